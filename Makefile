@@ -1,0 +1,53 @@
+# One command per need; "make check" runs what CI runs.
+.DEFAULT_GOAL := help
+.PHONY: help setup run test quick check static format bench coverage footprint lock clean
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+PYTHONS := src tests scripts $(wildcard benchmarks examples)
+
+help: ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+setup: ## make .venv with every extra and the development tools (fast when nothing changed)
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh
+
+run: setup ## show Callgate at work
+	@$(BIN)/callgate demo
+
+test: setup ## run all tests, the slow ones included
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+quick: setup ## run the tests that are neither slow nor crash tests
+	@$(BIN)/python -m pytest -m "not slow and not crash" $(ARGS)
+
+check: static test ## run everything CI runs
+
+static: setup ## run the checks that need no test: format, lint, types, import contracts, sizes
+	$(BIN)/ruff format --check $(PYTHONS)
+	$(BIN)/ruff check $(PYTHONS)
+	$(BIN)/basedpyright --warnings
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python scripts/check_sizes.py
+
+format: setup ## format the code and fix what can be fixed
+	$(BIN)/ruff check --fix-only --quiet $(PYTHONS)
+	$(BIN)/ruff format $(PYTHONS)
+
+bench: setup ## run the benchmarks
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+coverage: setup ## run the tests with branch coverage and hold the rooms to their limits
+	@$(BIN)/python -m pytest -n auto --cov --cov-report= $(ARGS)
+	@$(BIN)/coverage report --skip-covered
+	@$(BIN)/python scripts/coverage_rooms.py
+
+footprint: setup ## measure a fresh installation of the core dependencies against its limit
+	@$(BIN)/python scripts/check_footprint.py
+
+lock: setup ## write the lock files again from pyproject.toml (UPGRADE=1 for newer versions)
+	@UPGRADE="$(UPGRADE)" sh scripts/lock.sh
+
+clean: ## remove .venv, caches and build results
+	rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist
+	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,95 @@
+#!/bin/sh
+# Make .venv from the lock file and install the project in it, editable. A second run with nothing changed does nothing.
+# Needs git, make and a Python of 3.11 or newer; knows nothing of package indexes, pip's own configuration decides.
+set -eu
+
+cd "$(dirname "$0")/.."
+
+VENV=.venv
+LOCK=requirements/dev.txt
+STAMP=$VENV/.setup-stamp
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() {
+    printf 'setup: error: %s\n' "$*" >&2
+    exit 1
+}
+
+is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+find_python() {
+    if [ -n "${PYTHON:-}" ]; then
+        is_new_enough "$PYTHON" || fail "PYTHON=$PYTHON is not a Python of 3.11 or newer"
+        printf '%s\n' "$PYTHON"
+        return
+    fi
+    for candidate in python3 python3.13 python3.12 python3.11 python; do
+        if is_new_enough "$candidate"; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    fail "no Python of 3.11 or newer was found; install one, or name it: make setup PYTHON=/path/to/python3"
+}
+
+install_venv_module() {
+    version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+        fail "$1 has no venv module; install it first (on Debian and Ubuntu: apt-get install python$version-venv)"
+    fi
+    say "$1 has no venv module, installing it with apt-get"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq </dev/null || say "apt-get update failed, trying with the lists at hand"
+    apt-get install -y -qq "python$version-venv" </dev/null >/dev/null ||
+        apt-get install -y -qq python3-venv </dev/null >/dev/null ||
+        fail "apt-get could not install python$version-venv"
+    has_venv "$1" || fail "$1 still has no venv module after installing python$version-venv"
+}
+
+has_venv() { "$1" -c 'import ensurepip, venv' >/dev/null 2>&1; }
+
+# Everything the environment is made from: the lock, the project's entry points, this script, the interpreter.
+fingerprint() {
+    "$1" - "$LOCK" pyproject.toml scripts/setup.sh <<'PY'
+import hashlib, os, sys
+digest = hashlib.sha256(repr((sys.version_info[:3], os.getcwd())).encode())
+for name in sys.argv[1:]:
+    with open(name, "rb") as file:
+        digest.update(file.read())
+print(digest.hexdigest())
+PY
+}
+
+# Two terminals may both ask for a setup; the second waits and then finds the work done.
+if command -v flock >/dev/null 2>&1 && [ -z "${CALLGATE_SETUP_LOCKED:-}" ]; then
+    CALLGATE_SETUP_LOCKED=1 exec flock scripts/setup.sh sh scripts/setup.sh
+fi
+
+if [ -x "$VENV/bin/python" ] && [ -z "${PYTHON:-}" ] && is_new_enough "$VENV/bin/python"; then
+    python=$VENV/bin/python
+else
+    python=$(find_python)
+fi
+
+wanted=$(fingerprint "$python")
+if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$wanted" ]; then
+    exit 0
+fi
+
+rm -f "$STAMP"
+if [ "$python" != "$VENV/bin/python" ] || ! "$VENV/bin/python" -m pip --version >/dev/null 2>&1; then
+    python=$(find_python)
+    has_venv "$python" || install_venv_module "$python"
+    say "making $VENV with $("$python" --version)"
+    "$python" -m venv --clear "$VENV" || fail "$python could not make $VENV"
+fi
+
+PIP="$VENV/bin/python -m pip --disable-pip-version-check --no-input"
+say "installing the packages of $LOCK"
+$PIP install -qq --require-hashes --no-deps -r "$LOCK" </dev/null ||
+    fail "could not install the packages of $LOCK; the lines above say which (is a package index reachable?)"
+$PIP install -qq --no-deps --no-build-isolation --no-index --editable . </dev/null ||
+    fail "could not install the project itself; the lines above say why"
+
+fingerprint "$VENV/bin/python" >"$STAMP"
+say "done: $VENV is ready"
