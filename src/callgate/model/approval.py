@@ -1,0 +1,112 @@
+"""Approval: a question to a person, bound to one exact call, usable once. Grant: a standing answer."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from callgate.model.layer import ConfirmBy
+from callgate.model.levels import Assurance, Risk
+
+
+class ApprovalState(enum.StrEnum):
+    """Where a question stands. `used` is an approved one whose call was claimed."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    USED = "used"
+    REJECTED = "rejected"
+    ANSWERED = "answered"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+
+
+OPEN_STATES = frozenset({ApprovalState.PENDING, ApprovalState.APPROVED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """One person's yes, with how certain it is who they are."""
+
+    by: str
+    assurance: Assurance
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """A single-use capability over one exact call; `mac` covers everything it binds."""
+
+    id: str
+    state: ApprovalState
+    principal: str
+    session: str
+    user: str | None
+    tool: str
+    definition_hash: str
+    call_id: str
+    trace_id: str
+    key: str
+    """The idempotency key the call will run under."""
+    asked_fingerprint: str
+    final_fingerprint: str
+    """After a person's edit; equal to the asked one before."""
+    sealed_id: str
+    """Where the exact final arguments and the asker's context are sealed."""
+    what: str
+    """The exact payload for a person, hidden characters visible, secrets struck."""
+    why: tuple[str, ...]
+    """The reasons shown."""
+    origins: dict[str, str]
+    """Where each argument came from."""
+    risk: Risk
+    autonomy: str
+    preview: dict[str, Any] | None
+    preview_state: str | None
+    resources: tuple[str, ...]
+    working_directory: str
+    account: str
+    """The connector account it will act as."""
+    by: ConfirmBy
+    assurance: Assurance
+    """The least a decision needs."""
+    plus: bool
+    on_expiry: str
+    created_at: float
+    expires_at: float
+    mac: str
+    votes: tuple[Vote, ...] = ()
+    decided_by: str | None = None
+    decided_at: float | None = None
+    text: str | None = None
+    """Why it was rejected, or the answer that was given."""
+    edited: bool = False
+
+
+class GrantScope(enum.StrEnum):
+    """How long a grant lives."""
+
+    TASK = "task"
+    SESSION = "session"
+    UNTIL = "until"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A standing answer to *confirm*: narrow, with an end, revocable."""
+
+    id: str
+    tool: str
+    definition_hash: str
+    principal: str
+    pattern: dict[str, Any]
+    """Arguments that must be equal; {} is any."""
+    max_risk: Risk
+    scope: GrantScope
+    scope_id: str
+    """The task or session it is for; empty for `until`."""
+    until: float
+    granted_by: str
+    created_at: float
+    revoked_at: float | None = None

@@ -1,0 +1,65 @@
+"""Attempt: the ledger's row for one key, `started -> succeeded | failed | unknown`."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from callgate.model.levels import Happened
+
+
+class AttemptKey(NamedTuple):
+    """What makes a ledger row unique (the tenant is the store)."""
+
+    principal: str
+    session: str
+    key: str
+
+
+class AttemptState(enum.StrEnum):
+    """Where an attempt stands."""
+
+    STARTED = "started"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One key's row. Only the ledger's transition function makes a changed one."""
+
+    key: AttemptKey
+    call_id: str
+    """The latest call that ran under this key."""
+    trace_id: str
+    tool: str
+    definition_hash: str
+    fingerprint: str
+    """Of the arguments that were asked for; recall and matching use this one."""
+    final_fingerprint: str
+    """Of what runs, after a person's edit."""
+    state: AttemptState
+    happened: Happened | None = None
+    """For failed ones: what may have been left behind."""
+    owner: str
+    """The process that runs it."""
+    fence: int
+    """Rises with every take-over; an older owner's writes are refused."""
+    tries: int = 1
+    idempotent: bool = False
+    has_verify: bool = False
+    horizon: float = 0.0
+    started_at: float = 0.0
+    ended_at: float | None = None
+    deadline: float | None = None
+    """For judged calls: silence until then becomes unknown."""
+    outcome: dict[str, Any] | None = None
+    """The recorded outcome in its stored form, redacted."""
+    approval_id: str | None = None
+    sealed_id: str | None = None
+    """Where the exact arguments are sealed."""
+    cause: str | None = None
+    """Why it is unknown: timeout, cancelled, network, owner_died, unreported, unrecorded."""
+    resolved_by: str | None = None

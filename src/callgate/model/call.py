@@ -1,0 +1,22 @@
+"""Call: a request to run a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request to run a tool: name, arguments, and optionally an id of the asker's and a key."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    id: str | None = None
+    """The asker's own id for this request (a provider's call id, say)."""
+    key: str | None = None
+    """The idempotency key of this call alone."""
+    distinct: bool = False
+    """A new effect on purpose, although an equal call has an unknown outcome."""
+    timeout: float | None = None

@@ -1,0 +1,120 @@
+"""One byte string per JSON value: what fingerprints, digests and the audit chain are made over.
+
+The form: UTF-8, keys sorted by code point, no spaces, integers in decimal whatever their size, floats in the
+shortest form that reads back equal. Refused, because two readers could disagree about them: NaN and infinities,
+lone surrogates, keys that are not text, duplicate keys in text that is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import orjson
+
+_OPTIONS = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+
+
+class NotCanonical(ValueError):
+    """The value has no canonical form; the message says why."""
+
+
+def dumps(value: Any) -> bytes:
+    """The canonical bytes of a JSON value.
+
+    Raises:
+        NotCanonical: The value is not JSON, or has one of the refused parts.
+    """
+    try:
+        text = orjson.dumps(value, option=_OPTIONS)
+    except orjson.JSONEncodeError:
+        return _spell(value)
+    # orjson writes NaN as null without a word; only then is the walk needed.
+    if b"null" in text:
+        _refuse_nan(value)
+    return text
+
+
+def loads(text: str | bytes) -> Any:
+    """Read JSON text, refusing what has more than one reading.
+
+    Raises:
+        NotCanonical: The text is not JSON, repeats a key, or holds NaN, an infinity or a lone surrogate.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NotCanonical(f"not JSON: {error}") from error
+    dumps(value)
+    return value
+
+
+def _spell(value: Any) -> bytes:
+    """The slow path: integers beyond 64 bits, and a clear word about what cannot be written."""
+    try:
+        return _write(value).encode()
+    except RecursionError as error:
+        raise NotCanonical("nested too deeply, or contains itself") from error
+    except UnicodeEncodeError as error:
+        raise NotCanonical("text contains a lone surrogate") from error
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, dict):
+        return _write_object(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(_write(item) for item in value) + "]"  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int.__repr__(value)
+    return _write_scalar(value)
+
+
+def _write_object(value: dict[Any, Any]) -> str:
+    for key in value:
+        if not isinstance(key, str):
+            raise NotCanonical(f"key {key!r} is {type(key).__name__}, not text")
+    items = sorted(value.items())
+    return "{" + ",".join(f"{_write_scalar(key)}:{_write(item)}" for key, item in items) + "}"
+
+
+def _write_scalar(value: Any) -> str:
+    if isinstance(value, float):
+        value = float(value)
+        _refuse_nan(value)
+    elif isinstance(value, str):
+        value = str.__str__(value)
+        value.encode()
+    try:
+        return orjson.dumps(value, option=_OPTIONS).decode()
+    except orjson.JSONEncodeError as error:
+        raise NotCanonical(f"{type(value).__name__} is not JSON") from error
+
+
+def _refuse_nan(value: Any) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise NotCanonical(f"{value} has no canonical form")
+    if isinstance(value, dict):
+        for item in value.values():  # pyright: ignore[reportUnknownVariableType]
+            _refuse_nan(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:  # pyright: ignore[reportUnknownVariableType]
+            _refuse_nan(item)
+
+
+def _refuse_constant(word: str) -> None:
+    raise NotCanonical(f"{word} has no canonical form")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise NotCanonical(f"key {twice!r} is given twice")
+    return result

@@ -1,0 +1,116 @@
+"""Context: who asks, for whom, and under which limits."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from callgate.model.ids import uuid7
+from callgate.model.layer import Layer
+from callgate.model.levels import Autonomy, Caller
+
+_IDENTITY = frozenset({"principal", "user", "session", "role", "intent"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Who asks and under which limits. Every field has a default; `Context()` is an agent called `agent`."""
+
+    principal: str = "agent"
+    """The agent that acts."""
+    user: str | None = None
+    """The person it acts for."""
+    session: str = "default"
+    """One conversation or run; keys, labels and approvals belong to it."""
+    role: str = "default"
+    scopes: frozenset[str] | None = None
+    """Scopes granted; None inherits the role's, an empty set is none."""
+    autonomy: Autonomy | None = None
+    """None takes the configuration's."""
+    trace_id: str = field(default_factory=uuid7)
+    task_id: str | None = None
+    step_id: str | None = None
+    idempotency_key: str | None = None
+    """The caller's key: one key, one effect."""
+    working_directory: str | None = None
+    """Relative paths resolve here; None is the gate's own."""
+    timeout: float | None = None
+    """Seconds; caps every call made under this context."""
+    caller: Caller = Caller.DIRECT
+    chain_id: str | None = None
+    chain_index: int = 0
+    intent: str | None = None
+    """The user's own words; only a credential with `intent:assert` may set it at a network door."""
+    read_only: bool = False
+    no_web: bool = False
+    layers: tuple[Layer, ...] = ()
+    """Task and delegation layers, outermost first."""
+    authority: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    """Everything the policy's static answer depends on, hashed once; derived."""
+
+    def __post_init__(self) -> None:
+        if self.scopes is not None and not isinstance(self.scopes, frozenset):
+            object.__setattr__(self, "scopes", frozenset(self.scopes))
+        if isinstance(self.autonomy, str):
+            object.__setattr__(self, "autonomy", Autonomy.parse(self.autonomy))
+        if isinstance(self.caller, str) and not isinstance(self.caller, Caller):
+            object.__setattr__(self, "caller", Caller(self.caller))
+        object.__setattr__(self, "layers", tuple(self.layers))
+        if self.timeout is not None and not self.timeout > 0:
+            message = f"timeout must be more than 0 seconds, not {self.timeout}"
+            raise ValueError(message)
+        object.__setattr__(
+            self,
+            "authority",
+            (self.role, self.scopes, self.autonomy, self.caller, self.read_only, self.no_web, self.layers),
+        )
+
+    def narrow(self, **changes: Any) -> Context:
+        """A context that may do the same or less.
+
+        Names (`task_id`, `step_id`, `trace_id`, `idempotency_key`, `chain_id`, `chain_index`) may be set freely;
+        `layers` are added to the ones that are there.
+
+        Raises:
+            ValueError: A change would widen, or would change who asks.
+        """
+        for name in changes:
+            if name in _IDENTITY and changes[name] != getattr(self, name):
+                message = f"narrow() cannot change {name}; make a new Context"
+                raise ValueError(message)
+        check = {
+            "scopes": self._narrower_scopes,
+            "autonomy": self._narrower_autonomy,
+            "timeout": self._narrower_timeout,
+            "caller": lambda value: value == self.caller or value == Caller.CHAIN,
+            "read_only": lambda value: value or not self.read_only,
+            "no_web": lambda value: value or not self.no_web,
+            "working_directory": self._narrower_directory,
+        }
+        for name, value in changes.items():
+            if name in check and not check[name](value):
+                message = f"narrow() cannot widen {name} from {getattr(self, name)!r} to {value!r}"
+                raise ValueError(message)
+        if "layers" in changes:
+            changes["layers"] = (*self.layers, *changes["layers"])
+        return replace(self, **changes)
+
+    def _narrower_scopes(self, value: Any) -> bool:
+        return self.scopes is None or (value is not None and frozenset(value) <= self.scopes)
+
+    def _narrower_autonomy(self, value: Any) -> bool:
+        if self.autonomy is None:
+            # None is the configuration's level, unknown here: the pipeline caps what is set by it.
+            return True
+        level = Autonomy.parse(value) if isinstance(value, str) else value
+        return level is not None and level <= self.autonomy
+
+    def _narrower_timeout(self, value: Any) -> bool:
+        return self.timeout is None or (value is not None and value <= self.timeout)
+
+    def _narrower_directory(self, value: Any) -> bool:
+        if value is None:
+            return self.working_directory is None
+        root = os.path.realpath(self.working_directory or ".")
+        return os.path.commonpath([root, os.path.realpath(value)]) == root

@@ -1,0 +1,96 @@
+"""Event: a fact that was recorded. The audit log is all of them, in order, chained."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from typing import Any
+
+from callgate.model.canonical import dumps
+from callgate.model.levels import Severity
+
+GENESIS = "0" * 64
+"""What the first event of a stream names as the hash before it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """An event before it has its place in a stream; the store's appender makes it an `Event`."""
+
+    type: str
+    time: float
+    """Seconds since the epoch."""
+    trace: str
+    call: str | None = None
+    severity: Severity = Severity.INFO
+    causes: tuple[str, ...] = ()
+    """Hashes of events in other streams that this one follows from."""
+    payload: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Redacted already."""
+    redact: Any = None
+    """Written-behind events are redacted when they are written: a callable, or None when it is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A recorded fact: an envelope that is chained, and a payload that may be erased."""
+
+    id: str
+    stream: str
+    """One stream per writing process."""
+    sequence: int
+    """From 0, without a gap."""
+    type: str
+    time: float
+    trace: str
+    call: str | None
+    producer: str
+    severity: str
+    causes: tuple[str, ...]
+    payload_digest: str
+    """Salted: it says nothing about an erased payload."""
+    previous: str
+    """The hash of the event before it in this stream."""
+    hash: str
+    payload: dict[str, Any] | None
+    """None once erased."""
+    salt: str | None
+    position: int = 0
+    """Place in the store's own order over all streams; not part of the chain."""
+
+    def envelope(self) -> dict[str, Any]:
+        """What the hash is made over."""
+        return {
+            "id": self.id,
+            "stream": self.stream,
+            "sequence": self.sequence,
+            "type": self.type,
+            "time": self.time,
+            "trace": self.trace,
+            "call": self.call,
+            "producer": self.producer,
+            "severity": self.severity,
+            "causes": list(self.causes),
+            "payload_digest": self.payload_digest,
+            "previous": self.previous,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole event, for files and doors."""
+        return self.envelope() | {"hash": self.hash, "payload": self.payload, "salt": self.salt}
+
+
+def payload_digest(payload: bytes, salt: bytes) -> str:
+    """The salted digest of a payload's canonical bytes."""
+    return hmac.digest(salt, payload, "sha256").hex()
+
+
+def envelope_hash(envelope: dict[str, Any]) -> str:
+    """The hash of an envelope, `hash` itself left out."""
+    return hashlib.sha256(dumps(envelope)).hexdigest()
+
+
+def from_json(body: dict[str, Any]) -> Event:
+    """Read back what `Event.to_json` wrote."""
+    return Event(**{**body, "causes": tuple(body["causes"])})

@@ -1,0 +1,253 @@
+"""Outcome: how a call ended. Six kinds; only Succeeded is ok."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from callgate import errors
+from callgate.model.decision import Decision
+from callgate.model.levels import Category, Happened
+from callgate.model.tool import Preview
+
+PROTOCOL_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorInfo:
+    """What went wrong, for a model and for a person. Redacted."""
+
+    code: str
+    message: str
+    category: Category = Category.RUNTIME
+    tool: str = ""
+    retryable: bool = False
+    suggestion: str | None = None
+    """Something a model can act on."""
+    faults: tuple[str, ...] = ()
+    """Every fault of invalid arguments."""
+    details: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def to_json(self) -> dict[str, Any]:
+        """The seeds' error shape: error, category, tool, suggestion, and more."""
+        body: dict[str, Any] = {
+            "error": self.message,
+            "code": self.code,
+            "category": self.category.value,
+            "tool": self.tool,
+            "retryable": self.retryable,
+        }
+        if self.suggestion:
+            body["suggestion"] = self.suggestion
+        if self.faults:
+            body["faults"] = list(self.faults)
+        return body | self.details
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a call ended. Use the six kinds."""
+
+    status: ClassVar[str] = ""
+    tool: str
+    call_id: str
+    trace_id: str = ""
+    key: str | None = None
+    """The idempotency key it ran under, given or made."""
+    error: ErrorInfo | None = None
+    decision: Decision | None = None
+    duration_ms: float = 0.0
+    deduped: bool = False
+    """Answered from the ledger."""
+    side_effects: tuple[str, ...] = ()
+    """Declared by the tool."""
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
+    """The handler's own exception, in the process that ran it."""
+
+    @property
+    def ok(self) -> bool:
+        """True only for Succeeded."""
+        return False
+
+    @property
+    def output(self) -> Any:
+        """What the tool returned, where it did."""
+        return None
+
+    def unwrap(self) -> Any:
+        """The output.
+
+        Raises:
+            ToolError: The typed error of anything but Succeeded; the handler's own exception is its `__cause__`.
+        """
+        raise self._raised() from self.cause
+
+    def _raised(self) -> errors.ToolError:
+        code = self.error.code if self.error else "failed"
+        kind = _ERRORS.get(code, errors.ToolExecutionError)
+        return kind(self.error.message if self.error else self.status, info=self.error)
+
+    def to_human(self) -> str:
+        """One text for a person."""
+        return f"[ERROR] {self.error.message if self.error else self.status}"
+
+    def to_machine(self) -> dict[str, Any]:
+        """The envelope of protocol version 1, seven keys and no others."""
+        return {
+            "protocol_version": PROTOCOL_VERSION,
+            "ok": self.ok,
+            "status": "success" if self.ok else "error",
+            "output": self.output if self.ok else (self.error.message if self.error else None),
+            "side_effects_declared": list(self.side_effects),
+            "requires_approval": False,
+            "metadata": self._facts() | self.metadata,
+        }
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"outcome": self.status, "tool": self.tool, "call_id": self.call_id}
+        if self.key is not None:
+            facts["key"] = self.key
+        if self.error is not None:
+            facts["error"] = self.error.to_json()
+        if self.deduped:
+            facts["deduped"] = True
+        return facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succeeded(Outcome):
+    """The handler ended well."""
+
+    status: ClassVar[str] = "succeeded"
+    value: Any = None
+
+    @property
+    def ok(self) -> bool:
+        """True: this is the one kind that is."""
+        return True
+
+    @property
+    def output(self) -> Any:
+        """What the tool returned, secrets struck."""
+        return self.value
+
+    def unwrap(self) -> Any:
+        """The output."""
+        return self.value
+
+    def to_human(self) -> str:
+        """The output as text."""
+        return self.value if isinstance(self.value, str) else str(self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed(Outcome):
+    """The handler failed; `happened` says what it may have left behind."""
+
+    status: ClassVar[str] = "failed"
+    happened: Happened = Happened.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown(Outcome):
+    """Whether the effect happened cannot be known from here."""
+
+    status: ClassVar[str] = "unknown"
+    value: Any = None
+    """What the handler returned, when only the record of it failed."""
+
+    def _raised(self) -> errors.ToolError:
+        return errors.ToolOutcomeUnknown(self.error.message if self.error else "outcome unknown", info=self.error)
+
+    @property
+    def output(self) -> Any:
+        """What the handler returned, when only the record of it failed."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused(Outcome):
+    """Nothing happened, and why."""
+
+    status: ClassVar[str] = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending(Outcome):
+    """A person has to decide first."""
+
+    status: ClassVar[str] = "pending"
+    approval_id: str = ""
+    expires_at: float = 0.0
+
+    def _raised(self) -> errors.ToolError:
+        return errors.ApprovalRequired(
+            f"{self.tool} waits for a person: approval {self.approval_id}", approval_id=self.approval_id, info=self.error
+        )
+
+    def to_human(self) -> str:
+        """The seeds' line for a call that waits."""
+        return f"[PENDING APPROVAL] Side effects: {', '.join(self.side_effects) or 'none'}"
+
+    def to_machine(self) -> dict[str, Any]:
+        """Pending counts as ok in the envelope: nothing went wrong."""
+        return {
+            "protocol_version": PROTOCOL_VERSION,
+            "ok": True,
+            "status": "pending_approval",
+            "output": None,
+            "side_effects_declared": list(self.side_effects),
+            "requires_approval": True,
+            "metadata": self._facts() | {"approval_id": self.approval_id} | self.metadata,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previewed(Outcome):
+    """Shown, not run."""
+
+    status: ClassVar[str] = "previewed"
+    preview: Preview | None = None
+    supported: bool = False
+    """Whether the tool could say what it would do."""
+
+    def _raised(self) -> errors.ToolError:
+        return errors.PreviewRequired(
+            f"{self.tool} was previewed, not run: autonomy A0 never executes an effect",
+            preview=self.preview,
+            supported=self.supported,
+            info=self.error,
+        )
+
+    def to_human(self) -> str:
+        """What would happen."""
+        if self.preview is None:
+            return f"[PREVIEW] {self.tool} cannot say what it would do; nothing was run"
+        return f"[PREVIEW] {self.preview.text}"
+
+
+_ERRORS: dict[str, type[errors.ToolError]] = {
+    kind.code: kind
+    for kind in (
+        errors.ToolNotFoundError,
+        errors.ToolQuarantinedError,
+        errors.ToolUnavailableError,
+        errors.InvalidArguments,
+        errors.PolicyDenied,
+        errors.ScopeViolation,
+        errors.IdempotencyConflict,
+        errors.InFlight,
+        errors.OutcomeUnknown,
+        errors.GateDenied,
+        errors.LimitExceeded,
+        errors.ApprovalVoid,
+        errors.ApprovalRejected,
+        errors.ApprovalAnswered,
+        errors.ApprovalExpired,
+        errors.AssuranceTooLow,
+        errors.StoreUnavailable,
+        errors.ToolExecutionError,
+        errors.ToolTimeoutError,
+    )
+}

@@ -1,0 +1,189 @@
+"""Tool: one thing a model can call. A name, a schema, a handler, and what it declares about itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from callgate.model.canonical import dumps
+from callgate.model.ids import uuid7
+from callgate.model.levels import Caller, Effect, Origin, Risk
+
+Arguments = dict[str, Any]
+
+
+class Validator(Protocol):
+    """Checks arguments against a schema; compiled once, at registration."""
+
+    def __call__(self, arguments: Mapping[str, Any], /) -> Arguments:
+        """The final arguments, defaults applied, JSON values only.
+
+        Raises:
+            InvalidArguments: With every fault at once.
+        """
+        ...
+
+
+class OutputCheck(Protocol):
+    """Checks what a handler returned against the output schema."""
+
+    def __call__(self, output: Any, /) -> str | None:
+        """None if it fits, else what does not."""
+        ...
+
+
+Handler = Callable[[Arguments, Any], Any]
+"""Takes the final arguments and the `ToolContext`; a coroutine function, or a plain one that runs on a thread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Optional functions of the arguments that a tool may bring. Each may be sync or async unless said."""
+
+    preview: Callable[..., Any] | None = None
+    """(arguments, ToolContext) -> what would happen: text, a mapping, or a `Preview`."""
+    check: Callable[..., Any] | None = None
+    """(arguments, Context) -> None; raises PermissionError to refuse."""
+    verify: Callable[..., Any] | None = None
+    """(arguments, key) -> "happened" | "absent" | "cannot_tell"."""
+    undo: Callable[..., Any] | None = None
+    """(arguments, output) -> reverses the effect."""
+    targets: Callable[[Arguments], Any] | None = None
+    """Sync: who is reached (addresses, accounts)."""
+    broadcast: Callable[[Arguments], bool] | None = None
+    """Sync: whether it reaches an open-ended audience."""
+    blast_radius: Callable[[Arguments], int] | None = None
+    """Sync: how many things it touches."""
+    cost: Callable[[Arguments], float] | None = None
+    reads: Callable[..., Any] | None = None
+    """(arguments, output) -> sources that were read: {path: content}, for staleness."""
+    redact: Callable[[Any], Any] | None = None
+    """Sync: a view of the output that may be recorded."""
+    resources: Callable[[Arguments], Mapping[str, Any]] | None = None
+    """Sync: {"paths": [...], "hosts": [...]} the call will touch, judged against the scope families."""
+
+
+NO_HOOKS = Hooks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tool:
+    """One thing a model can call. What is not declared is assumed worst."""
+
+    name: str
+    """`snake_case`, optionally `connector.name`."""
+    description: str
+    input_schema: dict[str, Any]
+    handler: Handler | None
+    """None: a host tool, judged and never run here; or a tool whose code is missing (`unavailable` says why)."""
+    validator: Validator
+    output_schema: dict[str, Any] | None = None
+    output_check: OutputCheck | None = None
+    is_async: bool = False
+    """Whether the handler is a coroutine function; others run on threads."""
+    id: str = field(default_factory=uuid7)
+    connector: str = ""
+    """The outside system behind it; its own name when it has none."""
+    source: Origin = Origin.FUNCTION
+    source_name: str = ""
+    """Which server, plugin or file of that source."""
+    category: str = "general"
+    tags: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    scopes: frozenset[str] = frozenset()
+    effects: frozenset[Effect] = frozenset()
+    destructive: bool = False
+    idempotent: bool = False
+    deterministic: bool = False
+    concurrency_safe: bool = False
+    base_risk: Risk = Risk.HIGH
+    """After the rules of declaration: read-only is low, undeclared is high."""
+    risk_declared: bool = False
+    timeout: float | None = None
+    allowed_callers: frozenset[Caller] = frozenset({Caller.DIRECT})
+    untrusted_output: bool = False
+    sensitive_output: bool = False
+    egress: bool = False
+    isolation: str = "thread"
+    """`thread`, or `process` for a handler that must be killable."""
+    horizon: float = 0.0
+    """Seconds after which `verify` saying *absent* counts."""
+    examples: tuple[Mapping[str, Any], ...] = ()
+    declared: bool = True
+    """False when none of effects, scopes or check were declared: in no pool, refused."""
+    marks_effect: bool = False
+    """Whether the handler says with `ctx.effect()` where its point of no return is."""
+    unavailable: str | None = None
+    """Why it cannot be called, when it cannot (a missing extra, code that does not import)."""
+    config_ref: str | None = None
+    """Where its connector's configuration is kept; never a credential."""
+    code_digest: str = ""
+    hooks: Hooks = NO_HOOKS
+    original: Any = None
+    """The function or object it was made from."""
+    definition_hash: str = field(init=False, repr=False)
+    read_only: bool = field(init=False, repr=False)
+    """Derived: declared read_only and nothing that changes anything."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "read_only", Effect.READ_ONLY in self.effects)
+        object.__setattr__(self, "definition_hash", _definition_hash(self))
+
+    @property
+    def effectful(self) -> bool:
+        """Anything that is not read-only."""
+        return not self.read_only
+
+
+def _definition_hash(tool: Tool) -> str:
+    hooks = sorted(name for name in Hooks.__slots__ if getattr(tool.hooks, name) is not None)
+    body = {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+        "connector": tool.connector,
+        "source": [tool.source.value, tool.source_name],
+        "category": tool.category,
+        "tags": sorted(tool.tags),
+        "capabilities": sorted(tool.capabilities),
+        "scopes": sorted(tool.scopes),
+        "effects": sorted(effect.value for effect in tool.effects),
+        "flags": [
+            tool.destructive,
+            tool.idempotent,
+            tool.deterministic,
+            tool.concurrency_safe,
+            tool.untrusted_output,
+            tool.sensitive_output,
+            tool.egress,
+            tool.marks_effect,
+            tool.declared,
+        ],
+        "risk": tool.base_risk.label,
+        "timeout": tool.timeout,
+        "callers": sorted(caller.value for caller in tool.allowed_callers),
+        "isolation": tool.isolation,
+        "horizon": tool.horizon,
+        "examples": [dict(example) for example in tool.examples],
+        "code": tool.code_digest,
+        "hooks": hooks,
+    }
+    return hashlib.sha256(dumps(body)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a call would do, and the state of the world it was worked out from."""
+
+    text: str = ""
+    """For a person: a sentence, a diff, a table."""
+    details: Any = None
+    """For a program: whatever the tool's `preview` returned."""
+    state: str | None = None
+    """A hash or ETag; an approval binds it, and another state at use voids the approval."""
+
+
+AsyncHandler = Callable[[Arguments, Any], Awaitable[Any]]

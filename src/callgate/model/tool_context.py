@@ -1,0 +1,95 @@
+"""ToolContext: what a running handler may ask of the gate. It ends with the call: a late handler gets nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+
+
+from callgate.errors import SecretsClosed
+from callgate.model.context import Context
+
+
+def _no_secret(connector: str, key: str) -> str:
+    raise SecretsClosed(f"secrets are not open here: {connector}/{key} can only be asked for inside a running handler")
+
+
+def _no_progress(fraction: float | None, note: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ToolContext:
+    """Handed to handlers that ask for it. Knows nothing of permits, stores or policies."""
+
+    context: Context
+    tool: str
+    call_id: str
+    key: str | None = None
+    """The idempotency key; pass it downstream where the other side takes one."""
+    working_directory: str = "."
+    deadline: float | None = None
+    """`time.monotonic()` at which the limit is reached."""
+    secret_source: Callable[[str, str], str] = _no_secret
+    progress_sink: Callable[[float | None, str], None] = _no_progress
+    on_mark: Callable[[], None] | None = None
+    entered_effect: bool = field(default=False, init=False)
+    """Whether the point of no return was passed."""
+    closed: bool = field(default=False, init=False)
+
+    @property
+    def session_id(self) -> str:
+        """The session, under the name seed 002 gives it."""
+        return self.context.session
+
+    @property
+    def trace_id(self) -> str:
+        """The trace this call belongs to."""
+        return self.context.trace_id
+
+    def get_secret(self, connector: str, key: str) -> str:
+        """A secret, right before its use; never keep it.
+
+        Raises:
+            SecretsClosed: The call has ended, or this is a preview.
+            SecretNotFound: There is none.
+        """
+        if self.closed:
+            _no_secret(connector, key)
+        return self.secret_source(connector, key)
+
+    def progress(self, fraction: float | None = None, note: str = "") -> None:
+        """Say how far the work is; recorded as an event and shown to whoever waits."""
+        if not self.closed:
+            self.progress_sink(fraction, note)
+
+    @asynccontextmanager
+    async def effect(self) -> AsyncIterator[None]:
+        """The point of no return: a failure before it left nothing behind."""
+        self._mark()
+        yield
+
+    @contextmanager
+    def effect_sync(self) -> Iterator[None]:
+        """`effect()` for handlers that are plain functions."""
+        self._mark()
+        yield
+
+    def _mark(self) -> None:
+        if self.closed:
+            message = f"{self.tool}: the call has ended; its effect must not start now"
+            raise SecretsClosed(message)
+        self.entered_effect = True
+        if self.on_mark is not None:
+            self.on_mark()
+
+    def end(self) -> None:
+        """Called by the gate when the call is over, also for a handler that still runs."""
+        self.closed = True
+
+    def remaining(self, now: float) -> float | None:
+        """Seconds left at the monotonic time `now`; None without a limit."""
+        return None if self.deadline is None else max(0.0, self.deadline - now)
+
+

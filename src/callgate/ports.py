@@ -1,0 +1,355 @@
+"""Protocols at the edge: what the gate asks of a clock, a store, keys, secrets and people.
+
+Nothing here knows how any of it is done. A store is held to one contract suite (`tests/contracts/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from callgate.model.approval import Approval, ApprovalState, Grant
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.call import Call
+from callgate.model.context import Context
+from callgate.model.decision import Reason
+from callgate.model.event import Draft, Event
+from callgate.model.tool import Arguments, Tool
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """Wall and monotonic time, so that tests can turn it by hand."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        ...
+
+
+class Keys(Protocol):
+    """Subkeys of the root key, one per use. The root key itself is never handed out."""
+
+    @property
+    def key_id(self) -> str:
+        """Names the root key without telling anything about it."""
+        ...
+
+    @property
+    def public_key(self) -> bytes:
+        """The Ed25519 key that checkpoints are verified with."""
+        ...
+
+    def fingerprint(self, data: bytes) -> str:
+        """A keyed digest (hex) for comparing arguments without keeping them."""
+        ...
+
+    def mac(self, data: bytes) -> str:
+        """A keyed digest (hex) that only this gate can make; for approvals and snapshots."""
+        ...
+
+    def seal(self, data: bytes, *, bound_to: bytes) -> bytes:
+        """Encrypt; opens only with the same `bound_to`."""
+        ...
+
+    def unseal(self, blob: bytes, *, bound_to: bytes) -> bytes:
+        """Decrypt.
+
+        Raises:
+            StoreError: The blob was changed, moved, or sealed with another key.
+        """
+        ...
+
+    def sign(self, data: bytes) -> bytes:
+        """An Ed25519 signature."""
+        ...
+
+
+class SecretsStore(Protocol):
+    """Where secrets come from. No listing, no dump."""
+
+    def get_secret(self, connector: str, key: str) -> str:
+        """The value.
+
+        Raises:
+            SecretNotFound: Naming the pair.
+        """
+        ...
+
+
+class Head(NamedTuple):
+    """The end of a stream."""
+
+    sequence: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """All heads at one moment, signed."""
+
+    id: str
+    time: float
+    stream: str
+    """Who made it."""
+    heads: dict[str, Head]
+    key_id: str
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was last read from a source, for staleness."""
+
+    digest: str
+    at: float
+
+
+class Reader(Protocol):
+    """A consistent view of the store. Synchronous: it runs where the data is."""
+
+    def attempt(self, key: AttemptKey) -> Attempt | None:
+        """The ledger row of a key."""
+        ...
+
+    def attempt_of_call(self, call_id: str) -> Attempt | None:
+        """The ledger row whose latest call has this id."""
+        ...
+
+    def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:
+        """An `unknown` row of this session with this fingerprint (asked or final)."""
+        ...
+
+    def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:
+        """Whether an equal call of this session succeeded at or after `since`."""
+        ...
+
+    def attempts(
+        self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None
+    ) -> list[Attempt]:
+        """Ledger rows, oldest first."""
+        ...
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """One approval."""
+        ...
+
+    def latest_approval(self, principal: str, session: str, tool: str, fingerprint: str) -> Approval | None:
+        """The newest approval for this asked fingerprint, whatever its state."""
+        ...
+
+    def approvals(
+        self, *, states: Iterable[ApprovalState] | None = None, session: str | None = None, limit: int | None = None
+    ) -> list[Approval]:
+        """Approvals, oldest first."""
+        ...
+
+    def pending_count(self, principal: str, session: str) -> int:
+        """How many questions of this session wait."""
+        ...
+
+    def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
+        """Grants that are not revoked, oldest first; expiry is for the caller to judge."""
+        ...
+
+    def grant(self, grant_id: str) -> Grant | None:
+        """One grant, revoked or not."""
+        ...
+
+    def sealed(self, sealed_id: str) -> bytes | None:
+        """A sealed blob, None once its retention ended."""
+        ...
+
+    def events(
+        self,
+        *,
+        after: int = 0,
+        types: Sequence[str] | None = None,
+        trace: str | None = None,
+        call: str | None = None,
+        stream: str | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        """Events in append order with a position above `after`; filters combine, `types` are exact names or globs,
+        `limit=0` is none."""
+        ...
+
+    def heads(self) -> dict[str, Head]:
+        """The last event of every stream."""
+        ...
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Signed checkpoints, oldest first."""
+        ...
+
+    def reading(self, user: str, project: str, path: str) -> Reading | None:
+        """What was last read from a source."""
+        ...
+
+    def meta(self, name: str) -> str | None:
+        """A named value of the store itself."""
+        ...
+
+    def projection(self, name: str, key: str) -> dict[str, Any] | None:
+        """One entry of a projection."""
+        ...
+
+    def projections(self, name: str, *, limit: int | None = None, newest_first: bool = False) -> list[dict[str, Any]]:
+        """A projection's entries by their key."""
+        ...
+
+
+class Transaction(Reader, Protocol):
+    """One atomic unit of work. What it reads includes what it wrote."""
+
+    def put_attempt(self, attempt: Attempt) -> None:
+        """Insert or replace a ledger row."""
+        ...
+
+    def put_approval(self, approval: Approval) -> None:
+        """Insert or replace an approval."""
+        ...
+
+    def put_grant(self, grant: Grant) -> None:
+        """Insert or replace a grant."""
+        ...
+
+    def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:
+        """Keep a sealed blob."""
+        ...
+
+    def drop_sealed(self, *, before: float) -> int:
+        """Drop blobs whose retention ended before that time; how many."""
+        ...
+
+    def append(self, draft: Draft) -> None:
+        """Add an event to this process's stream; it is chained in the order of appending."""
+        ...
+
+    def erase_payloads(self, event_ids: Sequence[str]) -> int:
+        """Forget payloads and salts; the chain still verifies. How many were there."""
+        ...
+
+    def put_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a signed checkpoint."""
+        ...
+
+    def put_reading(self, user: str, project: str, path: str, reading: Reading) -> None:
+        """Remember what was read; the oldest are dropped beyond a bound."""
+        ...
+
+    def put_meta(self, name: str, value: str) -> None:
+        """Set a named value of the store itself."""
+        ...
+
+    def put_projection(self, name: str, key: str, body: dict[str, Any]) -> None:
+        """Insert or replace an entry of a projection."""
+        ...
+
+    def clear_projection(self, name: str) -> None:
+        """Drop a projection, to rebuild it."""
+        ...
+
+
+class Store(Protocol):
+    """Where everything is remembered. One store is one tenant."""
+
+    @property
+    def owner(self) -> str:
+        """This process's (this gate's) own stream."""
+        ...
+
+    @property
+    def store_id(self) -> str:
+        """Made once, when the store was."""
+        ...
+
+    async def open(self) -> None:
+        """Open, check the schema version, migrate, take the owner's lock, start the stream.
+
+        Raises:
+            StoreError: With what to do.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Flush what is written behind and let go. Twice is once."""
+        ...
+
+    async def write(self, unit: Callable[[Transaction], T]) -> T:
+        """Run a unit of work and return when it is durable.
+
+        The unit must be a function of the transaction alone: it may run again when another unit of the same commit
+        failed. If it raises, nothing of it remains and the exception comes out here.
+
+        Raises:
+            StoreUnavailable: It could not be made durable; nothing of it remains.
+        """
+        ...
+
+    def behind(self, draft: Draft) -> None:
+        """Add an event soon: bounded, in order with everything else, flushed on close.
+
+        Raises:
+            StoreUnavailable: The writer has failed.
+        """
+        ...
+
+    async def flush(self) -> None:
+        """Wait until everything written behind is durable."""
+        ...
+
+    async def read(self, query: Callable[[Reader], T]) -> T:
+        """Run a short query on a consistent view."""
+        ...
+
+    def owner_alive(self, owner: str) -> bool:
+        """Whether that process is still there; True when it cannot be proven gone."""
+        ...
+
+    def subscribe(self, listener: Callable[[Sequence[Event]], None]) -> None:
+        """Call `listener` on the event loop after each durable append of this process."""
+        ...
+
+
+class Answer(NamedTuple):
+    """What a person said to a question."""
+
+    kind: str
+    """approve, reject, respond, or wait (nobody answered)."""
+    text: str = ""
+    arguments: Arguments | None = None
+    by: str = ""
+
+
+class Asker(Protocol):
+    """Puts a question to a person at once: the terminal, a scripted approver in tests."""
+
+    async def ask(self, approval: Approval) -> Answer:
+        """Ask and wait for the answer."""
+        ...
+
+
+class Labels(Protocol):
+    """What is known about the data of a session (taint, private data). Built in a later part."""
+
+    def reasons(self, tool: Tool, arguments: Arguments, context: Context) -> Sequence[Reason]:
+        """Reasons that tighten this call."""
+        ...
+
+    def returned(self, tool: Tool, output: Any, context: Context) -> None:
+        """The tool's output reached this session."""
+        ...
+
+
+class Limits(Protocol):
+    """Calls, concurrency and amounts per window. Built in a later part."""
+
+    def reserve(self, tx: Transaction, tool: Tool, call: Call, context: Context) -> Reason | None:
+        """Reserve inside the claim; a reason when a limit is used up."""
+        ...

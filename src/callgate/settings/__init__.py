@@ -1,0 +1,1 @@
+"""Configuration: one file, validated once into one frozen value."""

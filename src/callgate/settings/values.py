@@ -1,0 +1,133 @@
+"""The configuration as frozen values: what `callgate.yaml` says, validated, with every default filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from callgate.model.layer import ConfirmBy, Layer
+from callgate.model.levels import Autonomy, Risk, Verdict
+
+Cell = tuple[Verdict, bool]
+"""A verdict and whether it is the *confirm +*."""
+Matrix = Mapping[Autonomy, Mapping[Risk, Cell]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """Defaults for all scopes `family:*`."""
+
+    requires_approval: bool = False
+    paths: tuple[str, ...] | None = None
+    """Directories the family's tools may touch; relative ones resolve in the working directory; None is any."""
+    hosts: tuple[str, ...] | None = None
+    """Host names or globs; None is any."""
+    private_addresses: bool = False
+
+
+DEFAULT_FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        "fs": Family(paths=(".",)),
+        "net": Family(hosts=("*",)),
+        "shell": Family(requires_approval=True),
+        "env": Family(),
+        "mcp": Family(),
+        "compute": Family(),
+        "secrets": Family(),
+        "intent": Family(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """A named set of scopes and a layer."""
+
+    name: str
+    scopes: frozenset[str] = frozenset()
+    """Exact scopes or `family:*` or `*`."""
+    layer: Layer
+    autonomy: Autonomy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuietHours:
+    """Hours of the day in which medium risk and above is at least confirm."""
+
+    start: int
+    """Minutes after midnight."""
+    end: int
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalSettings:
+    """How questions to people behave."""
+
+    expires: float = 3600.0
+    confirm: ConfirmBy = ConfirmBy.USER
+    pending_per_session: int = 20
+    persons: tuple[str, ...] = ()
+    """Persons known to be able to decide; *confirm +* asks for a signed-in one where there are any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observe:
+    """Observe mode for one source: decide, record, and run all the same. Never lifts a deny."""
+
+    source: str
+    """`source:…` selector, or `*`."""
+    until: float
+    """Seconds since the epoch; at most 7 days after `since`."""
+    by: str
+    """The administrator who switched it on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskSettings:
+    """Thresholds of the risk adjusters."""
+
+    many_targets: int = 10
+    blast_radius: int = 100
+    repeat_window: float = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsSettings:
+    """Where secrets come from."""
+
+    backend: str = "env"
+    """env, file or keyring."""
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The whole configuration. `Settings()` is what an empty file means."""
+
+    file: str | None = None
+    """Where it came from."""
+    store: str | None = None
+    autonomy: Autonomy = Autonomy.A2
+    matrix: Matrix | str = "default"
+    """A preset's name, or a table."""
+    families: Mapping[str, Family] = field(default_factory=lambda: DEFAULT_FAMILIES)
+    global_layer: Layer | None = None
+    roles: Mapping[str, Role] | None = None
+    """None: the file has no `roles:`, so the role `default` stands open."""
+    modules: tuple[str, ...] = ()
+    timeout: float | None = None
+    """The instance's default time limit in seconds; None is 30."""
+    tool_timeouts: Mapping[str, float] = field(default_factory=dict[str, float])
+    user_timeouts: Mapping[str, float] = field(default_factory=dict[str, float])
+    require_keys: bool = False
+    """Refuse effectful calls without a caller's key."""
+    quiet_hours: QuietHours | None = None
+    risk: RiskSettings = RiskSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    observe: tuple[Observe, ...] = ()
+    secrets: SecretsSettings = SecretsSettings()
+    threads_per_connector: int = 32
+    retention_days: float | None = 30.0
+    """How long sealed arguments are kept; None is for ever."""
