@@ -1,6 +1,6 @@
 # One command per need; "make check" runs what CI runs.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick check static format bench coverage footprint lock clean
+.PHONY: help setup run test quick check static format-check lint types imports sizes format bench coverage footprint lock clean
 MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
@@ -23,11 +23,21 @@ quick: setup ## run the tests that are neither slow nor crash tests
 
 check: static test ## run everything CI runs
 
-static: setup ## run the checks that need no test: format, lint, types, import contracts, sizes
+static: format-check lint types imports sizes ## run the checks that need no test
+
+format-check: setup
 	$(BIN)/ruff format --check $(PYTHONS)
+
+lint: setup
 	$(BIN)/ruff check $(PYTHONS)
+
+types: setup
 	$(BIN)/basedpyright --warnings
+
+imports: setup
 	$(BIN)/lint-imports --no-cache
+
+sizes: setup
 	$(BIN)/python scripts/check_sizes.py
 
 format: setup ## format the code and fix what can be fixed
@@ -47,6 +57,7 @@ footprint: setup ## measure a fresh installation of the core dependencies agains
 
 lock: setup ## write the lock files again from pyproject.toml (UPGRADE=1 for newer versions)
 	@UPGRADE="$(UPGRADE)" sh scripts/lock.sh
+	@$(BIN)/python scripts/check_footprint.py
 
 clean: ## remove .venv, caches and build results
 	rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist
