@@ -1,0 +1,1 @@
+"""The suites: house rules, contracts, journeys, doors."""
