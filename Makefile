@@ -49,8 +49,7 @@ bench: setup ## run the benchmarks
 
 coverage: setup ## run the tests with branch coverage and hold the rooms to their limits
 	@$(BIN)/python -m pytest -n auto --cov --cov-report= $(ARGS)
-	@$(BIN)/coverage report --skip-covered
-	@$(BIN)/python scripts/coverage_rooms.py
+	@$(BIN)/coverage report --skip-covered; total=$$?; $(BIN)/python scripts/coverage_rooms.py && exit $$total
 
 footprint: setup ## measure a fresh installation of the core dependencies against its limit
 	@$(BIN)/python scripts/check_footprint.py
