@@ -48,7 +48,7 @@ bench: setup ## run the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 coverage: setup ## run the tests with branch coverage and hold the rooms to their limits
-	@$(BIN)/python -m pytest -n auto --cov --cov-report= $(ARGS)
+	@$(BIN)/python -m pytest -n auto --cov --cov-report= --cov-fail-under=0 $(ARGS)
 	@$(BIN)/coverage report --skip-covered; total=$$?; $(BIN)/python scripts/coverage_rooms.py && exit $$total
 
 footprint: setup ## measure a fresh installation of the core dependencies against its limit
