@@ -1,0 +1,57 @@
+"""The part of any value that JSON can hold: what it cannot is marked in its place, so that no record is lost for a leaf."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from callgate.model.canonical import NotCanonical, dumps
+
+_DEEPEST = 200
+_PLAIN_KEYS = (int, float, bool, type(None))
+
+
+def recordable_bytes(value: Any) -> bytes:
+    """The canonical bytes of a value, or of as much of it as JSON can hold.
+
+    What has no canonical form becomes `{"unrecordable": reason}`, leaf by leaf. Never raises for what a value is.
+    """
+    try:
+        return dumps(value)
+    except NotCanonical:
+        return dumps(_marked(value, 0))
+
+
+def unrecordable(reason: str) -> dict[str, str]:
+    """What stands in the place of a value that could not be recorded."""
+    return {"unrecordable": reason}
+
+
+def clean_text(text: str) -> str:
+    """The text as UTF-8 can hold it, lone surrogates escaped."""
+    return str.__str__(text).encode("utf-8", "backslashreplace").decode()
+
+
+def _marked(value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        return unrecordable("nested too deeply, or contains itself")
+    if isinstance(value, dict):
+        return {_key(key): _marked(item, depth + 1) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, (list, tuple)):
+        return [_marked(item, depth + 1) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return _marked_leaf(value)
+
+
+def _marked_leaf(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    try:
+        dumps(value)
+    except NotCanonical as error:
+        return unrecordable(str(error))
+    return value
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return clean_text(key)
+    return str(key) if isinstance(key, _PLAIN_KEYS) else f"<{type(key).__name__}>"

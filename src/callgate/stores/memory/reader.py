@@ -1,0 +1,158 @@
+"""What can be asked of the memory store. Hands out values that share nothing with its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
+from re import Pattern, compile as compile_pattern, escape
+from typing import Any
+
+import orjson
+
+from callgate.model.approval import Approval, ApprovalState, Grant
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.event import Event
+from callgate.ports import Checkpoint, Head, Reading
+from callgate.stores.memory.log import EventLog
+from callgate.stores.memory.tables import Tables
+
+
+class LedgerReader:
+    """The ledger's rows."""
+
+    def __init__(self, tables: Tables, log: EventLog) -> None:
+        self._tables = tables
+        self._log = log
+
+    def attempt(self, key: AttemptKey) -> Attempt | None:
+        found = self._tables.attempts.get(key)
+        return None if found is None else _attempt(found)
+
+    def attempt_of_call(self, call_id: str) -> Attempt | None:
+        key = self._tables.calls.get(call_id)
+        found = None if key is None else self.attempt(key)
+        return found if found is not None and found.call_id == call_id else None
+
+    def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:
+        keys = self._tables.unknown.get((principal, session, fingerprint))
+        return self.attempt(keys[0]) if keys else None
+
+    def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:  # noqa: PLR0917
+        last = self._tables.succeeded.get((principal, session, fingerprint))
+        return last is not None and last >= since
+
+    def attempts(
+        self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None
+    ) -> list[Attempt]:
+        found = (
+            row
+            for row in self._tables.attempts.values()
+            if (state is None or row[0].state is state) and (owner is None or row[0].owner == owner)
+        )
+        return [_attempt(row) for row in islice(found, limit)]
+
+
+class ApprovalReader(LedgerReader):
+    """Questions to people, and standing answers."""
+
+    def approval(self, approval_id: str) -> Approval | None:
+        return deepcopy(self._tables.approvals.get(approval_id))
+
+    def latest_approval(self, principal: str, session: str, tool: str, fingerprint: str) -> Approval | None:  # noqa: PLR0917
+        found = self._tables.latest.get((principal, session, tool, fingerprint))
+        return None if found is None else self.approval(found)
+
+    def approvals(
+        self, *, states: Iterable[ApprovalState] | None = None, session: str | None = None, limit: int | None = None
+    ) -> list[Approval]:
+        among = None if states is None else frozenset(states)
+        found = (
+            item
+            for item in self._tables.approvals.values()
+            if (among is None or item.state in among) and (session is None or item.session == session)
+        )
+        return [deepcopy(item) for item in islice(found, limit)]
+
+    def pending_count(self, principal: str, session: str) -> int:
+        return self._tables.pending.get((principal, session), 0)
+
+    def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
+        return [
+            deepcopy(item)
+            for item in self._tables.grants.values()
+            if item.revoked_at is None
+            and (principal is None or item.principal == principal)
+            and (tool is None or item.tool == tool)
+        ]
+
+    def grant(self, grant_id: str) -> Grant | None:
+        return deepcopy(self._tables.grants.get(grant_id))
+
+
+class MemoryReader(ApprovalReader):
+    """A view of everything."""
+
+    def sealed(self, sealed_id: str) -> bytes | None:
+        found = self._tables.sealed.get(sealed_id)
+        return None if found is None else found[0]
+
+    def events(
+        self,
+        *,
+        after: int = 0,
+        types: Sequence[str] | None = None,
+        trace: str | None = None,
+        call: str | None = None,
+        stream: str | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        self._show()
+        if stream is not None and stream != self._log.appender.stream:
+            return []
+        wanted = None if types is None else _among(tuple(types))
+        found = self._log.select(
+            after=after, trace=trace, call=call, wanted=wanted and (lambda t: bool(wanted.match(t)))
+        )
+        return list(islice(found, limit))
+
+    def heads(self) -> dict[str, Head]:
+        self._show()
+        appender = self._log.appender
+        return {appender.stream: appender.tip} if self._log.rows else {}
+
+    def checkpoints(self) -> list[Checkpoint]:
+        return [deepcopy(item) for item in self._tables.checkpoints.values()]
+
+    def reading(self, user: str, project: str, path: str) -> Reading | None:
+        return self._tables.readings.get((user, project, path))
+
+    def meta(self, name: str) -> str | None:
+        return self._tables.meta.get(name)
+
+    def projection(self, name: str, key: str) -> dict[str, Any] | None:
+        body = self._tables.projections.get(name, {}).get(key)
+        return None if body is None else orjson.loads(body)
+
+    def projections(self, name: str, *, limit: int | None = None, newest_first: bool = False) -> list[dict[str, Any]]:
+        entries = self._tables.projections.get(name, {})
+        keys = sorted(entries, reverse=newest_first)
+        return [orjson.loads(entries[key]) for key in keys[:limit]]
+
+    def _show(self) -> None:
+        """Make every event readable that was added so far."""
+        self._log.settle()
+
+
+def _attempt(row: tuple[Attempt, bytes | None]) -> Attempt:
+    attempt, outcome = row
+    return attempt if outcome is None else replace(attempt, outcome=orjson.loads(outcome))
+
+
+@lru_cache(maxsize=256)
+def _among(types: tuple[str, ...]) -> Pattern[str]:
+    """One pattern for exact names and globs, in which only `*` and `?` are special."""
+    each = (escape(item).replace(r"\*", ".*").replace(r"\?", ".") for item in types)
+    return compile_pattern(f"(?s:{'|'.join(each)})\\Z" if types else r"(?!)")

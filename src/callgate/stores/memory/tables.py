@@ -1,0 +1,65 @@
+"""The memory store's tables, and the undo log that makes a unit of work all or nothing. Knows no events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from callgate.model.approval import Approval, Grant
+from callgate.model.attempt import Attempt, AttemptKey
+from callgate.ports import Checkpoint, Reading
+
+_ABSENT: Any = object()
+
+Fingerprinted = tuple[str, str, str]
+"""Principal, session, fingerprint."""
+
+
+class Tables:
+    """Dictionaries whose changes are logged. Every value is replaced, never changed in place, so that undoing is exact."""
+
+    def __init__(self) -> None:
+        self.attempts: dict[AttemptKey, tuple[Attempt, bytes | None]] = {}
+        """The row, its outcome apart as bytes: what was recorded cannot be changed from outside."""
+        self.calls: dict[str, AttemptKey] = {}
+        self.unknown: dict[Fingerprinted, tuple[AttemptKey, ...]] = {}
+        self.succeeded: dict[Fingerprinted, float] = {}
+        """When an equal call last succeeded."""
+        self.approvals: dict[str, Approval] = {}
+        self.latest: dict[tuple[str, str, str, str], str] = {}
+        """The newest approval by principal, session, tool and asked fingerprint."""
+        self.pending: dict[tuple[str, str], int] = {}
+        self.grants: dict[str, Grant] = {}
+        self.sealed: dict[str, tuple[bytes, float | None]] = {}
+        self.checkpoints: dict[str, Checkpoint] = {}
+        self.readings: dict[tuple[str, str, str], Reading] = {}
+        self.meta: dict[str, str] = {}
+        self.projections: dict[str, dict[str, bytes]] = {}
+        self._undo: list[Callable[[], None]] = []
+
+    def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        """Set an entry; undone by `rollback`."""
+        old = table.get(key, _ABSENT)
+        table[key] = value
+        self._undo.append(lambda: _restore(table, key, old))
+
+    def drop(self, table: dict[Any, Any], key: Any) -> None:
+        """Remove an entry that is there; undone by `rollback`, at the end of the table's order."""
+        old = table.pop(key)
+        self._undo.append(lambda: _restore(table, key, old))
+
+    def begin(self) -> None:
+        """From here on changes are one unit."""
+        self._undo.clear()
+
+    def rollback(self) -> None:
+        """Take back every change since `begin`."""
+        while self._undo:
+            self._undo.pop()()
+
+
+def _restore(table: dict[Any, Any], key: Any, old: Any) -> None:
+    if old is _ABSENT:
+        del table[key]
+    else:
+        table[key] = old

@@ -1,0 +1,126 @@
+"""One atomic unit of work on the memory store: changes are logged for undoing, drafts kept until it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from callgate.events.recordable import recordable_bytes
+from callgate.model.approval import Approval, ApprovalState, Grant
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.event import Draft
+from callgate.ports import Checkpoint, Reading
+from callgate.stores.memory.log import EventLog
+from callgate.stores.memory.reader import MemoryReader
+from callgate.stores.memory.tables import Fingerprinted, Tables
+
+
+class LedgerWriter(MemoryReader):
+    """Puts ledger rows and keeps their indexes."""
+
+    def __init__(self, tables: Tables, log: EventLog, *, readings: int) -> None:
+        super().__init__(tables, log)
+        self.drafts: list[Draft] = []
+        self._readings = readings
+
+    def put_attempt(self, attempt: Attempt) -> None:
+        tables = self._tables
+        before = tables.attempts.get(attempt.key)
+        outcome = None if attempt.outcome is None else recordable_bytes(attempt.outcome)
+        tables.put(tables.attempts, attempt.key, (attempt, outcome))
+        tables.put(tables.calls, attempt.call_id, attempt.key)
+        if before is not None and before[0].state is AttemptState.UNKNOWN:
+            self._note_unknown(before[0], present=False)
+        if attempt.state is AttemptState.UNKNOWN:
+            self._note_unknown(attempt, present=True)
+        elif attempt.state is AttemptState.SUCCEEDED and attempt.ended_at is not None:
+            self._note_success(attempt, attempt.ended_at)
+
+    def _note_unknown(self, attempt: Attempt, *, present: bool) -> None:
+        for place in _fingerprints(attempt):
+            keys: tuple[AttemptKey, ...] = self._tables.unknown.get(place, ())
+            keys = (*keys, attempt.key) if present else tuple(key for key in keys if key != attempt.key)
+            self._tables.put(self._tables.unknown, place, keys)
+
+    def _note_success(self, attempt: Attempt, at: float) -> None:
+        for place in _fingerprints(attempt):
+            last = self._tables.succeeded.get(place)
+            self._tables.put(self._tables.succeeded, place, at if last is None else max(last, at))
+
+
+class MemoryTransaction(LedgerWriter):
+    """Everything a unit of work may change."""
+
+    def put_approval(self, approval: Approval) -> None:
+        tables = self._tables
+        before = tables.approvals.get(approval.id)
+        tables.put(tables.approvals, approval.id, deepcopy(approval))
+        if before is None:
+            place = (approval.principal, approval.session, approval.tool, approval.asked_fingerprint)
+            tables.put(tables.latest, place, approval.id)
+        change = _is_pending(approval) - _is_pending(before)
+        if change:
+            asker = (approval.principal, approval.session)
+            tables.put(tables.pending, asker, tables.pending.get(asker, 0) + change)
+
+    def put_grant(self, grant: Grant) -> None:
+        self._tables.put(self._tables.grants, grant.id, deepcopy(grant))
+
+    def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:
+        self._tables.put(self._tables.sealed, sealed_id, (blob, keep_until))
+
+    def drop_sealed(self, *, before: float) -> int:
+        sealed = self._tables.sealed
+        ended = [name for name, (_, until) in sealed.items() if until is not None and until < before]
+        for name in ended:
+            self._tables.drop(sealed, name)
+        return len(ended)
+
+    def append(self, draft: Draft) -> None:
+        self.drafts.append(draft)
+
+    def erase_payloads(self, event_ids: Sequence[str]) -> int:
+        self._show()
+        return sum([self._log.erase(event_id) for event_id in event_ids])
+
+    def put_checkpoint(self, checkpoint: Checkpoint) -> None:
+        kept = replace(checkpoint, heads=dict(checkpoint.heads))
+        self._tables.put(self._tables.checkpoints, checkpoint.id, kept)
+
+    def put_reading(self, user: str, project: str, path: str, reading: Reading) -> None:  # noqa: PLR0917
+        readings = self._tables.readings
+        place = (user, project, path)
+        if place in readings:
+            self._tables.drop(readings, place)
+        self._tables.put(readings, place, reading)
+        if len(readings) > self._readings:
+            self._tables.drop(readings, next(iter(readings)))
+
+    def put_meta(self, name: str, value: str) -> None:
+        self._tables.put(self._tables.meta, name, value)
+
+    def put_projection(self, name: str, key: str, body: dict[str, Any]) -> None:
+        if name not in self._tables.projections:
+            self._tables.put(self._tables.projections, name, {})
+        self._tables.put(self._tables.projections[name], key, recordable_bytes(body))
+
+    def clear_projection(self, name: str) -> None:
+        if name in self._tables.projections:
+            self._tables.drop(self._tables.projections, name)
+
+    def _show(self) -> None:
+        self._log.show(self.drafts)
+
+
+def _fingerprints(attempt: Attempt) -> tuple[Fingerprinted, ...]:
+    principal, session, _ = attempt.key
+    asked = (principal, session, attempt.fingerprint)
+    if attempt.final_fingerprint == attempt.fingerprint:
+        return (asked,)
+    return (asked, (principal, session, attempt.final_fingerprint))
+
+
+def _is_pending(approval: Approval | None) -> int:
+    return int(approval is not None and approval.state is ApprovalState.PENDING)
