@@ -1,0 +1,117 @@
+"""What a person's answer makes of a question. Pure: a question and an answer in, a question out.
+
+Deciding never executes. An agent never decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from callgate.errors import ApprovalConflict, AssuranceTooLow
+from callgate.model.approval import Approval, ApprovalState, Vote
+from callgate.model.layer import ConfirmBy
+from callgate.model.levels import Assurance
+
+VETO = "nobody objected"
+"""Who decided, when a veto window closed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decider:
+    """Somebody who answers, and how certain it is who they are."""
+
+    name: str
+    assurance: Assurance = Assurance.ASSERTED
+
+
+def expire(approval: Approval, now: float) -> Approval:
+    """The approval as the passing of time leaves it: expired, or let through where silence means yes."""
+    if now < approval.expires_at or approval.state not in {ApprovalState.PENDING, ApprovalState.APPROVED}:
+        return approval
+    if approval.state is ApprovalState.PENDING and approval.on_expiry == "proceed":
+        # A veto window: it stays usable for as long again as it was open.
+        life = approval.expires_at - approval.created_at
+        return replace(
+            approval,
+            state=ApprovalState.APPROVED,
+            decided_by=VETO,
+            decided_at=approval.expires_at,
+            expires_at=now + life,
+        )
+    return replace(approval, state=ApprovalState.EXPIRED, decided_at=now)
+
+
+def approve(approval: Approval, by: Decider, now: float) -> Approval:
+    """A yes. With a two-person rule the first yes only counts as a vote.
+
+    Raises:
+        ApprovalConflict: No longer pending, or this person may not decide it.
+        AssuranceTooLow: It must be more certain who decides; the question stays pending.
+    """
+    _may_decide(approval, by)
+    if by.assurance < approval.assurance:
+        message = (
+            f"this decision needs assurance {approval.assurance.label} or better; "
+            f"{by.name} gave it as {by.assurance.label}, so it stays pending"
+        )
+        raise AssuranceTooLow(message)
+    votes = (*approval.votes, Vote(by=by.name, assurance=by.assurance, at=now))
+    if len(votes) < votes_needed(approval):
+        return replace(approval, votes=votes)
+    names = " and ".join(vote.by for vote in votes)
+    return replace(approval, votes=votes, state=ApprovalState.APPROVED, decided_by=names, decided_at=now)
+
+
+def reject(approval: Approval, by: Decider, now: float, why: str) -> Approval:
+    """A no. One is enough, also under a two-person rule, and the user may always say it.
+
+    Raises:
+        ApprovalConflict: No longer pending, or an agent tried.
+    """
+    _is_open(approval, by)
+    return replace(approval, state=ApprovalState.REJECTED, decided_by=by.name, decided_at=now, text=why)
+
+
+def respond(approval: Approval, by: Decider, now: float, text: str) -> Approval:
+    """An answer for the model instead of running.
+
+    Raises:
+        ApprovalConflict: No longer pending, an agent tried, or the answer is empty.
+    """
+    _is_open(approval, by)
+    if not text.strip():
+        raise ApprovalConflict("an answer needs words; reject the call to say no without any")
+    return replace(approval, state=ApprovalState.ANSWERED, decided_by=by.name, decided_at=now, text=text)
+
+
+def withdraw(approval: Approval, now: float) -> Approval:
+    """The asker no longer wants it.
+
+    Raises:
+        ApprovalConflict: It was decided already.
+    """
+    if approval.state is not ApprovalState.PENDING:
+        raise ApprovalConflict(f"approval {approval.id} is {approval.state.value}, not pending")
+    return replace(approval, state=ApprovalState.WITHDRAWN, decided_at=now)
+
+
+def votes_needed(approval: Approval) -> int:
+    """How many people have to say yes."""
+    return 2 if approval.by is ConfirmBy.TWO else 1
+
+
+def _is_open(approval: Approval, by: Decider) -> None:
+    if approval.state is not ApprovalState.PENDING:
+        raise ApprovalConflict(f"approval {approval.id} is {approval.state.value}, not pending")
+    if not by.name.strip():
+        raise ApprovalConflict("a decision needs the name of the person who makes it")
+    if by.name == approval.principal:
+        raise ApprovalConflict(f"{by.name} is the agent that asks; an agent never decides about its own call")
+
+
+def _may_decide(approval: Approval, by: Decider) -> None:
+    _is_open(approval, by)
+    if approval.by is ConfirmBy.OTHER and by.name == approval.user:
+        raise ApprovalConflict(f"this call must be approved by somebody other than its user {by.name}")
+    if any(vote.by == by.name for vote in approval.votes):
+        raise ApprovalConflict(f"{by.name} has approved already; another person has to agree")

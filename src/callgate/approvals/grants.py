@@ -1,0 +1,43 @@
+"""Grants: standing answers to *confirm*, and which calls they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from callgate.model.approval import Grant, GrantScope
+from callgate.model.context import Context
+from callgate.model.decision import Decision
+from callgate.model.tool import Arguments, Tool
+
+
+def matching(
+    grants: Iterable[Grant], *, tool: Tool, arguments: Arguments, context: Context, decision: Decision, now: float
+) -> Grant | None:
+    """The first grant that answers this confirm, if any may."""
+    if not decision.grantable or decision.plus:
+        return None
+    for grant in grants:
+        if _fits(grant, tool, arguments) and _reaches(grant, context, now) and decision.risk <= grant.max_risk:
+            return grant
+    return None
+
+
+def _fits(grant: Grant, tool: Tool, arguments: Arguments) -> bool:
+    same_tool = grant.tool == tool.name and grant.definition_hash == tool.definition_hash
+    missing = object()
+    return same_tool and all(_equal(arguments.get(name, missing), value) for name, value in grant.pattern.items())
+
+
+def _equal(left: object, right: object) -> bool:
+    # True == 1 in Python, and a grant for 1 must not let True through.
+    return type(left) is type(right) and left == right
+
+
+def _reaches(grant: Grant, context: Context, now: float) -> bool:
+    if grant.revoked_at is not None or now >= grant.until or grant.principal != context.principal:
+        return False
+    if grant.scope is GrantScope.SESSION:
+        return grant.scope_id == context.session
+    if grant.scope is GrantScope.TASK:
+        return grant.scope_id == context.task_id
+    return True

@@ -1,0 +1,252 @@
+"""Every change of a ledger row, decided by one pure function: `move(row, fact) -> Move`.
+
+It knows no store, no clock and no handler; whoever calls it reads the row, applies the answer and records the event
+in one transaction.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+from typing import Any
+
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.levels import Happened
+
+
+class Answer(enum.Enum):
+    """What became of a fact."""
+
+    CLAIMED = "claimed"
+    """The caller now owns the key and may run."""
+    RECORDED = "recorded"
+    """The key has its outcome already."""
+    RUNNING = "running"
+    """Somebody runs it, or may still."""
+    CONFLICT = "conflict"
+    """The key belongs to another call."""
+    BLOCKED = "blocked"
+    """Unknown: nobody runs it before it is resolved."""
+    APPLIED = "applied"
+    LATE = "late"
+    """Applied, after the row had already been given up as unknown."""
+    STALE = "stale"
+    """Refused: not the owner's, not this attempt's, or nothing to change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A call wants to run under a key."""
+
+    key: AttemptKey
+    call_id: str
+    trace_id: str
+    tool: str
+    definition_hash: str
+    fingerprint: str
+    final_fingerprint: str
+    owner: str
+    now: float
+    idempotent: bool = False
+    has_verify: bool = False
+    horizon: float = 0.0
+    deadline: float | None = None
+    approval_id: str | None = None
+    sealed_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """The owner knows how its attempt ended, or knows that it cannot know."""
+
+    call_id: str
+    owner: str
+    fence: int
+    state: AttemptState
+    now: float
+    happened: Happened | None = None
+    outcome: dict[str, Any] | None = None
+    cause: str | None = None
+    ended: bool = True
+    """False while the handler may still be running (a thread past its limit)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerGone:
+    """The process that ran it is proven gone."""
+
+    owner: str
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """A judged call was not reported until its deadline."""
+
+    call_id: str
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolve:
+    """Somebody looked: it happened, or it did not."""
+
+    happened: bool
+    by: str
+    now: float
+    outcome: dict[str, Any] | None = None
+    after_horizon: bool = False
+    """For `verify`: *absent* counts only once the tool's horizon has passed."""
+
+
+Fact = Claim | Settle | OwnerGone | Silence | Resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The answer, and the row as it stands after it."""
+
+    answer: Answer
+    row: Attempt | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the row must be written."""
+        return self.answer in _CHANGES
+
+
+_CHANGES = frozenset({Answer.CLAIMED, Answer.APPLIED, Answer.LATE})
+
+
+def move(row: Attempt | None, fact: Fact) -> Move:
+    """What becomes of the row of a key when `fact` is learned."""
+    if isinstance(fact, Claim):
+        return _claim(row, fact)
+    if row is None:
+        return Move(Answer.STALE, None)
+    if isinstance(fact, Settle):
+        return _settle(row, fact)
+    if isinstance(fact, OwnerGone):
+        return _owner_gone(row, fact)
+    if isinstance(fact, Silence):
+        return _silence(row, fact)
+    return _resolve(row, fact)
+
+
+def look(row: Attempt | None, fingerprint: str, *, idempotent: bool) -> Answer:
+    """What a claim would answer, without making one (the recall step)."""
+    if row is None:
+        return Answer.CLAIMED
+    if row.fingerprint != fingerprint:
+        return Answer.CONFLICT
+    if row.state is AttemptState.STARTED:
+        return Answer.RUNNING
+    if row.state is AttemptState.UNKNOWN:
+        return _look_unknown(row, idempotent=idempotent)
+    if row.state is AttemptState.FAILED and row.happened is Happened.NONE:
+        return Answer.CLAIMED
+    return Answer.RECORDED
+
+
+def _look_unknown(row: Attempt, *, idempotent: bool) -> Answer:
+    if not idempotent:
+        return Answer.BLOCKED
+    # Two attempts of an idempotent tool must not overlap: the last one has to have ended.
+    return Answer.RUNNING if row.ended_at is None else Answer.CLAIMED
+
+
+def _claim(row: Attempt | None, fact: Claim) -> Move:
+    answer = look(row, fact.fingerprint, idempotent=fact.idempotent)
+    if answer is not Answer.CLAIMED:
+        return Move(answer, row)
+    return Move(
+        answer,
+        Attempt(
+            key=fact.key,
+            call_id=fact.call_id,
+            trace_id=fact.trace_id,
+            tool=fact.tool,
+            definition_hash=fact.definition_hash,
+            fingerprint=fact.fingerprint,
+            final_fingerprint=fact.final_fingerprint,
+            state=AttemptState.STARTED,
+            owner=fact.owner,
+            fence=row.fence + 1 if row else 1,
+            tries=row.tries + 1 if row else 1,
+            idempotent=fact.idempotent,
+            has_verify=fact.has_verify,
+            horizon=fact.horizon,
+            started_at=fact.now,
+            deadline=fact.deadline,
+            approval_id=fact.approval_id,
+            sealed_id=fact.sealed_id,
+        ),
+    )
+
+
+def _settle(row: Attempt, fact: Settle) -> Move:
+    if (row.call_id, row.owner, row.fence) != (fact.call_id, fact.owner, fact.fence):
+        return Move(Answer.STALE, row)
+    if row.state is AttemptState.STARTED:
+        return Move(Answer.APPLIED, _ended(row, fact))
+    if row.ended_at is None or row.state is AttemptState.UNKNOWN:
+        return _settle_late(row, fact)
+    return Move(Answer.STALE, row)
+
+
+def _settle_late(row: Attempt, fact: Settle) -> Move:
+    """The handler came back after the row was given up: what it says is truer than not knowing."""
+    if fact.state is AttemptState.UNKNOWN:
+        if row.ended_at is not None or not fact.ended:
+            return Move(Answer.STALE, row)
+        return Move(Answer.LATE, replace(row, ended_at=fact.now))
+    return Move(Answer.LATE, _ended(row, fact))
+
+
+def _ended(row: Attempt, fact: Settle) -> Attempt:
+    return replace(
+        row,
+        state=fact.state,
+        happened=fact.happened,
+        outcome=fact.outcome,
+        cause=fact.cause,
+        ended_at=fact.now if fact.ended else None,
+        deadline=None,
+    )
+
+
+def _owner_gone(row: Attempt, fact: OwnerGone) -> Move:
+    if row.owner != fact.owner:
+        return Move(Answer.STALE, row)
+    if row.state is AttemptState.STARTED:
+        gone = replace(row, state=AttemptState.UNKNOWN, cause="owner_died", ended_at=fact.now, fence=row.fence + 1)
+        return Move(Answer.APPLIED, gone)
+    if row.ended_at is None:
+        # A handler that outlived its limit died with its process; only now is it certain to have ended.
+        return Move(Answer.APPLIED, replace(row, ended_at=fact.now, fence=row.fence + 1))
+    return Move(Answer.STALE, row)
+
+
+def _silence(row: Attempt, fact: Silence) -> Move:
+    due = row.deadline is not None and fact.now >= row.deadline
+    if row.call_id != fact.call_id or row.state is not AttemptState.STARTED or not due:
+        return Move(Answer.STALE, row)
+    return Move(
+        Answer.APPLIED, replace(row, state=AttemptState.UNKNOWN, cause="unreported", ended_at=fact.now, deadline=None)
+    )
+
+
+def _resolve(row: Attempt, fact: Resolve) -> Move:
+    open_question = row.state is AttemptState.UNKNOWN or (
+        row.state is AttemptState.FAILED and row.happened is Happened.POSSIBLE
+    )
+    if not open_question:
+        return Move(Answer.STALE, row)
+    if fact.happened:
+        resolved = replace(row, state=AttemptState.SUCCEEDED, happened=None, outcome=fact.outcome)
+    elif row.ended_at is None or (fact.after_horizon and fact.now - row.started_at < row.horizon):
+        # It may still happen: the handler runs, or the other side has not shown everything yet.
+        return Move(Answer.RUNNING, row)
+    else:
+        resolved = replace(row, state=AttemptState.FAILED, happened=Happened.NONE, outcome=fact.outcome)
+    return Move(Answer.APPLIED, replace(resolved, resolved_by=fact.by, ended_at=row.ended_at))
