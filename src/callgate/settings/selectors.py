@@ -1,12 +1,13 @@
-"""Selectors: how a policy file names tools. Reads the words only; which tool belongs to which group is for the policy."""
+"""Selectors: how a policy file names tools. Reads the words; which tool belongs to which group, the policy knows."""
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from callgate.model.levels import Origin
+from callgate.settings.wording import instead, quote
 
 GROUPS: frozenset[str] = frozenset(
     {
@@ -34,11 +35,20 @@ GROUPS: frozenset[str] = frozenset(
 KINDS = ("name", "glob", "group", "category", "source")
 """What a selector can be."""
 
-_LONGEST = 200
+LONGEST = 200
+"""A selector has at most this many characters."""
+
 _SOURCES = tuple(origin.value for origin in Origin)
-_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_WORD = "[A-Za-z0-9_-]+"
+_NAME = re.compile(rf"{_WORD}(\.{_WORD})*")
 _GLOB = re.compile(r"[A-Za-z0-9_.*?-]+")
-_CATEGORY = re.compile(r"[A-Za-z0-9_-]+")
+_CATEGORY = re.compile(_WORD)
+
+PATTERN = (
+    rf"group:({'|'.join(sorted(GROUPS))})|source:({'|'.join(_SOURCES)})|category:{_WORD}"
+    rf"|{_NAME.pattern}|(?=.*[*?]){_GLOB.pattern}"
+)
+"""Every selector, as a regular expression, for editors."""
 
 
 class Selector(NamedTuple):
@@ -58,8 +68,8 @@ def parse_selector(text: str) -> Selector:
     """
     if not text:
         raise ValueError("a selector is empty; write a tool name, a glob, group:…, category:… or source:…")
-    if len(text) > _LONGEST:
-        raise ValueError(f"a selector has at most {_LONGEST} characters, this one {len(text)}")
+    if len(text) > LONGEST:
+        raise ValueError(f"a selector has at most {LONGEST} characters, this one {len(text)}")
     prefix, colon, value = text.partition(":")
     return _read_kind(prefix, value) if colon else _read_name(text)
 
@@ -71,17 +81,15 @@ def _read_kind(prefix: str, value: str) -> Selector:
         return Selector("source", _one_of(value, what="source", known=_SOURCES))
     if prefix == "category":
         if not _CATEGORY.fullmatch(value):
-            raise ValueError(f"category {value!r} is not a word of letters, digits, _ and -")
+            raise ValueError(f"category {quote(value)} is not a word of letters, digits, _ and -")
         return Selector("category", value)
-    raise ValueError(f"unknown kind of selector {prefix + ':'!r}; use group:…, category:… or source:…")
+    raise ValueError(f"unknown kind of selector {quote(prefix)}; use group:…, category:… or source:…")
 
 
-def _one_of(word: str, *, what: str, known: tuple[str, ...] | list[str]) -> str:
-    if word in known:
-        return word
-    near = difflib.get_close_matches(word, known, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ValueError(f"unknown {what} {word!r}; {hint}There are {', '.join(known)}")
+def _one_of(word: str, *, what: str, known: Sequence[str]) -> str:
+    if word not in known:
+        raise ValueError(f"unknown {what} {quote(word)}; {instead(word, known)}")
+    return word
 
 
 def _read_name(text: str) -> Selector:
@@ -90,7 +98,7 @@ def _read_name(text: str) -> Selector:
     if ("*" in text or "?" in text) and _GLOB.fullmatch(text):
         return Selector("glob", text)
     if "[" in text or "]" in text:
-        raise ValueError(f"glob {text!r} has brackets; a glob knows * and ? only")
+        raise ValueError(f"{quote(text)} has brackets; a glob knows * and ? only")
     if not _GLOB.fullmatch(text):
-        raise ValueError(f"{text!r} is no tool name and no glob: only letters, digits, _, -, dots, * and ? are")
-    raise ValueError(f"{text!r} is no tool name: each part between dots has at least one character")
+        raise ValueError(f"{quote(text)} is no tool name and no glob; they have letters, digits, _, -, dots, * and ?")
+    raise ValueError(f"{quote(text)} is no tool name; something must stand before and after each dot")
