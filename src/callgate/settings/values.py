@@ -78,6 +78,8 @@ class Observe:
 
     source: str
     """`source:…` selector, or `*`."""
+    since: float = 0.0
+    """Seconds since the epoch; not in force before."""
     until: float
     """Seconds since the epoch; at most 7 days after `since`."""
     by: str
