@@ -1,0 +1,90 @@
+"""Every type of event that Callgate records, with how loud it is and what it means. Knows no other vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from callgate.model.levels import Severity
+
+
+class Kind(NamedTuple):
+    """What is known about one type of event."""
+
+    name: str
+    severity: Severity
+    meaning: str
+
+
+_kinds: dict[str, Kind] = {}
+
+KINDS: Mapping[str, Kind] = MappingProxyType(_kinds)
+"""Every type that Callgate records, by name."""
+
+
+def _debug(name: str, meaning: str) -> str:
+    return _kind(Kind(name, Severity.DEBUG, meaning))
+
+
+def _info(name: str, meaning: str) -> str:
+    return _kind(Kind(name, Severity.INFO, meaning))
+
+
+def _warning(name: str, meaning: str) -> str:
+    return _kind(Kind(name, Severity.WARNING, meaning))
+
+
+def _kind(kind: Kind) -> str:
+    _kinds[kind.name] = kind
+    return kind.name
+
+
+ATTEMPTED = _info("tool_call.attempted", "The call passed the gate and its handler is about to be entered.")
+SUCCEEDED = _info("tool_call.succeeded", "The handler ended well.")
+FAILED = _warning("tool_call.failed", "The handler failed; `effect` says what it may have left behind.")
+TIMED_OUT = _warning("tool_call.timed_out", "A read-only call reached its time limit.")
+UNKNOWN = _warning("tool_call.unknown", "Whether the effect happened cannot be known; `cause` says why.")
+REFUSED = _info("tool_call.refused", "The call was refused before anything happened.")
+DEDUPED = _info("tool_call.deduped", "The call was answered with the recorded outcome of its key.")
+SETTLED_LATE = _info("tool_call.settled_late", "The handler of a call given up as unknown ended after all.")
+RESOLVED = _info("tool_call.resolved", "Somebody found out whether an unknown call happened.")
+PROGRESS = _debug("tool_call.progress", "A running handler said how far it is.")
+
+GATE_PREVIEWED = _info("gate.previewed", "The call was shown and not run.")
+GATE_REQUIRED = _info("gate.required", "A person has to decide; the approval was made.")
+GATE_DENIED = _info("gate.denied", "Risk and autonomy together refused the call.")
+
+APPROVED = _info("approval.approved", "A person said yes.")
+REJECTED = _info("approval.rejected", "A person said no.")
+ANSWERED = _info("approval.answered", "A person answered the model instead of letting the call run.")
+EXPIRED = _info("approval.expired", "Nobody decided in time.")
+EDITED = _info("approval.edited", "A person changed the arguments; earlier votes are void.")
+WITHDRAWN = _info("approval.withdrawn", "The asker no longer wants it.")
+USED = _info("approval.used", "The one execution it admits was claimed.")
+VOTED = _info("approval.voted", "One of several persons said yes.")
+
+GRANT_CREATED = _info("grant.created", "A standing answer was given.")
+GRANT_REVOKED = _info("grant.revoked", "A standing answer was taken back.")
+
+TOOL_REGISTERED = _info("tool.registered", "A tool was added.")
+TOOL_CHANGED = _info("tool.changed", "A tool's definition changed.")
+TOOL_REMOVED = _info("tool.removed", "A tool was taken away.")
+TOOL_QUARANTINED = _warning("tool.quarantined", "A changed or new tool waits until somebody has looked at it.")
+TOOL_TRUSTED = _info("tool.trusted", "Somebody looked at a tool's definition and accepts it.")
+
+HEALTH_CHANGED = _info("health.changed", "A connector became healthy, degraded or unavailable.")
+POLICY_CHANGED = _info("policy.changed", "Another policy is in force from here on.")
+SECRET_USED = _info("secret.used", "A handler was given a secret; names the pair, never the value.")
+SOURCE_STALE = _warning("source.stale", "A source changed since it was last read.")
+
+STREAM_OPENED = _info("stream.opened", "A process began to record, citing the store and the heads it found.")
+STREAM_CLOSED = _info("stream.closed", "A process stopped recording, as it should.")
+CHECKPOINT = _debug("audit.checkpoint", "All heads were signed.")
+ERASED = _warning("audit.erased", "Payloads of the named events were erased; their place in the chain stays.")
+
+CLOSING = frozenset({SUCCEEDED, FAILED, TIMED_OUT, UNKNOWN})
+"""Exactly one of these follows every attempt."""
+
+KEPT = frozenset({STREAM_OPENED, STREAM_CLOSED, CHECKPOINT, ERASED})
+"""Never erased: the proof of everything else rests on their payloads, which hold nothing of anyone's."""
