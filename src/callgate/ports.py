@@ -15,6 +15,7 @@ from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.decision import Reason
 from callgate.model.event import Draft, Event
+from callgate.model.levels import Assurance
 from callgate.model.tool import Arguments, Tool
 
 T = TypeVar("T")
@@ -139,8 +140,10 @@ class Reader(Protocol):
         """One approval."""
         ...
 
-    def latest_approval(self, principal: str, session: str, tool: str, fingerprint: str) -> Approval | None:
-        """The newest approval for this asked fingerprint, whatever its state."""
+    def latest_approval(
+        self, principal: str, session: str, tool: str, fingerprint: str, *, key: str | None = None
+    ) -> Approval | None:
+        """The newest approval for this asked fingerprint, whatever its state; with `key`, only one for that key."""
         ...
 
     def approvals(
@@ -308,6 +311,14 @@ class Store(Protocol):
         """Run a short query on a consistent view."""
         ...
 
+    async def scan(self, query: Callable[[Reader], T]) -> T:
+        """Run a long query (verify, export) on a consistent view, off the event loop where that helps."""
+        ...
+
+    def forget_owner(self, owner: str) -> None:
+        """Nothing of that owner, proven gone, is left to recover; drop what its liveness was known by."""
+        ...
+
     def owner_alive(self, owner: str) -> bool:
         """Whether that process is still there; True when it cannot be proven gone."""
         ...
@@ -329,6 +340,11 @@ class Answer(NamedTuple):
 
 class Asker(Protocol):
     """Puts a question to a person at once: the terminal, a scripted approver in tests."""
+
+    @property
+    def assurance(self) -> Assurance:
+        """How certain it is who answers here."""
+        ...
 
     async def ask(self, approval: Approval) -> Answer:
         """Ask and wait for the answer."""

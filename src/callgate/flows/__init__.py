@@ -1,0 +1,1 @@
+"""Flows: calls put together. Every call inside is an ordinary governed call."""

@@ -1,0 +1,91 @@
+"""Batch: several calls at once; answers in order, one failure never another's.
+
+Calls of tools that are not concurrency-safe do not overlap. Knows only how to make one call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from callgate.model.call import Call
+from callgate.model.outcome import Outcome
+
+MakeCall = Callable[[Call], Awaitable[Outcome]]
+IsSafe = Callable[[str], bool]
+_AT_ONCE = 64
+
+
+async def run_batch(
+    calls: Sequence[Any], *, make: MakeCall, malformed: Callable[[Any, str], Awaitable[Outcome]], is_safe: IsSafe
+) -> list[tuple[str, Outcome]]:
+    """Make every call; (id, outcome) pairs in the order of the calls."""
+    ids = call_ids(calls)
+    alone = asyncio.Lock()
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(item: Any) -> Outcome:
+        try:
+            call = as_call(item)
+        except ValueError as error:
+            return await malformed(item, str(error))
+        if is_safe(call.tool):
+            async with places:
+                return await make(call)
+        async with alone:
+            return await make(call)
+
+    outcomes = await asyncio.gather(*(one(item) for item in calls))
+    return list(zip(ids, outcomes, strict=True))
+
+
+def as_call(item: Any) -> Call:
+    """A call from a Call or from the mapping a model wrote.
+
+    Raises:
+        ValueError: Saying what is missing or mistyped.
+    """
+    if isinstance(item, Call):
+        name, arguments = item.tool, item.arguments
+    elif isinstance(item, Mapping):
+        name, arguments = item.get("name", item.get("tool")), item.get("arguments")
+    else:
+        message = f"a call must be a Call or an object with name and arguments, not {type(item).__name__}"
+        raise ValueError(message)
+    if not isinstance(name, str) or not name:
+        message = "the call has no tool name"
+        raise ValueError(message)
+    if not isinstance(arguments, Mapping):
+        message = f"arguments of {name} must be an object, not {type(arguments).__name__}"
+        raise ValueError(message)
+    if isinstance(item, Call):
+        return item
+    return Call(name, arguments, id=item.get("id"), key=item.get("key"))
+
+
+def call_ids(calls: Sequence[Any]) -> list[str]:
+    """One id per call: its own, else `batch_<index>`; a repeated one is told apart, never two results under one id."""
+    given = [_given_id(item) for item in calls]
+    taken = {each for each in given if each is not None}
+    seen: set[str] = set()
+    ids: list[str] = []
+    for index, own in enumerate(given):
+        base = own if own is not None else _free(f"batch_{index}", taken)
+        name, copy = base, 2
+        while name in seen or (copy > 2 and name in taken):
+            name, copy = f"{base}#{copy}", copy + 1
+        seen.add(name)
+        ids.append(name)
+    return ids
+
+
+def _given_id(item: Any) -> str | None:
+    own = item.get("id") if isinstance(item, Mapping) else getattr(item, "id", None)
+    return own if isinstance(own, str) and own else None
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

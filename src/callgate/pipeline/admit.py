@@ -1,0 +1,106 @@
+"""Admitting: whether an approval still speaks for exactly this call. Stricter wins; what changed asks again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from callgate.approvals.bind import bind
+from callgate.approvals.decide import votes_needed
+from callgate.model.approval import Approval, ApprovalState
+from callgate.model.layer import ConfirmBy
+from callgate.model.levels import Verdict
+from callgate.pipeline.authorize import Authorized, authorize
+from callgate.pipeline.fingerprint import account
+from callgate.pipeline.notes import note, reasons_shown
+from callgate.pipeline.preview import preview
+from callgate.pipeline.seal import unseal
+from callgate.pipeline.stopped import refused
+from callgate.pipeline.validate import validate
+from callgate.pipeline.weigh import decide
+
+if TYPE_CHECKING:
+    from callgate.model.decision import Decision
+    from callgate.pipeline.parts import Parts
+    from callgate.ports import Transaction
+
+
+async def admit(
+    parts: Parts, authorized: Authorized, decision: Decision, approval: Approval
+) -> tuple[Approval, Authorized | None] | None:
+    """The approval and the call it admits; None when a new question has to be asked.
+
+    Raises:
+        Stopped: approval_void, or a refusal that policy gives by now.
+    """
+    final = await _edited(parts, authorized, approval) if approval.edited else None
+    runs = final or authorized
+    if final is not None:
+        decision = await decide(parts, final)
+        if decision.verdict in {Verdict.DENY, Verdict.PREVIEW}:
+            code = decision.code or "gate_denied"
+            message = f"{authorized.tool.name} as edited is no longer allowed"
+            raise refused(authorized.asked, code, message, tool=authorized.tool, decision=decision, event="gate.denied")
+    changed = _what_changed(parts, runs, approval)
+    if changed is not None:
+        await _withdraw(parts, approval, changed)
+        message = f"approval {approval.id} is void: {changed}"
+        raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
+    if _asks_for_more(decision, approval):
+        await _withdraw(parts, approval, "the rules ask for more than was approved")
+        return None
+    if await _world_changed(parts, runs, approval):
+        await _withdraw(parts, approval, "what the preview showed is no longer so")
+        message = f"approval {approval.id} is void: what its preview showed has changed since; call again to see it anew"
+        raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
+    return approval, final
+
+
+async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> Authorized:
+    sealed = await unseal(parts, approval.sealed_id)
+    if sealed is None:
+        message = f"approval {approval.id} is void: its sealed arguments are gone"
+        raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
+    call = replace(authorized.asked.call, arguments=sealed.arguments)
+    asked = replace(authorized.asked, call=call)
+    arguments = validate(parts, asked, authorized.tool)
+    return await authorize(parts, asked, authorized.tool, arguments)
+
+
+def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | None:
+    context = runs.asked.context
+    if runs.fingerprint != approval.final_fingerprint:
+        return "the arguments are not those that were approved"
+    if runs.authorization.resources != approval.resources:
+        return "the files or hosts it would touch are not those that were approved"
+    if (context.working_directory or parts.working_directory) != approval.working_directory:
+        return "the working directory is another one"
+    if account(parts, runs.tool) != approval.account:
+        return "the connector acts as another account"
+    return None
+
+
+def _asks_for_more(decision: Decision, approval: Approval) -> bool:
+    two = decision.by is ConfirmBy.TWO and votes_needed(approval) == 1
+    new_reasons = not set(reasons_shown(decision)) <= set(approval.why)
+    return decision.risk > approval.risk or decision.assurance > approval.assurance or two or new_reasons
+
+
+async def _world_changed(parts: Parts, runs: Authorized, approval: Approval) -> bool:
+    if approval.preview_state is None:
+        return False
+    shown = await preview(parts, runs)
+    return shown.preview is None or shown.preview.state != approval.preview_state
+
+
+async def _withdraw(parts: Parts, approval: Approval, why: str) -> None:
+    now = parts.clock.now()
+
+    def unit(tx: Transaction) -> None:
+        fresh = tx.approval(approval.id)
+        if fresh is not None and fresh.state in {ApprovalState.APPROVED, ApprovalState.PENDING}:
+            void = replace(fresh, state=ApprovalState.WITHDRAWN, text=why, decided_at=now)
+            tx.put_approval(bind(void, parts.keys))
+            tx.append(note(void, "approval.withdrawn", now=now, why=why))
+
+    await parts.store.write(unit)

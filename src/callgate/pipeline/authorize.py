@@ -1,0 +1,76 @@
+"""Step 3, authorize: scopes, role, layers, allowed callers, the tool's own check, resources."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from callgate.model.decision import Reason
+from callgate.model.levels import Verdict
+from callgate.pipeline.fingerprint import fingerprint
+from callgate.pipeline.parts import Asked, Parts, running
+from callgate.pipeline.stopped import Stopped, refused
+
+if TYPE_CHECKING:
+    from callgate.model.tool import Arguments, Tool
+    from callgate.policy.policy import Authorization, Standing
+
+
+@dataclass(slots=True)
+class Authorized:
+    """A call that may be made by this asker; whether now, and whether without asking, the gate says."""
+
+    asked: Asked
+    tool: Tool
+    arguments: Arguments
+    standing: Standing
+    authorization: Authorization
+    fingerprint: str = ""
+    """Empty for reads without a key, which are never compared."""
+
+
+async def authorize(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments) -> Authorized:
+    """Judge who asks for what.
+
+    Raises:
+        Stopped: scope_violation, policy_denied.
+    """
+    parent = running.get()
+    if parent is not None and parent.closed:
+        raise refused(asked, "policy_denied", f"the call of {parent.tool} it belongs to has ended", tool=tool)
+    standing = parts.policy.standing(tool, asked.context)
+    if standing.refusal is not None:
+        raise _denied(asked, tool, standing.refusal, standing.reasons)
+    authorization = parts.policy.authorize(tool, arguments, asked.context, standing)
+    if authorization.refusal is not None:
+        raise _denied(asked, tool, authorization.refusal, authorization.reasons)
+    if tool.hooks.check is not None:
+        await _own_check(asked, tool, arguments)
+    authorized = Authorized(asked, tool, arguments, standing, authorization)
+    if asked.key is not None or not tool.read_only:
+        authorized.fingerprint = fingerprint(parts, tool, arguments, authorization.resources)
+    return authorized
+
+
+async def _own_check(asked: Asked, tool: Tool, arguments: Arguments) -> None:
+    check = tool.hooks.check
+    assert check is not None  # noqa: S101 - asked by the caller
+    try:
+        answer = check(dict(arguments), asked.context)
+        if inspect.isawaitable(answer):
+            answer = await answer
+    except PermissionError as error:
+        reason = Reason("check", f"{tool.name} refuses: {error}", Verdict.DENY, "policy_denied")
+        raise _denied(asked, tool, reason, (reason,)) from None
+    except Exception as error:  # noqa: BLE001 - a check that breaks has not said yes
+        text = f"the check of {tool.name} failed ({type(error).__name__}), which counts as no"
+        reason = Reason("check", text, Verdict.DENY, "policy_denied")
+        raise _denied(asked, tool, reason, (reason,)) from None
+    if answer is False:
+        reason = Reason("check", f"{tool.name} refuses this call", Verdict.DENY, "policy_denied")
+        raise _denied(asked, tool, reason, (reason,))
+
+
+def _denied(asked: Asked, tool: Tool, refusal: Reason, reasons: tuple[Reason, ...]) -> Stopped:
+    return refused(asked, refusal.code or "policy_denied", refusal.text, tool=tool, reasons=reasons or (refusal,))

@@ -1,0 +1,224 @@
+"""Step 6, claim: in one transaction take the key, use up the approval, reserve the limits, write the intent.
+
+For every effect the intent is durable before the handler is entered. Only reads without egress, secrets and a caller's
+key may have their events written behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from callgate.approvals.bind import bind, intact
+from callgate.approvals.decide import expire
+from callgate.errors import StoreUnavailable
+from callgate.ledger.transitions import Answer, Claim, Move, move
+from callgate.model.approval import ApprovalState
+from callgate.model.attempt import Attempt
+from callgate.model.event import Draft
+from callgate.model.ids import uuid7
+from callgate.pipeline.notes import note
+from callgate.pipeline.permit import Permit
+from callgate.pipeline.recall import attempt_key, meet, same_as_unknown, stopped_by
+from callgate.pipeline.seal import keep_until, seal
+from callgate.pipeline.stopped import Stopped, refused
+from callgate.pipeline.time_limit import time_limit
+
+if TYPE_CHECKING:
+    from callgate.model.approval import Approval
+    from callgate.model.decision import Reason
+    from callgate.pipeline.gate import Passed
+    from callgate.pipeline.parts import Parts
+    from callgate.ports import Transaction
+
+
+async def claim(parts: Parts, passed: Passed) -> Permit:
+    """A permit, or the end of the call.
+
+    Raises:
+        Stopped: in_flight, limit_exceeded, approval_void, store_unavailable, tool_unavailable, or a twin's outcome.
+    """
+    asked, tool = passed.authorized.asked, passed.authorized.tool
+    limit = time_limit(tool, asked.context, parts.settings, per_call=asked.call.timeout)
+    permit = Permit(asked, tool, passed.arguments, passed.decision, limit)
+    permit.edited = passed.final is not None
+    if not (tool.is_async or asked.judged or tool.isolation == "process"):
+        await _take_place(parts, permit)
+    try:
+        await _record_intent(parts, passed, permit)
+    except BaseException:
+        if permit.lane is not None:
+            permit.lane.give()
+        raise
+    return permit
+
+
+async def _take_place(parts: Parts, permit: Permit) -> None:
+    lane = parts.threads.lane(permit.tool.connector)
+    if not await lane.take(permit.limit):
+        busy = f"all {parts.threads.per_connector} threads of {permit.tool.connector} are busy"
+        raise refused(permit.asked, "tool_unavailable", f"{permit.tool.name} is unavailable: {busy}", tool=permit.tool)
+    permit.lane = lane
+
+
+async def _record_intent(parts: Parts, passed: Passed, permit: Permit) -> None:
+    tool, key = permit.tool, permit.asked.key
+    try:
+        if tool.read_only and key is None and passed.approval is None:
+            await _intent_of_read(parts, passed, permit)
+        else:
+            await _intent_of_effect(parts, passed, permit)
+    except StoreUnavailable as error:
+        raise refused(permit.asked, "store_unavailable", str(error), tool=tool) from error
+
+
+async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
+    draft = attempted(parts, passed, permit)
+    if not permit.tool.egress and not any(scope.startswith("secrets:") for scope in permit.tool.scopes):
+        parts.store.behind(draft)
+        return
+    permit.durable = True
+    await parts.store.write(lambda tx: tx.append(draft))
+
+
+async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:
+    authorized, asked, approval = passed.authorized, permit.asked, passed.approval
+    permit.key = asked.key or (approval.key if approval is not None else uuid7())
+    permit.durable = True
+    sealed_id = approval.sealed_id if approval is not None else uuid7()
+    # The approval sealed these very arguments already; one copy is enough.
+    blob = None if approval is not None else seal(parts, sealed_id, permit.arguments, asked.context)
+    keep = keep_until(parts)
+    fact = _fact(parts, passed, permit, sealed_id)
+    draft = attempted(parts, passed, permit)
+
+    def unit(tx: Transaction) -> Move | Attempt | Reason | str:
+        step = move(tx.attempt(fact.key), fact)
+        if step.answer is not Answer.CLAIMED or step.row is None:
+            return step
+        twin = _unknown_twin(tx, passed, fact)
+        if twin is not None:
+            return twin
+        spent = None if approval is None else _spend(parts, tx, approval)
+        if spent is not None:
+            return spent
+        over = parts.limits.reserve(tx, permit.tool, asked.call, asked.context)
+        if over is not None:
+            return over
+        if blob is not None:
+            tx.put_sealed(sealed_id, blob, keep_until=keep)
+        tx.put_attempt(step.row)
+        tx.append(draft)
+        return step
+
+    answer = await parts.store.write(unit)
+    if isinstance(answer, Move) and answer.answer is Answer.CLAIMED:
+        permit.row = answer.row
+        return
+    if isinstance(answer, Move):
+        await _lost_the_race(parts, passed, permit, answer)
+    raise _not_claimed(passed, answer)
+
+
+def _fact(parts: Parts, passed: Passed, permit: Permit, sealed_id: str) -> Claim:
+    authorized, tool, asked = passed.authorized, permit.tool, permit.asked
+    now = parts.clock.now()
+    assert permit.key is not None  # noqa: S101 - set by the caller
+    return Claim(
+        key=attempt_key(authorized, permit.key),
+        call_id=asked.call_id,
+        trace_id=asked.context.trace_id,
+        tool=tool.name,
+        definition_hash=tool.definition_hash,
+        fingerprint=authorized.fingerprint,
+        final_fingerprint=passed.runs.fingerprint,
+        owner=parts.store.owner,
+        now=now,
+        idempotent=tool.idempotent or tool.read_only,
+        has_verify=tool.hooks.verify is not None,
+        horizon=tool.horizon,
+        deadline=now + permit.limit if asked.judged else None,
+        approval_id=passed.approval.id if passed.approval is not None else None,
+        sealed_id=sealed_id,
+    )
+
+
+def _unknown_twin(tx: Transaction, passed: Passed, fact: Claim) -> Attempt | None:
+    """An equal call under another key whose outcome nobody knows."""
+    tool, call = passed.authorized.tool, passed.authorized.asked.call
+    if tool.read_only or tool.idempotent or call.distinct:
+        return None
+    for fingerprint in {fact.fingerprint, fact.final_fingerprint}:
+        found = tx.unresolved(fact.key.principal, fact.key.session, fingerprint)
+        if found is not None and found.key != fact.key:
+            return found
+    return None
+
+
+def _spend(parts: Parts, tx: Transaction, approval: Approval) -> str | None:
+    """Use the approval up; what is wrong with it otherwise. One approval, one execution."""
+    now = parts.clock.now()
+    stored = tx.approval(approval.id)
+    if stored is None or not intact(stored, parts.keys):
+        return "it was changed or removed in the store"
+    fresh = expire(stored, now)
+    if fresh.state is not ApprovalState.APPROVED:
+        return f"it is {fresh.state.value}"
+    if (fresh.final_fingerprint, fresh.sealed_id) != (approval.final_fingerprint, approval.sealed_id):
+        return "it was edited meanwhile"
+    used = replace(fresh, state=ApprovalState.USED)
+    tx.put_approval(bind(used, parts.keys))
+    tx.append(note(used, "approval.used", now=now))
+    return None
+
+
+async def _lost_the_race(parts: Parts, passed: Passed, permit: Permit, step: Move) -> None:
+    """Somebody took the key since the recall: wait for them as the recall would have."""
+    if step.answer is not Answer.RUNNING or permit.key is None:
+        return
+    await meet(parts, passed.authorized, permit.key)
+    message = f"the twin of this call under key {permit.key} failed without effect; call again"
+    raise refused(permit.asked, "in_flight", message, tool=permit.tool, key=permit.key)
+
+
+def _not_claimed(passed: Passed, answer: Move | Attempt | Reason | str) -> Stopped:
+    asked, tool = passed.authorized.asked, passed.authorized.tool
+    if isinstance(answer, Move):
+        assert answer.row is not None  # noqa: S101 - every answer but `claimed` is about a row
+        return stopped_by(passed.authorized, answer.row, answer.answer)
+    if isinstance(answer, Attempt):
+        return same_as_unknown(passed.authorized, answer)
+    if isinstance(answer, str):
+        return refused(asked, "approval_void", f"the approval cannot be used: {answer}", tool=tool)
+    return refused(asked, "limit_exceeded", answer.text, tool=tool, reasons=(answer,))
+
+
+def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
+    """The intent: who runs what, why it is allowed, and under which key."""
+    asked, tool, context = permit.asked, permit.tool, permit.asked.context
+    payload: dict[str, Any] = {
+        "tool": tool.name,
+        "tool_id": tool.id,
+        "source": tool.source.value,
+        "arguments": parts.striker.strike(permit.arguments),
+        "role": context.role,
+        "principal": context.principal,
+        "user": context.user,
+        "session": context.session,
+        "key": permit.key,
+        "caller": context.caller.value,
+        "chain_id": context.chain_id,
+        "chain_index": context.chain_index,
+        "decision": permit.decision.to_json(),
+    }
+    if passed.approval is not None:
+        payload["approval_id"] = passed.approval.id
+    if passed.authorized.fingerprint:
+        payload["fingerprint"] = passed.runs.fingerprint
+    return Draft(
+        type="tool_call.attempted",
+        time=parts.clock.now(),
+        trace=context.trace_id,
+        call=asked.call_id,
+        payload=payload,
+    )

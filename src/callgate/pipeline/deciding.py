@@ -1,0 +1,207 @@
+"""Deciding: what people answer, made durable. Deciding never executes; the same call again, or `resume`, does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from callgate.approvals import decide as answers
+from callgate.approvals.bind import bind, intact
+from callgate.approvals.decide import Decider
+from callgate.approvals.show import payload
+from callgate.errors import ApprovalConflict, ApprovalNotFound, GateDenied
+from callgate.model.approval import Approval, ApprovalState
+from callgate.model.call import Call
+from callgate.model.ids import uuid7
+from callgate.model.levels import Assurance, Verdict
+from callgate.pipeline.authorize import Authorized, authorize
+from callgate.pipeline.notes import note, reasons_shown
+from callgate.pipeline.parts import Asked
+from callgate.pipeline.preview import preview
+from callgate.pipeline.resolve import resolve
+from callgate.pipeline.seal import Sealed, keep_until, seal, unseal
+from callgate.pipeline.stopped import Stopped
+from callgate.pipeline.validate import validate
+from callgate.pipeline.weigh import decide
+
+if TYPE_CHECKING:
+    from callgate.model.tool import Arguments
+    from callgate.pipeline.parts import Parts
+    from callgate.ports import Answer, Transaction
+
+_EVENTS = {
+    ApprovalState.PENDING: "approval.voted",
+    ApprovalState.APPROVED: "approval.approved",
+    ApprovalState.REJECTED: "approval.rejected",
+    ApprovalState.ANSWERED: "approval.answered",
+    ApprovalState.WITHDRAWN: "approval.withdrawn",
+    ApprovalState.EXPIRED: "approval.expired",
+}
+
+
+async def approve(parts: Parts, approval_id: str, by: Decider, arguments: Arguments | None = None) -> Approval:
+    """A yes; with `arguments`, a yes to the call as edited.
+
+    Raises:
+        ApprovalNotFound: No such question.
+        ApprovalConflict: Not pending any more, or this person may not decide it.
+        AssuranceTooLow: It must be more certain who decides; the question stays pending.
+        Refusal: The edited call is invalid or not allowed.
+    """
+    if arguments is None:
+        return await _change(parts, approval_id, lambda approval, now: answers.approve(approval, by, now))
+    return await _approve_edited(parts, approval_id, by, arguments)
+
+
+async def reject(parts: Parts, approval_id: str, by: Decider, why: str) -> Approval:
+    """A no.
+
+    Raises:
+        ApprovalNotFound: No such question.
+        ApprovalConflict: Not pending any more, or an agent tried.
+    """
+    text = parts.striker.strike_text(why)
+    return await _change(parts, approval_id, lambda approval, now: answers.reject(approval, by, now, text))
+
+
+async def respond(parts: Parts, approval_id: str, by: Decider, text: str) -> Approval:
+    """An answer for the model instead of running.
+
+    Raises:
+        ApprovalNotFound: No such question.
+        ApprovalConflict: Not pending any more, or an agent tried.
+    """
+    struck = parts.striker.strike_text(text)
+    return await _change(parts, approval_id, lambda approval, now: answers.respond(approval, by, now, struck))
+
+
+async def withdraw(parts: Parts, approval_id: str) -> Approval:
+    """The asker no longer wants it.
+
+    Raises:
+        ApprovalNotFound: No such question.
+        ApprovalConflict: It was decided already.
+    """
+    return await _change(parts, approval_id, answers.withdraw)
+
+
+async def answer_question(parts: Parts, approval_id: str, answer: Answer, *, assurance: Assurance) -> Approval:
+    """An answer given on the spot, by the terminal or a script."""
+    by = Decider(name=answer.by or "operator", assurance=assurance)
+    if answer.kind == "approve":
+        return await approve(parts, approval_id, by, answer.arguments)
+    if answer.kind == "respond":
+        return await respond(parts, approval_id, by, answer.text)
+    return await reject(parts, approval_id, by, answer.text)
+
+
+async def reread(parts: Parts, approval_id: str) -> Approval:
+    """The approval as time and people left it; an expiry that is seen here becomes durable.
+
+    Raises:
+        ApprovalNotFound: No such question.
+        ApprovalConflict: It was changed by somebody without the key.
+    """
+    found = await parts.store.read(lambda reader: reader.approval(approval_id))
+    if found is None:
+        raise ApprovalNotFound(f"Unknown approval: {approval_id}")
+    if answers.expire(found, parts.clock.now()).state is found.state:
+        return _trusted(parts, found)
+    return await _change(parts, approval_id, lambda approval, _now: approval)
+
+
+async def _change(
+    parts: Parts,
+    approval_id: str,
+    answer: Callable[[Approval, float], Approval],
+    *,
+    more: Callable[[Transaction], None] | None = None,
+) -> Approval:
+    now = parts.clock.now()
+
+    def unit(tx: Transaction) -> Approval:
+        stored = tx.approval(approval_id)
+        if stored is None:
+            raise ApprovalNotFound(f"Unknown approval: {approval_id}")
+        current = answers.expire(_trusted(parts, stored), now)
+        if current.state is not stored.state:
+            # The passing of time comes first, and is kept even though the answer then comes too late.
+            tx.put_approval(bind(current, parts.keys))
+            tx.append(note(current, _EVENTS[current.state], now=now))
+            return current
+        changed = answer(current, now)
+        if changed is not current:
+            tx.put_approval(bind(changed, parts.keys))
+            tx.append(note(changed, "approval.edited" if more else _EVENTS[changed.state], now=now, text=changed.text))
+            if more is not None:
+                more(tx)
+        return changed
+
+    result = await parts.store.write(unit)
+    if result.state is ApprovalState.EXPIRED and result.decided_at == now:
+        _too_late(answer, result, now)
+    return result
+
+
+def _too_late(answer: Callable[[Approval, float], Approval], expired: Approval, now: float) -> None:
+    """Let the answer itself say that the question is no longer open (a reader's identity answer says nothing)."""
+    answer(expired, now)
+
+
+def _trusted(parts: Parts, approval: Approval) -> Approval:
+    if not intact(approval, parts.keys):
+        raise ApprovalConflict(f"approval {approval.id} was changed in the store by somebody without the key; it is void")
+    return approval
+
+
+async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments: Arguments) -> Approval:
+    approval = await reread(parts, approval_id)
+    sealed = await unseal(parts, approval.sealed_id)
+    if sealed is None:
+        raise ApprovalConflict(f"the sealed arguments of approval {approval_id} are gone; ask again")
+    try:
+        edited = await _judge_again(parts, approval, sealed, arguments)
+    except Stopped as stop:
+        stop.outcome.unwrap()
+        raise
+    sealed_id = uuid7()
+    asked = sealed.extra.get("asked", sealed.arguments)
+    blob = seal(parts, sealed_id, edited.arguments, sealed.context, **(sealed.extra | {"asked": asked}))
+    fields = await _rebound(parts, edited)
+
+    def answer(current: Approval, now: float) -> Approval:
+        return answers.approve(replace(current, votes=(), edited=True, sealed_id=sealed_id, **fields), by, now)
+
+    return await _change(
+        parts, approval_id, answer, more=lambda tx: tx.put_sealed(sealed_id, blob, keep_until=keep_until(parts))
+    )
+
+
+async def _judge_again(parts: Parts, approval: Approval, sealed: Sealed, arguments: Arguments) -> Authorized:
+    """The edited call through steps 1 to 5, under the asker's own context."""
+    call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
+    asked = Asked(call, sealed.context, approval.call_id, approval.key, None, parts.clock.monotonic())
+    tool = resolve(parts, asked)
+    return await authorize(parts, asked, tool, validate(parts, asked, tool))
+
+
+async def _rebound(parts: Parts, edited: Authorized) -> dict[str, object]:
+    decision = await decide(parts, edited)
+    if decision.verdict in {Verdict.DENY, Verdict.PREVIEW}:
+        raise GateDenied(f"{edited.tool.name} with these arguments is not allowed: {'; '.join(reasons_shown(decision))}")
+    shown = await preview(parts, edited)
+    view = shown.preview
+    return {
+        "final_fingerprint": edited.fingerprint,
+        "what": payload(edited.tool.name, parts.striker.strike(edited.arguments)),
+        "why": reasons_shown(decision),
+        "origins": dict.fromkeys(edited.arguments, "a person's edit"),
+        "risk": decision.risk,
+        "by": decision.by,
+        "assurance": decision.assurance,
+        "plus": decision.plus,
+        "resources": edited.authorization.resources,
+        "preview": None if view is None else {"text": view.text},
+        "preview_state": None if view is None else view.state,
+    }

@@ -1,0 +1,176 @@
+"""What an ended handler means: which outcome, and what may have been left behind. Pure; records nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from callgate.errors import NoEffect
+from callgate.model.levels import Category, Happened
+from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
+from callgate.pipeline.execute import FenceLost
+from callgate.pipeline.stopped import declared_effects
+from callgate.pipeline.trouble import categorize, retryable, speak, suggestion
+
+if TYPE_CHECKING:
+    from callgate.model.tool import Tool
+    from callgate.pipeline.execute import Executed
+    from callgate.pipeline.parts import Parts
+
+
+@dataclass(slots=True)
+class Ending:
+    """The outcome, the event that closes the call, and why it is unknown, where it is."""
+
+    outcome: Outcome
+    event: str
+    cause: str | None = None
+    audit_text: str | None = None
+    """The exception's own words for the audit, struck; the outcome may mask them."""
+
+
+def ending_of(parts: Parts, executed: Executed) -> Ending:
+    """What the ended handler means."""
+    if isinstance(executed.error, FenceLost):
+        return _fence_lost(executed)
+    if executed.timed_out:
+        return _timed_out(parts, executed)
+    if executed.cancelled and not executed.came_through:
+        return _cancelled(executed)
+    if executed.error is not None:
+        return _raised(parts, executed, executed.error)
+    return _returned(parts, executed)
+
+
+def _returned(parts: Parts, executed: Executed) -> Ending:
+    tool = executed.permit.tool
+    value = parts.striker.strike(executed.value)
+    soft = _soft_error(tool, value)
+    if soft is not None:
+        info = _info(tool, "handler_failed", soft, Category.RUNTIME)
+        return _failed(executed, info, _left_behind(tool, Happened.POSSIBLE))
+    fault = None if tool.output_check is None else tool.output_check(executed.value)
+    if fault is not None:
+        text = f"{tool.name} ended, but what it returned does not fit its output schema: {fault}"
+        return _failed(executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(tool, Happened.DONE))
+    outcome = Succeeded(
+        tool=tool.name,
+        call_id=executed.permit.asked.call_id,
+        trace_id=executed.permit.context.trace_id,
+        key=executed.permit.key,
+        decision=executed.permit.decision,
+        duration_ms=executed.duration_ms,
+        side_effects=declared_effects(tool),
+        value=value,
+    )
+    return Ending(outcome, "tool_call.succeeded")
+
+
+def _soft_error(tool: Tool, value: Any) -> str | None:
+    """The text of a returned `{"error": "…"}`, unless the output schema declares such a field."""
+    if not isinstance(value, Mapping):
+        return None
+    text: Any = value.get("error")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if not isinstance(text, str) or not text:
+        return None
+    declared = tool.output_schema is not None and "error" in tool.output_schema.get("properties", {})
+    return None if declared else text
+
+
+def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
+    tool = executed.permit.tool
+    category = categorize(error)
+    audit_text = parts.striker.strike_text(f"{type(error).__name__}: {error}")
+    message = parts.striker.strike_text(speak(tool.name, error))
+    info = _info(tool, "handler_failed", message, category, again=retryable(error))
+    if _past_return(executed) and not isinstance(error, NoEffect):
+        if category in {Category.NETWORK, Category.TIMEOUT}:
+            ending = _unknown(executed, _info(tool, "outcome_unknown", message, category), cause=_cause(category))
+        else:
+            ending = _failed(executed, info, Happened.POSSIBLE)
+    else:
+        ending = _failed(executed, info, Happened.NONE)
+    ending.audit_text = audit_text
+    return ending
+
+
+def _cause(category: Category) -> str:
+    return "network" if category is Category.NETWORK else "handler_timeout"
+
+
+def _timed_out(parts: Parts, executed: Executed) -> Ending:
+    tool, limit = executed.permit.tool, executed.permit.limit
+    text = f"{tool.name} timed out: timeout after {limit:g} seconds"
+    details = {"timed_out": True, "timeout": limit}
+    if _past_return(executed):
+        info = _info(tool, "outcome_unknown", f"{text}; whether it took effect is not known", Category.TIMEOUT)
+        return _unknown(executed, _with(info, details), cause="timeout")
+    info = _with(_info(tool, "timed_out", text, Category.TIMEOUT, again=True), details)
+    return _failed(executed, info, Happened.NONE, event="tool_call.timed_out")
+
+
+def _cancelled(executed: Executed) -> Ending:
+    tool = executed.permit.tool
+    if executed.entered and _past_return(executed):
+        text = f"{tool.name} was cancelled while it ran; whether it took effect is not known"
+        return _unknown(executed, _info(tool, "outcome_unknown", text, Category.RUNTIME), cause="cancelled")
+    info = _info(tool, "cancelled", f"{tool.name} was cancelled", Category.RUNTIME)
+    return _failed(executed, info, Happened.NONE)
+
+
+def _fence_lost(executed: Executed) -> Ending:
+    tool = executed.permit.tool
+    text = f"{tool.name} was not entered: another process owns this key by now"
+    return _failed(executed, _info(tool, "in_flight", text, Category.RESOURCE, again=True), Happened.NONE)
+
+
+def _past_return(executed: Executed) -> bool:
+    """Whether an effect may have started: the point of no return was passed, or the handler does not mark one."""
+    tool = executed.permit.tool
+    return not tool.read_only and (executed.context.entered_effect or not tool.marks_effect)
+
+
+def _left_behind(tool: Tool, happened: Happened) -> Happened:
+    return Happened.NONE if tool.read_only else happened
+
+
+def _info(tool: Tool, code: str, message: str, category: Category, *, again: bool = False) -> ErrorInfo:
+    advice = suggestion(category) if code != "outcome_unknown" else "Do not repeat it; find out first whether it happened."
+    return ErrorInfo(
+        code=code, message=message, category=category, tool=tool.name, retryable=again, suggestion=advice
+    )
+
+
+def _with(info: ErrorInfo, details: dict[str, Any]) -> ErrorInfo:
+    return ErrorInfo(
+        code=info.code,
+        message=info.message,
+        category=info.category,
+        tool=info.tool,
+        retryable=info.retryable,
+        suggestion=info.suggestion,
+        details=details,
+    )
+
+
+def _failed(executed: Executed, info: ErrorInfo, happened: Happened, *, event: str = "tool_call.failed") -> Ending:
+    return Ending(Failed(error=info, happened=happened, **_common(executed)), event)
+
+
+def _unknown(executed: Executed, info: ErrorInfo, *, cause: str) -> Ending:
+    return Ending(Unknown(error=info, **_common(executed)), "tool_call.unknown", cause)
+
+
+def _common(executed: Executed) -> dict[str, Any]:
+    permit = executed.permit
+    return {
+        "tool": permit.tool.name,
+        "call_id": permit.asked.call_id,
+        "trace_id": permit.context.trace_id,
+        "key": permit.key,
+        "decision": permit.decision,
+        "duration_ms": executed.duration_ms,
+        "side_effects": declared_effects(permit.tool),
+        "cause": executed.error,
+    }

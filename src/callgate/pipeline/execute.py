@@ -1,0 +1,272 @@
+"""Step 7, execute: run the handler under its time limit, with secrets. The only place a handler is entered."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import random
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from callgate.model.event import Draft
+from callgate.model.levels import Severity
+from callgate.model.tool_context import ToolContext
+from callgate.pipeline.parts import running
+from callgate.pipeline.processes import run_in_process
+from callgate.pipeline.trouble import resets_at, retryable
+
+if TYPE_CHECKING:
+    from callgate.model.tool import Arguments
+    from callgate.pipeline.parts import Parts
+    from callgate.pipeline.permit import Permit
+
+_TRIES = 3
+_FIRST_PAUSE = 0.1
+_GRACE = 1.0
+"""How long a cancelled handler may take to clean up before the caller is let go."""
+
+
+class FenceLost(Exception):  # noqa: N818 - a fact: somebody else owns the row by now
+    """The row is no longer this owner's; the handler was not entered."""
+
+
+@dataclass(slots=True, eq=False)
+class Executed:
+    """How the handler ended, before anybody judged what that means."""
+
+    permit: Permit
+    context: ToolContext
+    started: float
+    value: Any = None
+    error: BaseException | None = None
+    timed_out: bool = False
+    cancelled: bool = False
+    """Somebody outside cancelled the call."""
+    entered: bool = False
+    came_through: bool = False
+    """It returned although it was being stopped: its value counts."""
+    tries: int = 1
+    ended: float = 0.0
+    still_running: asyncio.Future[Any] | None = field(default=None)
+    """A handler that outlived its limit; its late result is settled when it comes."""
+
+    @property
+    def duration_ms(self) -> float:
+        """How long it took."""
+        return round((self.ended - self.started) * 1000, 3)
+
+
+async def execute(parts: Parts, permit: Permit) -> Executed:
+    """Run the handler. Never raises for what the handler does, nor for cancellation: both are facts to settle."""
+    now = parts.clock.monotonic()
+    executed = Executed(permit, _context(parts, permit, now), now)
+    token = running.set(executed.context)
+    try:
+        if permit.row is not None:
+            await _check_fence(parts, permit)
+        permit.used = True
+        executed.entered = True
+        await _run_with_retries(parts, executed)
+    except asyncio.CancelledError:
+        executed.cancelled = True
+    except Exception as error:  # noqa: BLE001 - whatever the handler raises is a fact to settle
+        executed.error = error
+    finally:
+        running.reset(token)
+        executed.context.end()
+        executed.ended = parts.clock.monotonic()
+        if permit.lane is not None and executed.still_running is None:
+            permit.lane.give()
+    return executed
+
+
+def _context(parts: Parts, permit: Permit, now: float) -> ToolContext:
+    return ToolContext(
+        context=permit.context,
+        tool=permit.tool.name,
+        call_id=permit.asked.call_id,
+        key=permit.key,
+        working_directory=permit.context.working_directory or parts.working_directory,
+        deadline=now + permit.limit,
+        secret_source=parts.secrets.source,
+        progress_sink=partial(_progress, parts, permit),
+    )
+
+
+def _progress(parts: Parts, permit: Permit, fraction: float | None, text: str) -> None:
+    payload = {"tool": permit.tool.name, "fraction": fraction, "note": parts.striker.strike_text(text)}
+    draft = Draft(
+        type="tool_call.progress",
+        time=parts.clock.now(),
+        trace=permit.context.trace_id,
+        call=permit.asked.call_id,
+        severity=Severity.DEBUG,
+        payload=payload,
+    )
+    parts.progress(draft)
+
+
+async def _check_fence(parts: Parts, permit: Permit) -> None:
+    """Right before the handler is entered: is the row still ours?"""
+    claimed = permit.row
+    assert claimed is not None  # noqa: S101 - asked by the caller
+    row = await parts.store.read(lambda reader: reader.attempt(claimed.key))
+    if row is None or (row.fence, row.owner, row.call_id) != (claimed.fence, claimed.owner, claimed.call_id):
+        raise FenceLost
+
+
+async def _run_with_retries(parts: Parts, executed: Executed) -> None:
+    """Run, and again after a retryable error of a tool that may be repeated, while the limit allows."""
+    permit = executed.permit
+    repeatable = permit.tool.read_only or permit.tool.idempotent
+    while True:
+        try:
+            await _run_once(parts, executed)
+        except Exception as error:
+            pause = _pause(parts, executed, error) if repeatable else None
+            if pause is None:
+                raise
+            executed.tries += 1
+            await asyncio.sleep(pause)
+        else:
+            return
+
+
+def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
+    """How long to wait before trying again; None to give up."""
+    if executed.timed_out or executed.tries >= _TRIES or not retryable(error):
+        return None
+    resets = resets_at(error)
+    if resets is not None:
+        pause = max(0.0, resets - parts.clock.now())
+    else:
+        # Jitter spreads callers apart; it needs no cryptographic randomness.
+        pause = _FIRST_PAUSE * 2 ** (executed.tries - 1) * random.uniform(0.5, 1.5)  # noqa: S311
+    left = executed.context.remaining(parts.clock.monotonic()) or 0.0
+    return pause if pause < left else None
+
+
+async def _run_once(parts: Parts, executed: Executed) -> None:
+    tool = executed.permit.tool
+    if tool.isolation == "process":
+        await _run_process(parts, executed)
+    elif not tool.is_async:
+        await _run_thread(parts, executed)
+    elif tool.read_only:
+        await _run_inline(parts, executed)
+    else:
+        await _run_task(parts, executed)
+
+
+async def _run_inline(parts: Parts, executed: Executed) -> None:
+    """A read runs in the caller's own task: it has nothing to lose by being cancelled with it."""
+    permit = executed.permit
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine always runs in a task here
+    handler = permit.tool.handler
+    assert handler is not None  # noqa: S101 - resolved tools have one
+    deadline = parts.deadlines.start(asyncio.get_running_loop(), task, permit.limit)
+    try:
+        executed.value = await handler(own_copy(permit.arguments), executed.context)
+    except asyncio.CancelledError:
+        if not deadline.expired:
+            raise
+    finally:
+        parts.deadlines.finish(deadline)
+        if deadline.expired:
+            executed.timed_out = True
+            if task.uncancel() > 0:
+                executed.cancelled = True
+
+
+async def _run_task(parts: Parts, executed: Executed) -> None:
+    """An effect runs in a task of its own, so that neither a stubborn handler nor a hasty caller decides its record."""
+    permit = executed.permit
+    handler = permit.tool.handler
+    assert handler is not None  # noqa: S101 - resolved tools have one
+    task = asyncio.ensure_future(handler(own_copy(permit.arguments), executed.context))
+    await _await_limited(parts, executed, task)
+
+
+async def _run_thread(parts: Parts, executed: Executed) -> None:
+    permit = executed.permit
+    handler, lane = permit.tool.handler, permit.lane
+    assert handler is not None  # noqa: S101 - resolved tools have one
+    assert lane is not None  # noqa: S101 - the claim took a place
+    arguments = own_copy(permit.arguments)
+    future = lane.run(partial(handler, arguments, executed.context))
+    await _await_limited(parts, executed, future, cancel=False)
+    if asyncio.iscoroutine(executed.value):
+        # A plain callable that returns a coroutine (a lambda around an async function): it still has to be awaited.
+        await _await_limited(parts, executed, asyncio.ensure_future(executed.value))
+
+
+async def _run_process(parts: Parts, executed: Executed) -> None:
+    permit = executed.permit
+    left = executed.context.remaining(parts.clock.monotonic()) or 0.0
+    task = asyncio.ensure_future(run_in_process(permit.tool, permit.arguments, executed.context, parts.secrets.source))
+    executed.permit.limit = left or permit.limit
+    await _await_limited(parts, executed, task)
+
+
+async def _await_limited(
+    parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True
+) -> None:
+    """Wait for the handler until its limit; past it, or when cancelled, let go and remember who still runs."""
+    left = executed.context.remaining(parts.clock.monotonic()) or 0.0
+    try:
+        done, _ = await asyncio.wait({future}, timeout=left)
+    except asyncio.CancelledError:
+        await _let_go(executed, future, cancel=cancel)
+        raise
+    if done:
+        executed.value = future.result()
+        return
+    executed.timed_out = True
+    await _let_go(executed, future, cancel=cancel)
+
+
+async def _let_go(executed: Executed, future: asyncio.Future[Any], *, cancel: bool) -> None:
+    """Secrets and nested calls end at once; a handler that does not stop is left to finish by itself."""
+    executed.context.end()
+    if cancel:
+        future.cancel()
+        await _shielded_wait(future)
+    if not future.done():
+        executed.still_running = future
+    elif not future.cancelled():
+        _take_late(executed, future)
+
+
+async def _shielded_wait(future: asyncio.Future[Any]) -> None:
+    """Give a cancelled handler its grace; being cancelled again meanwhile changes nothing."""
+    try:
+        await asyncio.wait({future}, timeout=_GRACE)
+    except asyncio.CancelledError:
+        if not future.done():
+            await asyncio.sleep(0)
+
+
+def _take_late(executed: Executed, future: asyncio.Future[Any]) -> None:
+    """The handler ended while it was being stopped. If it came through, that is known, and better than unknown."""
+    error = future.exception()
+    if error is not None:
+        executed.error = error
+    else:
+        executed.value = future.result()
+        executed.timed_out = False
+        executed.came_through = True
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def own_copy(arguments: Arguments) -> Arguments:
+    """The handler's own arguments: what it changes must not change what is recorded or tried again."""
+    for value in arguments.values():
+        if type(value) not in _SCALARS:
+            return copy.deepcopy(arguments)
+    return dict(arguments)
+
+

@@ -1,0 +1,108 @@
+"""Step 5, gate: risk, overrides, autonomy × risk. Allow, ask a person, show, or refuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from callgate.approvals.grants import matching
+from callgate.model.decision import Decision, Reason
+from callgate.model.levels import Verdict
+from callgate.model.outcome import Previewed
+from callgate.pipeline.preview import preview
+from callgate.pipeline.question import ask
+from callgate.pipeline.stopped import Stopped, declared_effects, refused
+from callgate.pipeline.weigh import decide
+
+if TYPE_CHECKING:
+    from callgate.model.approval import Approval
+    from callgate.model.tool import Arguments
+    from callgate.pipeline.authorize import Authorized
+    from callgate.pipeline.parts import Parts
+
+
+@dataclass(slots=True)
+class Passed:
+    """A call the gate lets through, and what let it."""
+
+    authorized: Authorized
+    decision: Decision
+    approval: Approval | None = None
+    """The approval the claim uses up."""
+    final: Authorized | None = None
+    """The call as a person edited it; None when it runs as it was asked."""
+
+    @property
+    def runs(self) -> Authorized:
+        """What will really run."""
+        return self.final or self.authorized
+
+    @property
+    def arguments(self) -> Arguments:
+        """The arguments that will really run."""
+        return self.runs.arguments
+
+
+async def gate(parts: Parts, authorized: Authorized) -> Passed:
+    """Let the call through, or end it here.
+
+    Raises:
+        Stopped: Previewed, Pending, gate_denied, or what a person said.
+    """
+    decision = authorized.standing.fixed or await decide(parts, authorized)
+    if decision.verdict is Verdict.ALLOW:
+        return Passed(authorized, decision)
+    if decision.verdict is Verdict.DENY:
+        raise _denied(authorized, decision)
+    if decision.verdict is Verdict.PREVIEW:
+        raise await _previewed(parts, authorized, decision)
+    granted = await _granted(parts, authorized, decision)
+    if granted is not None:
+        return Passed(authorized, granted)
+    approval, final = await ask(parts, authorized, decision)
+    return Passed(authorized, decision, approval, final)
+
+
+async def _granted(parts: Parts, authorized: Authorized, decision: Decision) -> Decision | None:
+    tool, context = authorized.tool, authorized.asked.context
+    if not decision.grantable or decision.plus:
+        return None
+    grants = await parts.store.read(lambda reader: reader.grants(principal=context.principal, tool=tool.name))
+    grant = matching(
+        grants,
+        tool=tool,
+        arguments=authorized.arguments,
+        context=context,
+        decision=decision,
+        now=parts.clock.now(),
+    )
+    if grant is None:
+        return None
+    reason = Reason("grant", f"grant {grant.id} by {grant.granted_by} answers the confirm", Verdict.ALLOW)
+    return replace(decision, verdict=Verdict.ALLOW, reasons=(*decision.reasons, reason))
+
+
+def _denied(authorized: Authorized, decision: Decision) -> Stopped:
+    decisive = [reason for reason in decision.reasons if reason.verdict is Verdict.DENY]
+    text = decisive[-1].text if decisive else f"{authorized.tool.name} is denied at this risk and autonomy"
+    code = decision.code or "gate_denied"
+    return refused(authorized.asked, code, text, tool=authorized.tool, decision=decision, event="gate.denied")
+
+
+async def _previewed(parts: Parts, authorized: Authorized, decision: Decision) -> Stopped:
+    shown = await preview(parts, authorized)
+    asked = authorized.asked
+    outcome = Previewed(
+        tool=authorized.tool.name,
+        call_id=asked.call_id,
+        trace_id=asked.context.trace_id,
+        key=asked.key,
+        decision=decision,
+        side_effects=declared_effects(authorized.tool),
+        preview=shown.preview,
+        supported=shown.supported,
+    )
+    payload = {"decision": decision.to_json(), "supported": shown.supported}
+    if shown.preview is not None:
+        payload["preview"] = shown.preview.text
+    return Stopped(outcome, event="gate.previewed", payload=payload)

@@ -1,0 +1,111 @@
+"""Judging without running: steps 1 to 6 for a tool its host runs, and the host's report that settles it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from callgate.errors import OutcomeUnknown, ToolNotFoundError
+from callgate.ledger.transitions import Answer, Settle, move
+from callgate.model.attempt import Attempt, AttemptState
+from callgate.model.event import Draft
+from callgate.model.levels import Category, Happened, Severity
+from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded
+from callgate.pipeline.pipeline import admit_or_stop
+from callgate.pipeline.record import record
+from callgate.pipeline.recorded import json_form, view
+from callgate.pipeline.stopped import Stopped
+from callgate.pipeline.stored_outcome import stored
+
+if TYPE_CHECKING:
+    from callgate.model.decision import Decision
+    from callgate.pipeline.parts import Asked, Parts
+    from callgate.ports import Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Whether the host may run its tool. `id` is what `report` takes."""
+
+    id: str
+    allowed: bool
+    decision: Decision | None
+    outcome: Outcome | None = None
+    """What to tell the model when it is not allowed."""
+    deadline: float | None = None
+    """Seconds since the epoch; silence until then becomes Unknown."""
+    key: str | None = None
+
+
+async def judge(parts: Parts, asked: Asked) -> Judgement:
+    """Decide and write the intent; the host runs it."""
+    try:
+        permit = await admit_or_stop(parts, asked)
+    except Stopped as stop:
+        outcome = await record(parts, asked, stop)
+        return Judgement(id=asked.call_id, allowed=False, decision=outcome.decision, outcome=outcome, key=outcome.key)
+    deadline = permit.row.deadline if permit.row is not None else None
+    return Judgement(id=asked.call_id, allowed=True, decision=permit.decision, deadline=deadline, key=permit.key)
+
+
+async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = None, error: str | None = None) -> Outcome:
+    """What the host says became of a judged call.
+
+    Raises:
+        ToolNotFoundError: No judged call has that id (a read has no row and needs no report).
+        OutcomeUnknown: It was settled otherwise already.
+        StoreError: The record could not be written; report again.
+    """
+    row = await parts.store.read(lambda reader: reader.attempt_of_call(judgement_id))
+    if row is None:
+        message = f"no judged call has the id {judgement_id}"
+        raise ToolNotFoundError(message)
+    outcome = _reported(parts, row, ok=ok, output=output, error=error)
+    now = parts.clock.now()
+    fact = Settle(
+        call_id=row.call_id,
+        owner=row.owner,
+        fence=row.fence,
+        state=AttemptState.SUCCEEDED if ok else AttemptState.FAILED,
+        now=now,
+        happened=None if ok else Happened.POSSIBLE,
+        outcome=stored(outcome, json_form(outcome.output)),
+    )
+
+    def unit(tx: Transaction) -> Answer:
+        step = move(tx.attempt(row.key), fact)
+        if step.changed and step.row is not None:
+            tx.put_attempt(step.row)
+            late = step.answer is Answer.LATE
+            tx.append(_closing(row, outcome, now, "tool_call.settled_late" if late else None))
+        return step.answer
+
+    answer = await parts.store.write(unit)
+    if answer is Answer.STALE:
+        fresh = await parts.store.read(lambda reader: reader.attempt(row.key))
+        state = fresh.state.value if fresh is not None else "gone"
+        raise OutcomeUnknown(f"{row.tool} under key {row.key.key} is {state} already; the report came too late")
+    return outcome
+
+
+def _reported(parts: Parts, row: Attempt, *, ok: bool, output: Any, error: str | None) -> Outcome:
+    common: dict[str, Any] = {"tool": row.tool, "call_id": row.call_id, "trace_id": row.trace_id, "key": row.key.key}
+    common["duration_ms"] = round((parts.clock.now() - row.started_at) * 1000, 3)
+    if ok:
+        return Succeeded(value=parts.striker.strike(output), **common)
+    text = parts.striker.strike_text(error or f"{row.tool} failed at its host")
+    info = ErrorInfo(code="handler_failed", message=text, category=Category.RUNTIME, tool=row.tool)
+    return Failed(error=info, happened=Happened.POSSIBLE, **common)
+
+
+def _closing(row: Attempt, outcome: Outcome, now: float, event: str | None) -> Draft:
+    payload: dict[str, Any] = {"tool": row.tool, "duration_ms": outcome.duration_ms, "reported": True}
+    if outcome.error is None:
+        payload["output"] = view(outcome.output)
+    else:
+        payload |= {"error": outcome.error.to_json(), "effect": Happened.POSSIBLE.value}
+    kind = event or ("tool_call.succeeded" if outcome.ok else "tool_call.failed")
+    severity = Severity.DEBUG if outcome.ok else Severity.WARNING
+    return Draft(type=kind, time=now, trace=row.trace_id, call=row.call_id, severity=severity, payload=payload)
+
+

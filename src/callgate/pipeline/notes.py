@@ -1,0 +1,33 @@
+"""Notes: what is recorded about a question when it changes, and which reasons a person is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from callgate.model.event import Draft
+from callgate.model.levels import Verdict
+
+if TYPE_CHECKING:
+    from callgate.model.approval import Approval
+    from callgate.model.decision import Decision
+
+
+def note(approval: Approval, event: str, *, now: float, **more: Any) -> Draft:
+    """The event of a change of an approval."""
+    payload = {
+        "tool": approval.tool,
+        "approval_id": approval.id,
+        "state": approval.state.value,
+        "by": approval.decided_by,
+        "votes": [vote.by for vote in approval.votes],
+        "assurance": [vote.assurance.label for vote in approval.votes],
+        "principal": approval.principal,
+        "session": approval.session,
+    }
+    return Draft(type=event, time=now, trace=approval.trace_id, call=approval.call_id, payload=payload | more)
+
+
+def reasons_shown(decision: Decision) -> tuple[str, ...]:
+    """The reasons a person is shown: those that ask for something."""
+    strict = tuple(r.text for r in decision.reasons if r.verdict is not None and r.verdict > Verdict.ALLOW)
+    return strict or (f"risk {decision.risk.label} at autonomy {decision.autonomy.label} needs a person",)

@@ -1,0 +1,71 @@
+"""Owners: rows of a process that is proven gone become unknown, each with its event. Never by the wall clock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from callgate.ledger.transitions import Answer, OwnerGone, Silence, move
+from callgate.model.attempt import Attempt, AttemptState
+from callgate.model.event import Draft
+from callgate.model.levels import Severity
+from callgate.pipeline.parts import Parts
+from callgate.ports import Transaction
+
+
+async def recover(parts: Parts) -> int:
+    """At start: give up the rows of every owner that is gone; how many there were."""
+    started = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.STARTED))
+    unknown = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.UNKNOWN))
+    owners = {row.owner for row in (*started, *unknown) if row.ended_at is None and row.owner != parts.store.owner}
+    count = 0
+    for owner in sorted(owners):
+        if not parts.store.owner_alive(owner):
+            count += await give_up(parts, owner)
+    return count
+
+
+async def give_up(parts: Parts, owner: str) -> int:
+    """Give up every row that owner left behind; how many there were."""
+    now = parts.clock.now()
+
+    def unit(tx: Transaction) -> int:
+        rows = [row for row in tx.attempts(owner=owner) if row.ended_at is None]
+        return sum(_apply(tx, row, OwnerGone(owner=owner, now=now), now) for row in rows)
+
+    return await parts.store.write(unit)
+
+
+async def fall_silent(parts: Parts) -> int:
+    """Judged calls that were not reported until their deadline become unknown; how many there were."""
+    now = parts.clock.now()
+
+    def unit(tx: Transaction) -> int:
+        rows = [row for row in tx.attempts(state=AttemptState.STARTED) if row.deadline is not None and row.deadline <= now]
+        return sum(_apply(tx, row, Silence(call_id=row.call_id, now=now), now) for row in rows)
+
+    return await parts.store.write(unit)
+
+
+def _apply(tx: Transaction, row: Attempt, fact: OwnerGone | Silence, now: float) -> int:
+    step = move(row, fact)
+    if step.answer is not Answer.APPLIED or step.row is None:
+        return 0
+    tx.put_attempt(step.row)
+    if row.state is AttemptState.STARTED:
+        tx.append(_given_up(step.row, now))
+        return 1
+    return 0
+
+
+def _given_up(row: Attempt, now: float) -> Draft:
+    message = f"{row.tool} was running when its process ended" if row.cause == "owner_died" else f"{row.tool} was not reported"
+    error = {"error": message, "code": "outcome_unknown", "category": "runtime_error", "tool": row.tool}
+    payload = {"tool": row.tool, "key": row.key.key, "cause": row.cause, "error": error, "tries": row.tries}
+    return Draft(
+        type="tool_call.unknown", time=now, trace=row.trace_id, call=row.call_id, severity=Severity.WARNING, payload=payload
+    )
+
+
+def without_outcome(row: Attempt) -> Attempt:
+    """The row for showing: everything but what the tool returned."""
+    return replace(row, outcome=None)

@@ -1,0 +1,108 @@
+"""Parts: what the steps of a call work with. Put together by the runtime; the steps know only these."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from callgate.model.call import Call
+from callgate.model.context import Context
+from callgate.model.decision import Decision, Reason
+from callgate.model.event import Draft
+from callgate.model.tool import Arguments, Tool
+from callgate.model.tool_context import ToolContext
+from callgate.pipeline.deadlines import Deadlines
+from callgate.pipeline.spool import Spool
+from callgate.pipeline.threads import Threads
+from callgate.policy.policy import Policy
+from callgate.ports import Asker, Clock, Keys, Labels, Limits, Store, Transaction
+from callgate.registry.health import HealthBoard
+from callgate.registry.registry import Registry
+from callgate.secrets.handout import SecretsDoor
+from callgate.secrets.strike import Striker
+from callgate.settings.values import Settings
+
+running: contextvars.ContextVar[ToolContext | None] = contextvars.ContextVar("callgate_running", default=None)
+"""The handler this code runs in, so that what it starts ends with it."""
+
+
+class NoLabels:
+    """Nothing is known about the data: no reason to tighten. The place the labels part will take."""
+
+    def reasons(self, _tool: Tool, _arguments: Arguments, _context: Context) -> tuple[Reason, ...]:
+        """None."""
+        return ()
+
+    def returned(self, _tool: Tool, _output: Any, _context: Context) -> None:
+        """Nothing to follow."""
+
+
+class NoLimits:
+    """No limits are configured. The place the limits part will take."""
+
+    def reserve(self, _tx: Transaction, _tool: Tool, _call: Call, _context: Context) -> Reason | None:
+        """Nothing to reserve."""
+        return None
+
+
+class Watch(Protocol):
+    """Told how calls ended, for staleness and the like; runs inside the closing transaction."""
+
+    def __call__(self, tx: Transaction, tool: Tool, arguments: Arguments, output: Any, context: Context) -> None:
+        """Record what follows from a success."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """Everything the steps need; one per gate."""
+
+    settings: Settings
+    registry: Registry
+    policy: Policy
+    store: Store
+    keys: Keys
+    clock: Clock
+    striker: Striker
+    secrets: SecretsDoor
+    health: HealthBoard
+    threads: Threads
+    deadlines: Deadlines
+    spool: Spool
+    background: Callable[[Coroutine[Any, Any, Any]], None]
+    """Start work nobody waits for; the gate waits for it when it closes."""
+    labels: Labels = field(default_factory=NoLabels)
+    limits: Limits = field(default_factory=NoLimits)
+    asker: Asker | None = None
+    working_directory: str = "."
+    watches: tuple[Watch, ...] = ()
+    quarantined: Callable[[str], str | None] = lambda _name: None
+    progress: Callable[[Draft], None] = lambda _draft: None
+    accounts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Which account each connector acts as, by its configuration."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A call on its way in: who asks for what, and the id it has from now on."""
+
+    call: Call
+    context: Context
+    call_id: str
+    key: str | None
+    """The caller's key, of the call or else of its context."""
+    wait: float | None
+    started: float
+    """Monotonic."""
+    judged: bool = False
+    """The host runs it; the gate only decides and records."""
+
+
+@dataclass(slots=True)
+class Explained:
+    """What `explain` found out: the decision, and how far the call would have come."""
+
+    decision: Decision
+    tool: Tool | None = None

@@ -1,0 +1,194 @@
+"""Questions: find the open question for a call or ask a new one, and wait for a person where the caller waits."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from callgate.approvals.bind import bind, intact
+from callgate.approvals.decide import expire
+from callgate.approvals.show import payload
+from callgate.model.approval import OPEN_STATES, Approval, ApprovalState
+from callgate.model.ids import uuid7
+from callgate.model.outcome import Pending
+from callgate.pipeline.admit import admit
+from callgate.pipeline.deciding import answer_question, reread
+from callgate.pipeline.fingerprint import account
+from callgate.pipeline.notes import note, reasons_shown
+from callgate.pipeline.preview import preview
+from callgate.pipeline.seal import keep_until, seal
+from callgate.pipeline.stopped import Stopped, declared_effects, refused
+
+if TYPE_CHECKING:
+    from callgate.model.decision import Decision
+    from callgate.pipeline.authorize import Authorized
+    from callgate.pipeline.parts import Parts
+    from callgate.pipeline.preview import Shown
+    from callgate.ports import Reader, Transaction
+
+_POLL_FIRST = 0.005
+_POLL_MOST = 0.25
+_DECIDED = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
+
+
+async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple[Approval, Authorized | None]:
+    """An approval that admits this very call, and the call as a person edited it (None: as it was asked).
+
+    Raises:
+        Stopped: Pending, or what a person said.
+    """
+    wait = authorized.asked.wait
+    until = None if wait is None else parts.clock.monotonic() + wait
+    pause = _POLL_FIRST
+    approval = await _open_question(parts, authorized, decision)
+    while True:
+        if approval.state is ApprovalState.APPROVED:
+            admitted = await admit(parts, authorized, decision, approval)
+            if admitted is not None:
+                return admitted
+            approval = await _open_question(parts, authorized, decision)
+        elif approval.state is not ApprovalState.PENDING:
+            raise said(authorized, approval)
+        elif parts.asker is not None and await _ask_now(parts, approval):
+            approval = await reread(parts, approval.id)
+        elif until is None or parts.clock.monotonic() >= until:
+            raise _pending(authorized, approval, decision)
+        else:
+            await asyncio.sleep(min(pause, max(0.0, until - parts.clock.monotonic())))
+            pause = min(pause * 2, _POLL_MOST)
+            approval = await reread(parts, approval.id)
+
+
+async def _ask_now(parts: Parts, approval: Approval) -> bool:
+    """Put the question to whoever sits there; True when it was answered."""
+    assert parts.asker is not None  # noqa: S101 - asked by the caller
+    answer = await parts.asker.ask(approval)
+    if answer.kind == "wait":
+        return False
+    await answer_question(parts, approval.id, answer, assurance=parts.asker.assurance)
+    return True
+
+
+async def _open_question(parts: Parts, authorized: Authorized, decision: Decision) -> Approval:
+    """The question for this call that stands, or a new one."""
+    found = await parts.store.read(lambda reader: _standing_question(parts, authorized, reader))
+    if found is not None:
+        return found
+    new = _new(parts, authorized, decision, await preview(parts, authorized))
+    call = authorized.asked.call
+    blob = seal(parts, new.sealed_id, authorized.arguments, authorized.asked.context, timeout=call.timeout)
+
+    def unit(tx: Transaction) -> Approval | None:
+        _note_expiry(parts, authorized, tx)
+        standing = _standing_question(parts, authorized, tx)
+        if standing is not None:
+            return standing
+        if tx.pending_count(new.principal, new.session) >= parts.settings.approvals.pending_per_session:
+            return None
+        tx.put_sealed(new.sealed_id, blob, keep_until=keep_until(parts))
+        tx.put_approval(new)
+        more = {"what": new.what, "decision": decision.to_json(), "expires_at": new.expires_at, "key": new.key}
+        tx.append(note(new, "gate.required", now=new.created_at, role=authorized.asked.context.role, **more))
+        return new
+
+    approval = await parts.store.write(unit)
+    if approval is None:
+        most = parts.settings.approvals.pending_per_session
+        message = f"{most} questions of this session wait for a person already; have them answered first"
+        raise refused(authorized.asked, "limit_exceeded", message, tool=authorized.tool, decision=decision)
+    return approval
+
+
+def _standing_question(parts: Parts, authorized: Authorized, reader: Reader) -> Approval | None:
+    """An approval that still speaks for this call: open, or decided against it and not yet expired."""
+    found = _latest(authorized, reader)
+    if found is None or not intact(found, parts.keys):
+        return None
+    now = parts.clock.now()
+    found = expire(found, now)
+    stands = found.state in OPEN_STATES or (found.state in _DECIDED and now < found.expires_at)
+    return found if stands and found.definition_hash == authorized.tool.definition_hash else None
+
+
+def _latest(authorized: Authorized, reader: Reader) -> Approval | None:
+    context = authorized.asked.context
+    return reader.latest_approval(
+        context.principal, context.session, authorized.tool.name, authorized.fingerprint, key=authorized.asked.key
+    )
+
+
+def _note_expiry(parts: Parts, authorized: Authorized, tx: Transaction) -> None:
+    """An expiry once seen is durable."""
+    found = _latest(authorized, tx)
+    if found is None or not intact(found, parts.keys):
+        return
+    late = expire(found, parts.clock.now())
+    if late.state is ApprovalState.EXPIRED and found.state is not ApprovalState.EXPIRED:
+        tx.put_approval(bind(late, parts.keys))
+        tx.append(note(late, "approval.expired", now=parts.clock.now()))
+
+
+def _new(parts: Parts, authorized: Authorized, decision: Decision, shown: Shown) -> Approval:
+    context, tool, now = authorized.asked.context, authorized.tool, parts.clock.now()
+    view = shown.preview
+    approval = Approval(
+        id=uuid7(),
+        state=ApprovalState.PENDING,
+        principal=context.principal,
+        session=context.session,
+        user=context.user,
+        tool=tool.name,
+        definition_hash=tool.definition_hash,
+        call_id=authorized.asked.call_id,
+        trace_id=context.trace_id,
+        key=authorized.asked.key or uuid7(),
+        asked_fingerprint=authorized.fingerprint,
+        final_fingerprint=authorized.fingerprint,
+        sealed_id=uuid7(),
+        what=payload(tool.name, parts.striker.strike(authorized.arguments)),
+        why=reasons_shown(decision),
+        origins=dict.fromkeys(authorized.arguments, "the call"),
+        risk=decision.risk,
+        autonomy=decision.autonomy.label,
+        preview=None if view is None else {"text": view.text},
+        preview_state=None if view is None else view.state,
+        resources=authorized.authorization.resources,
+        working_directory=context.working_directory or parts.working_directory,
+        account=account(parts, tool),
+        by=decision.by,
+        assurance=decision.assurance,
+        plus=decision.plus,
+        on_expiry=decision.on_expiry if tool.hooks.undo is not None else "reject",
+        created_at=now,
+        expires_at=now + parts.settings.approvals.expires,
+        mac="",
+    )
+    return bind(approval, parts.keys)
+
+
+def said(authorized: Authorized, approval: Approval) -> Stopped:
+    """What became of the question, as the end of the call."""
+    asked, tool, key = authorized.asked, authorized.tool, approval.key
+    if approval.state is ApprovalState.ANSWERED:
+        return refused(asked, "approval_answered", approval.text or "", tool=tool, key=key)
+    if approval.state is ApprovalState.REJECTED:
+        why = f": {approval.text}" if approval.text else ""
+        return refused(asked, "approval_rejected", f"{approval.decided_by} rejected this call{why}", tool=tool, key=key)
+    if approval.state is ApprovalState.EXPIRED:
+        return refused(asked, "approval_expired", "nobody decided in time; call again to ask anew", tool=tool, key=key)
+    message = f"the approval is {approval.state.value}; call again to ask anew"
+    return refused(asked, "approval_void", message, tool=tool, key=key)
+
+
+def _pending(authorized: Authorized, approval: Approval, decision: Decision) -> Stopped:
+    outcome = Pending(
+        tool=authorized.tool.name,
+        call_id=approval.call_id,
+        trace_id=authorized.asked.context.trace_id,
+        key=approval.key,
+        decision=decision,
+        side_effects=declared_effects(authorized.tool),
+        approval_id=approval.id,
+        expires_at=approval.expires_at,
+    )
+    return Stopped(outcome, event="gate.required", recorded=True)

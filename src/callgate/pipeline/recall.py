@@ -1,0 +1,129 @@
+"""Step 4, recall: has the caller's key been used? Read only, and before anybody is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from callgate.ledger.transitions import Answer, look
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.outcome import Outcome
+from callgate.pipeline.authorize import Authorized
+from callgate.pipeline.owners import give_up
+from callgate.pipeline.parts import Parts
+from callgate.pipeline.stopped import Stopped, refused
+from callgate.pipeline.stored_outcome import read_outcome
+from callgate.pipeline.time_limit import time_limit
+
+_POLL_FIRST = 0.002
+_POLL_MOST = 0.1
+
+
+def attempt_key(authorized: Authorized, key: str) -> AttemptKey:
+    """The ledger's key for this call."""
+    return AttemptKey(authorized.asked.context.principal, authorized.asked.context.session, key)
+
+
+async def recall(parts: Parts, authorized: Authorized) -> None:
+    """Nothing, if the call may go on.
+
+    Raises:
+        Stopped: The recorded outcome; or idempotency_conflict, in_flight, outcome_unknown.
+    """
+    asked = authorized.asked
+    if not authorized.fingerprint:
+        return
+    if asked.key is not None:
+        await meet(parts, authorized, asked.key)
+    elif parts.settings.require_keys:
+        message = f"{authorized.tool.name} changes something, and this gate wants a key for that: set idempotency_key"
+        raise refused(asked, "invalid_arguments", message, tool=authorized.tool)
+    if not authorized.tool.read_only and not authorized.tool.idempotent and not asked.call.distinct:
+        await _look_for_unknown(parts, authorized)
+
+
+async def meet(parts: Parts, authorized: Authorized, key: str) -> None:
+    """Deal with whatever the ledger has under this key; return when the key is free to claim.
+
+    Raises:
+        Stopped: As `recall`.
+    """
+    row_key = attempt_key(authorized, key)
+    row = await parts.store.read(lambda reader: reader.attempt(row_key))
+    answer = look(row, authorized.fingerprint, idempotent=authorized.tool.idempotent)
+    if answer is Answer.CLAIMED or row is None:
+        return
+    if answer is Answer.RUNNING:
+        row = await _wait(parts, authorized, row)
+        answer = look(row, authorized.fingerprint, idempotent=authorized.tool.idempotent)
+        if answer is Answer.CLAIMED:
+            return
+    raise stopped_by(authorized, row, answer)
+
+
+async def _wait(parts: Parts, authorized: Authorized, row: Attempt) -> Attempt:
+    """Wait for a twin to end, up to the call's own limit; a twin whose process is gone becomes unknown."""
+    limit = time_limit(authorized.tool, authorized.asked.context, parts.settings, per_call=authorized.asked.call.timeout)
+    until = parts.clock.monotonic() + limit
+    pause = _POLL_FIRST
+    while True:
+        if not parts.store.owner_alive(row.owner):
+            await give_up(parts, row.owner)
+        elif parts.clock.monotonic() >= until:
+            return row
+        else:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _POLL_MOST)
+        fresh = await parts.store.read(lambda reader: reader.attempt(row.key))
+        if fresh is None or look(fresh, authorized.fingerprint, idempotent=authorized.tool.idempotent) is not Answer.RUNNING:
+            return fresh or row
+        row = fresh
+
+
+async def _look_for_unknown(parts: Parts, authorized: Authorized) -> None:
+    context = authorized.asked.context
+    found = await parts.store.read(
+        lambda reader: reader.unresolved(context.principal, context.session, authorized.fingerprint)
+    )
+    if found is not None and found.key.key != authorized.asked.key:
+        raise same_as_unknown(authorized, found)
+
+
+def same_as_unknown(authorized: Authorized, row: Attempt) -> Stopped:
+    """The refusal of a new key for a call whose equal may already have happened."""
+    message = (
+        f"an equal call of {row.tool} under key {row.key.key} has an unknown outcome; resolve that one first, "
+        "or say distinct=True if this is meant to happen again"
+    )
+    details = {"unknown_key": row.key.key, "unknown_call": row.call_id}
+    return refused(authorized.asked, "outcome_unknown", message, tool=authorized.tool, details=details)
+
+
+def stopped_by(authorized: Authorized, row: Attempt, answer: Answer) -> Stopped:
+    """The end of a call that met a row it cannot pass."""
+    asked, key = authorized.asked, row.key.key
+    if answer is Answer.RECORDED:
+        payload = {"tool": row.tool, "key": key, "original_call": row.call_id}
+        return Stopped(_recorded(authorized, row), event="tool_call.deduped", payload=payload)
+    if answer is Answer.CONFLICT:
+        message = f"key {key} was used for {row.tool} with other arguments; use a new key for a new call"
+        return refused(asked, "idempotency_conflict", message, tool=authorized.tool, key=key)
+    if answer is Answer.RUNNING:
+        message = f"a call with key {key} is still running"
+        return refused(asked, "in_flight", message, tool=authorized.tool, key=key)
+    message = f"the last attempt of {row.tool} under key {key} ended without a known outcome ({row.cause}); resolve it first"
+    return refused(asked, "outcome_unknown", message, tool=authorized.tool, key=key)
+
+
+def _recorded(authorized: Authorized, row: Attempt) -> Outcome:
+    outcome = read_outcome(row)
+    return replace(outcome, call_id=authorized.asked.call_id, trace_id=authorized.asked.context.trace_id, deduped=True)
+
+
+async def recorded_outcome(parts: Parts, key: AttemptKey) -> Outcome | None:
+    """What the ledger says of a key: None for a free one."""
+    row = await parts.store.read(lambda reader: reader.attempt(key))
+    if row is None or (row.state is AttemptState.FAILED and look(row, row.fingerprint, idempotent=False) is Answer.CLAIMED):
+        return None
+    return read_outcome(row)
+

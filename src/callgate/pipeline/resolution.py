@@ -1,0 +1,127 @@
+"""Resolving an Unknown: by the tool's `verify`, or by a person. Never by an agent, never by guessing."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from callgate.errors import ApprovalConflict, ToolNotFoundError
+from callgate.ledger.transitions import Answer, Resolve, move
+from callgate.model.attempt import Attempt, AttemptState
+from callgate.model.event import Draft
+from callgate.model.levels import Happened
+from callgate.pipeline.recorded import json_form
+from callgate.pipeline.seal import open_blob
+from callgate.pipeline.stored_outcome import read_outcome
+
+if TYPE_CHECKING:
+    from callgate.approvals.decide import Decider
+    from callgate.model.attempt import AttemptKey
+    from callgate.model.outcome import Outcome
+    from callgate.pipeline.parts import Parts
+    from callgate.ports import Transaction
+
+_SECONDS = 30.0
+_ANSWERS = frozenset({"happened", "absent", "cannot_tell"})
+
+
+async def resolve_by_person(
+    parts: Parts, key: AttemptKey, by: Decider, *, happened: bool, note: str = "", output: Any = None
+) -> Outcome:
+    """A person looked and says whether it happened.
+
+    Raises:
+        ToolNotFoundError: The ledger has no such key.
+        ApprovalConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
+    """
+    if by.name == key.principal or not by.name.strip():
+        raise ApprovalConflict(f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked")
+    body = {"side_effects": [], "output": json_form(parts.striker.strike(output))} if happened else _absent(key, by.name)
+    fact = Resolve(happened=happened, by=by.name, now=parts.clock.now(), outcome=body)
+    text = parts.striker.strike_text(note)
+    return await _apply(parts, key, fact, {"by": by.name, "assurance": by.assurance.label, "note": text})
+
+
+async def verify(parts: Parts, row: Attempt) -> str:
+    """Ask the tool whether an unknown effect happened; the answer: happened, absent, cannot_tell."""
+    tool = parts.registry.snapshot.find(row.tool)
+    if tool is None or tool.hooks.verify is None or row.sealed_id is None:
+        return "cannot_tell"
+    if tool.definition_hash != row.definition_hash:
+        return "cannot_tell"
+    answer = await _ask_tool(parts, tool.hooks.verify, row)
+    now = parts.clock.now()
+    if answer == "happened":
+        fact = Resolve(happened=True, by="verify", now=now, outcome={"side_effects": sorted(tool.effects)})
+    elif answer == "absent":
+        fact = Resolve(happened=False, by="verify", now=now, after_horizon=True, outcome=_absent(row.key, "verify"))
+    else:
+        return "cannot_tell"
+    try:
+        await _apply(parts, row.key, fact, {"by": "verify", "answer": answer})
+    except ApprovalConflict:
+        return "cannot_tell"
+    return answer
+
+
+async def _ask_tool(parts: Parts, hook: Any, row: Attempt) -> str:
+    sealed_id = row.sealed_id
+    assert sealed_id is not None  # noqa: S101 - asked by the caller
+    blob = await parts.store.read(lambda reader: reader.sealed(sealed_id))
+    if blob is None:
+        return "cannot_tell"
+    try:
+        sealed = open_blob(parts, sealed_id, blob)
+        answer = await asyncio.wait_for(_call(hook, sealed.arguments, row.key.key), _SECONDS)
+    except Exception:  # noqa: BLE001 - a verify that fails cannot tell
+        return "cannot_tell"
+    return answer if answer in _ANSWERS else "cannot_tell"
+
+
+async def _call(hook: Any, arguments: dict[str, Any], key: str) -> Any:
+    if inspect.iscoroutinefunction(hook):
+        return await hook(arguments, key)
+    answer = await asyncio.to_thread(hook, arguments, key)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _apply(parts: Parts, key: AttemptKey, fact: Resolve, facts: dict[str, Any]) -> Outcome:
+    def unit(tx: Transaction) -> tuple[Answer, Attempt]:
+        row = tx.attempt(key)
+        if row is None:
+            message = f"the ledger has no key {key.key} of {key.principal} in session {key.session}"
+            raise ToolNotFoundError(message)
+        step = move(row, fact)
+        if not step.changed or step.row is None:
+            return step.answer, row
+        tx.put_attempt(step.row)
+        payload = {"tool": row.tool, "key": key.key, "state": step.row.state.value, "was": row.cause, **facts}
+        tx.append(Draft(type="tool_call.resolved", time=fact.now, trace=row.trace_id, call=row.call_id, payload=payload))
+        return step.answer, step.row
+
+    answer, row = await parts.store.write(unit)
+    if answer is Answer.RUNNING:
+        raise ApprovalConflict(f"{row.tool} may still take effect; *absent* does not count yet")
+    if answer is Answer.STALE:
+        raise ApprovalConflict(f"the outcome of key {key.key} is {row.state.value}; there is nothing to resolve")
+    return read_outcome(row)
+
+
+def _absent(key: AttemptKey, by: str) -> dict[str, Any]:
+    error = {
+        "code": "handler_failed",
+        "message": f"it did not happen, says {by}",
+        "category": "runtime_error",
+        "retryable": True,
+        "suggestion": "It may be called again with the same key.",
+        "details": {},
+    }
+    return {"side_effects": [], "error": error, "key": key.key}
+
+
+async def unresolved(parts: Parts) -> list[Attempt]:
+    """Every row somebody has to look at, oldest first."""
+    unknown = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.UNKNOWN))
+    failed = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.FAILED))
+    return [*unknown, *(row for row in failed if row.happened is Happened.POSSIBLE)]

@@ -1,0 +1,273 @@
+"""Step 8, settle: redact, label, record, tell. Every attempted call has exactly one closing event, cancelled or not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from callgate.errors import StoreError, StoreUnavailable
+from callgate.ledger.transitions import Answer, Settle, move
+from callgate.model.attempt import AttemptState
+from callgate.model.event import Draft
+from callgate.model.levels import Category, Severity
+from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
+from callgate.pipeline.execute import Executed, FenceLost
+from callgate.pipeline.ending import Ending, ending_of
+from callgate.pipeline.recorded import json_form, view
+from callgate.pipeline.stored_outcome import stored
+from callgate.pipeline.trouble import resets_at
+
+if TYPE_CHECKING:
+    from callgate.pipeline.parts import Parts
+    from callgate.ports import Transaction
+
+T = TypeVar("T")
+
+_STATES: dict[type[Outcome], AttemptState] = {
+    Succeeded: AttemptState.SUCCEEDED,
+    Failed: AttemptState.FAILED,
+    Unknown: AttemptState.UNKNOWN,
+}
+_COUNTS_AGAINST_HEALTH = frozenset({Category.NETWORK, Category.TIMEOUT, Category.API})
+
+
+async def settle(parts: Parts, executed: Executed) -> Outcome:
+    """Close the call and say how it ended."""
+    ending = ending_of(parts, executed)
+    if executed.permit.edited:
+        ending.outcome = _tell_edit(parts, executed, ending.outcome)
+    _note_health(parts, executed, ending.outcome)
+    if executed.permit.durable:
+        outcome = await shielded(_close_durably(parts, executed, ending))
+    else:
+        outcome = _close_behind(parts, executed, ending)
+    if isinstance(outcome, Succeeded):
+        parts.labels.returned(executed.permit.tool, outcome.value, executed.permit.context)
+    if executed.still_running is not None:
+        _await_late(parts, executed)
+    return outcome
+
+
+async def shielded(work: Coroutine[Any, Any, T]) -> T:
+    """Finish the work whatever happens to the caller; a cancellation meanwhile is raised after it."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+            cancelled = True
+        except Exception:  # noqa: BLE001, S112 - it is raised by result() below
+            continue
+    if cancelled:
+        raise asyncio.CancelledError
+    return task.result()
+
+
+def _close_behind(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
+    try:
+        parts.store.behind(closing(parts, executed, ending))
+    except StoreUnavailable as error:
+        return _unrecorded(executed, ending, error)
+    if executed.permit.tool.hooks.reads is not None and parts.watches:
+        _watch_later(parts, executed, ending)
+    return ending.outcome
+
+
+async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
+    draft = closing(parts, executed, ending)
+    fact = _fact(parts, executed, ending) if executed.permit.row is not None else None
+    unit = _unit(parts, executed, ending, draft, fact)
+    try:
+        answer = await parts.store.write(unit)
+    except StoreError as error:
+        parts.spool.keep(unit)
+        return _unrecorded(executed, ending, error)
+    if answer is Answer.STALE and not isinstance(executed.error, FenceLost):
+        return _no_longer_ours(executed, ending)
+    return ending.outcome
+
+
+def _unit(parts: Parts, executed: Executed, ending: Ending, draft: Draft, fact: Settle | None) -> Any:
+    permit = executed.permit
+
+    def unit(tx: Transaction) -> Answer:
+        answer = Answer.APPLIED
+        if fact is not None and permit.row is not None:
+            step = move(tx.attempt(permit.row.key), fact)
+            answer = step.answer
+            if step.changed and step.row is not None:
+                tx.put_attempt(step.row)
+        stale = replace(draft, type="tool_call.settled_late", severity=Severity.WARNING)
+        tx.append(stale if answer is Answer.STALE else draft)
+        if isinstance(ending.outcome, Succeeded):
+            for watch in parts.watches:
+                watch(tx, permit.tool, permit.arguments, ending.outcome.value, permit.context)
+        return answer
+
+    return unit
+
+
+def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
+    outcome, row = ending.outcome, executed.permit.row
+    assert row is not None  # noqa: S101 - asked by the caller
+    return Settle(
+        call_id=row.call_id,
+        owner=row.owner,
+        fence=row.fence,
+        state=_STATES[type(outcome)],
+        now=parts.clock.now(),
+        happened=outcome.happened if isinstance(outcome, Failed) else None,
+        outcome=stored(outcome, json_form(outcome.output)),
+        cause=ending.cause,
+        ended=executed.still_running is None,
+    )
+
+
+def closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
+    """The one event that closes the call."""
+    permit, outcome = executed.permit, ending.outcome
+    payload: dict[str, Any] = {"tool": permit.tool.name, "tool_id": permit.tool.id, "duration_ms": outcome.duration_ms}
+    if executed.tries > 1:
+        payload["tries"] = executed.tries
+    if isinstance(outcome, Succeeded):
+        payload["output"] = _output_view(executed, outcome)
+        return _draft(parts, executed, ending.event, payload, Severity.DEBUG)
+    if outcome.error is not None:
+        payload["error"] = outcome.error.to_json()
+        payload |= outcome.error.details
+    if ending.audit_text is not None:
+        payload["exception"] = ending.audit_text
+    if isinstance(outcome, Failed):
+        payload["effect"] = outcome.happened.value
+    if ending.cause is not None:
+        payload["cause"] = ending.cause
+    return _draft(parts, executed, ending.event, payload, Severity.WARNING)
+
+
+def _output_view(executed: Executed, outcome: Succeeded) -> Any:
+    redact = executed.permit.tool.hooks.redact
+    if redact is None:
+        return view(outcome.value)
+    try:
+        return view(redact(outcome.value))
+    except Exception as error:  # noqa: BLE001 - a redactor that fails must not let the output through
+        return f"<redact failed: {type(error).__name__}>"
+
+
+def _draft(parts: Parts, executed: Executed, event: str, payload: dict[str, Any], severity: Severity) -> Draft:
+    return Draft(
+        type=event,
+        time=parts.clock.now(),
+        trace=executed.permit.context.trace_id,
+        call=executed.permit.asked.call_id,
+        severity=severity,
+        payload=payload,
+    )
+
+
+def _unrecorded(executed: Executed, ending: Ending, error: Exception) -> Outcome:
+    """What happened could not be written down: never a failure, never a loss."""
+    outcome = ending.outcome
+    if isinstance(outcome, Failed):
+        return outcome
+    text = f"{executed.permit.tool.name} ended, but its record could not be written ({error})"
+    info = ErrorInfo(
+        code="outcome_unknown",
+        message=text,
+        category=Category.RESOURCE,
+        tool=executed.permit.tool.name,
+        suggestion="Do not repeat it; the record is written as soon as the store takes it.",
+    )
+    return _as_unknown(outcome, info)
+
+
+def _no_longer_ours(executed: Executed, ending: Ending) -> Outcome:
+    text = f"{executed.permit.tool.name} ended after its row was given up; what it returned is recorded as a late fact"
+    info = ErrorInfo(code="outcome_unknown", message=text, tool=executed.permit.tool.name)
+    return _as_unknown(ending.outcome, info)
+
+
+def _as_unknown(outcome: Outcome, info: ErrorInfo) -> Unknown:
+    return Unknown(
+        tool=outcome.tool,
+        call_id=outcome.call_id,
+        trace_id=outcome.trace_id,
+        key=outcome.key,
+        decision=outcome.decision,
+        duration_ms=outcome.duration_ms,
+        side_effects=outcome.side_effects,
+        error=info,
+        value=outcome.output,
+        cause=outcome.cause,
+    )
+
+
+def _tell_edit(parts: Parts, executed: Executed, outcome: Outcome) -> Outcome:
+    """The model is told what a person changed."""
+    edited = {"edited": True, "arguments": json_form(parts.striker.strike(executed.permit.arguments))}
+    return replace(outcome, metadata=outcome.metadata | edited)
+
+
+def _note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
+    connector, now = executed.permit.tool.connector, parts.clock.now()
+    if isinstance(outcome, Succeeded):
+        parts.health.succeeded(connector, now)
+        return
+    error = outcome.error
+    if executed.cancelled or error is None:
+        return
+    if error.category in _COUNTS_AGAINST_HEALTH:
+        resets = None if executed.error is None else resets_at(executed.error)
+        parts.health.failed(connector, error.message, now, resets_at=resets)
+
+
+def _watch_later(parts: Parts, executed: Executed, ending: Ending) -> None:
+    """A read that declares what it read: noted in a transaction of its own, which the read does not wait for."""
+    permit, outcome = executed.permit, ending.outcome
+    if not isinstance(outcome, Succeeded):
+        return
+
+    def unit(tx: Transaction) -> None:
+        for watch in parts.watches:
+            watch(tx, permit.tool, permit.arguments, outcome.value, permit.context)
+
+    parts.background(parts.store.write(unit))
+
+
+def _await_late(parts: Parts, executed: Executed) -> None:
+    """A handler that outlived its limit: when it ends, that is a fact of its own."""
+    future = executed.still_running
+    assert future is not None  # noqa: S101 - asked by the caller
+
+    def ended(done: asyncio.Future[Any]) -> None:
+        if executed.permit.lane is not None:
+            executed.permit.lane.give()
+        late = Executed(executed.permit, executed.context, executed.started, entered=True)
+        late.ended = parts.clock.monotonic()
+        if done.cancelled():
+            late.cancelled = True
+        elif (error := done.exception()) is not None:
+            late.error = error
+        else:
+            late.value = done.result()
+        parts.background(_settle_late(parts, late))
+
+    future.add_done_callback(ended)
+
+
+async def _settle_late(parts: Parts, late: Executed) -> None:
+    ending = ending_of(parts, late)
+    draft = closing(parts, late, ending)
+    draft.type, draft.severity = "tool_call.settled_late", Severity.WARNING
+    draft.payload["outcome"] = ending.outcome.status
+    fact = _fact(parts, late, ending) if late.permit.row is not None else None
+    unit = _unit(parts, late, ending, draft, fact)
+    try:
+        await parts.store.write(unit)
+    except StoreError:
+        parts.spool.keep(unit)

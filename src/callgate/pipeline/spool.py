@@ -1,0 +1,58 @@
+"""Spool: closing records the store would not take, tried again until it does. The rows meanwhile say `started`.
+
+If the process dies first, recovery makes them unknown: nothing is ever claimed that is not on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from callgate.errors import StoreError
+from callgate.ports import Store, Transaction
+
+_PAUSE = 0.25
+_PAUSE_MOST = 10.0
+
+
+class Spool:
+    """Units of work that wait for the store to come back, in order."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._units: list[Callable[[Transaction], Any]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def keep(self, unit: Callable[[Transaction], Any]) -> None:
+        """Write this as soon as the store takes it."""
+        self._units.append(unit)
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._retry())
+
+    async def drain(self) -> bool:
+        """Write what can be written now; whether nothing is left."""
+        while self._units:
+            try:
+                await self._store.write(self._units[0])
+            except StoreError:
+                return False
+            self._units.pop(0)
+        return True
+
+    async def close(self) -> bool:
+        """A last try; whether nothing is left."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        return await self.drain()
+
+    async def _retry(self) -> None:
+        pause = _PAUSE
+        while self._units:
+            await asyncio.sleep(pause)
+            if not await self.drain():
+                pause = min(pause * 2, _PAUSE_MOST)

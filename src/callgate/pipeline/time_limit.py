@@ -1,0 +1,50 @@
+"""How long a call may take: per call, then the user's setting, then the tool's, then the instance's, then 30 s.
+
+The context caps all of them; a per-call value may be larger than the tool's own.
+"""
+
+from __future__ import annotations
+
+import math
+
+from callgate.model.context import Context
+from callgate.model.tool import Tool
+from callgate.settings.values import Settings
+
+DEFAULT_SECONDS = 30.0
+
+
+def time_limit(tool: Tool, context: Context, settings: Settings, *, per_call: float | None = None) -> float:
+    """Seconds this call may take.
+
+    Raises:
+        ValueError: The per-call value is not a positive number of seconds.
+    """
+    if per_call is not None:
+        check_seconds(per_call)
+        seconds = float(per_call)
+    else:
+        seconds = _configured(tool, context, settings)
+    return seconds if context.timeout is None else min(seconds, context.timeout)
+
+
+def check_seconds(value: float) -> None:
+    """Refuse what is not a positive, finite number of seconds.
+
+    Raises:
+        ValueError: Saying so.
+    """
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    if not numeric or not math.isfinite(value) or value <= 0:
+        message = f"timeout must be a number of seconds above 0, not {value!r}"
+        raise ValueError(message)
+
+
+def _configured(tool: Tool, context: Context, settings: Settings) -> float:
+    if settings.user_timeouts and context.user in settings.user_timeouts:
+        return settings.user_timeouts[context.user]
+    if tool.name in settings.tool_timeouts:
+        return settings.tool_timeouts[tool.name]
+    if tool.timeout is not None:
+        return tool.timeout
+    return settings.timeout or DEFAULT_SECONDS

@@ -1,0 +1,31 @@
+"""Step 2, validate: do the arguments fit the schema? Before anybody is asked: nobody approves a call that cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from callgate.errors import InvalidArguments
+from callgate.model.tool import Arguments, Tool
+from callgate.pipeline.parts import Asked, Parts
+from callgate.pipeline.stopped import refused
+
+
+def validate(parts: Parts, asked: Asked, tool: Tool) -> Arguments:
+    """The final arguments, defaults applied.
+
+    Raises:
+        Stopped: invalid_arguments, with every fault at once.
+    """
+    given = asked.call.arguments
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - doors hand in what models wrote
+        fault = f"arguments must be an object, not {type(given).__name__}"
+        raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
+    try:
+        arguments = tool.validator(given)
+    except InvalidArguments as error:
+        raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults) from None
+    struck = parts.striker.contains_placeholder(arguments)
+    if struck is not None:
+        fault = f"{struck} stands where a secret was struck out; the secret itself is not known to the caller"
+        raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
+    return arguments

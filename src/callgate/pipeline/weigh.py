@@ -1,0 +1,44 @@
+"""Weighing: the decision about one call, with what the store and the labels know about its session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from callgate.model.levels import Risk
+from callgate.policy.policy import Facts
+
+if TYPE_CHECKING:
+    from callgate.model.decision import Decision
+    from callgate.pipeline.authorize import Authorized
+    from callgate.pipeline.parts import Parts
+
+
+async def decide(parts: Parts, authorized: Authorized) -> Decision:
+    """The decision about this call, with what the store knows about the session."""
+    facts = await gather_facts(parts, authorized)
+    return parts.policy.decide(
+        authorized.tool,
+        authorized.arguments,
+        authorized.asked.context,
+        standing=authorized.standing,
+        authorization=authorized.authorization,
+        facts=facts,
+    )
+
+
+async def gather_facts(parts: Parts, authorized: Authorized) -> Facts:
+    """What the decision needs beyond call and policy."""
+    tool, context = authorized.tool, authorized.asked.context
+    now = parts.clock.now()
+    repeated = False
+    if not tool.read_only and tool.base_risk >= Risk.MEDIUM:
+        since = now - parts.settings.risk.repeat_window
+        repeated = await parts.store.read(
+            lambda reader: reader.succeeded_since(context.principal, context.session, authorized.fingerprint, since)
+        )
+    return Facts(
+        now=now,
+        repeated=repeated,
+        label_reasons=tuple(parts.labels.reasons(tool, authorized.arguments, context)),
+        persons=parts.settings.approvals.persons,
+    )

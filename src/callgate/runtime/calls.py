@@ -1,0 +1,183 @@
+"""Calls: the face of a gate that agents use. Every way in ends in the one pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from callgate.errors import ApprovalConflict, ApprovalNotFound
+from callgate.flows.batch import run_batch
+from callgate.model.approval import ApprovalState
+from callgate.model.attempt import AttemptKey
+from callgate.model.call import Call
+from callgate.model.context import Context
+from callgate.model.ids import uuid7
+from callgate.pipeline import judge as judging
+from callgate.pipeline.deciding import reread
+from callgate.pipeline.explain import explain
+from callgate.pipeline.parts import Asked, Parts
+from callgate.pipeline.pipeline import run
+from callgate.pipeline.recall import recorded_outcome
+from callgate.pipeline.record import record
+from callgate.pipeline.seal import unseal
+from callgate.pipeline.stopped import refused
+from callgate.runtime.opened import Around, Face, Opened, Proceed
+
+if TYPE_CHECKING:
+    from callgate.model.decision import Decision
+    from callgate.model.outcome import Outcome
+    from callgate.pipeline.judge import Judgement
+
+
+class Calls(Face):
+    """Calling tools through the gate."""
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        context: Context | None = None,
+        *,
+        wait: float | None = None,
+        timeout: float | None = None,
+        distinct: bool = False,
+    ) -> Outcome:
+        """Call a tool and say how it ended.
+
+        Args:
+            tool: Its name.
+            arguments: What it is called with.
+            context: Who asks and under which limits; the gate's own when left out.
+            wait: Seconds to wait for a person where one has to decide; at once Pending when left out.
+            timeout: Seconds the handler may take; the tool's own limit when left out.
+            distinct: A new effect on purpose, although an equal call has an unknown outcome.
+
+        Returns:
+            The outcome, whatever it is; `outcome.unwrap()` gives the output or raises.
+        """
+        opened = self._open()
+        call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
+        return await _enter(opened, call, context or opened.default_context, wait)
+
+    @overload
+    async def batch(
+        self, calls: Sequence[Any], context: Context | None = None, *, include_call_ids: Literal[False] = False
+    ) -> list[Outcome]: ...
+    @overload
+    async def batch(
+        self, calls: Sequence[Any], context: Context | None = None, *, include_call_ids: Literal[True]
+    ) -> list[tuple[str, Outcome]]: ...
+    async def batch(
+        self, calls: Sequence[Any], context: Context | None = None, *, include_call_ids: bool = False
+    ) -> list[Outcome] | list[tuple[str, Outcome]]:
+        """Make several calls; outcomes in the order of the calls, one failure never another's.
+
+        Calls of tools that are not concurrency-safe do not overlap. With `include_call_ids`, (id, outcome) pairs.
+        """
+        opened = self._open()
+        ground = context or opened.default_context
+        if ground.idempotency_key is not None:
+            # One key names one call; a batch's calls carry their own.
+            ground = replace(ground, idempotency_key=None)
+        find = opened.parts.registry.snapshot.find
+
+        def is_safe(name: str) -> bool:
+            tool = find(name)
+            return tool is None or tool.concurrency_safe
+
+        pairs = await run_batch(
+            calls,
+            make=lambda call: _enter(opened, call, ground, None),
+            malformed=partial(_malformed, opened.parts, ground),
+            is_safe=is_safe,
+        )
+        return pairs if include_call_ids else [outcome for _, outcome in pairs]
+
+    async def explain(
+        self, tool: str, arguments: Mapping[str, Any] | None = None, context: Context | None = None
+    ) -> Decision:
+        """What would be decided about this call and why, without doing or recording anything."""
+        opened = self._open()
+        call = Call(tool, {} if arguments is None else arguments)
+        return await explain(opened.parts, _asked(opened.parts, call, context or opened.default_context, None))
+
+    async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
+        """Decide about a tool that its host runs itself, and write the intent; settle it with `report`."""
+        opened = self._open()
+        asked = _asked(opened.parts, call, context or opened.default_context, wait)
+        asked.judged = True
+        return await judging.judge(opened.parts, asked)
+
+    async def report(self, judgement_id: str, *, ok: bool, output: Any = None, error: str | None = None) -> Outcome:
+        """Say what became of a judged call.
+
+        Raises:
+            ToolNotFoundError: No judged call has that id.
+            OutcomeUnknown: It was settled otherwise already.
+        """
+        return await judging.report(self._open().parts, judgement_id, ok=ok, output=output, error=error)
+
+    async def outcome(self, key: str, context: Context | None = None) -> Outcome | None:
+        """What the ledger says of a key: None for a free one, Refused in_flight for a running one."""
+        opened = self._open()
+        who = context or opened.default_context
+        return await recorded_outcome(opened.parts, AttemptKey(who.principal, who.session, key))
+
+    async def resume(self, approval_id: str, context: Context | None = None) -> Outcome:
+        """Make the call of a decided approval, under the asker's own context.
+
+        Raises:
+            ApprovalNotFound: No such approval.
+            ApprovalConflict: Somebody else's, or its sealed call is gone.
+        """
+        opened = self._open()
+        approval = await reread(opened.parts, approval_id)
+        sealed = await unseal(opened.parts, approval.sealed_id)
+        if sealed is None:
+            raise ApprovalConflict(f"the sealed call of approval {approval_id} is gone; make the call again")
+        if context is not None and (context.principal, context.session) != (approval.principal, approval.session):
+            raise ApprovalNotFound(f"Unknown approval: {approval_id}")
+        arguments = sealed.extra.get("asked", sealed.arguments)
+        call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
+        if approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
+            return await _over(opened.parts, call, sealed.context, approval.state)
+        return await _enter(opened, call, sealed.context, None)
+
+
+async def _over(parts: Parts, call: Call, context: Context, state: ApprovalState) -> Outcome:
+    asked = _asked(parts, call, context, None)
+    code = "approval_expired" if state is ApprovalState.EXPIRED else "approval_void"
+    return await record(parts, asked, refused(asked, code, f"the approval is {state.value}; make the call again"))
+
+
+async def _enter(opened: Opened, call: Call, context: Context, wait: float | None) -> Outcome:
+    if not opened.around:
+        return await run(opened.parts, _asked(opened.parts, call, context, wait))
+
+    async def core(inner: Call, ground: Context) -> Outcome:
+        return await run(opened.parts, _asked(opened.parts, inner, ground, wait))
+
+    proceed: Proceed = core
+    for layer in reversed(opened.around):
+        proceed = _wrapped(layer, proceed)
+    return await proceed(call, context)
+
+
+def _wrapped(layer: Around, inner: Proceed) -> Proceed:
+    async def proceed(call: Call, context: Context) -> Outcome:
+        return await layer(call, context, inner)
+
+    return proceed
+
+
+def _asked(parts: Parts, call: Call, context: Context, wait: float | None) -> Asked:
+    key = call.key if call.key is not None else context.idempotency_key
+    return Asked(call, context, uuid7(), key, wait, parts.clock.monotonic())
+
+
+async def _malformed(parts: Parts, context: Context, item: Any, message: str) -> Outcome:
+    name = item.get("name") if isinstance(item, Mapping) else getattr(item, "tool", None)
+    asked = _asked(parts, Call(name if isinstance(name, str) else "", {}), context, None)
+    return await record(parts, asked, refused(asked, "invalid_arguments", message, faults=(message,)))

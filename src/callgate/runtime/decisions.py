@@ -1,0 +1,209 @@
+"""Decisions: the face of a gate that people use. Approvals, grants, and unknown outcomes to resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from callgate.approvals.decide import Decider
+from callgate.errors import ApprovalNotFound, ConfigurationError
+from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope
+from callgate.model.attempt import Attempt, AttemptKey
+from callgate.model.event import Draft
+from callgate.model.ids import uuid7
+from callgate.model.levels import Assurance, Risk
+from callgate.pipeline import deciding, resolution
+from callgate.runtime.opened import Face
+
+if TYPE_CHECKING:
+    from callgate.model.context import Context
+    from callgate.model.outcome import Outcome
+    from callgate.ports import Transaction
+
+
+class Decisions(Face):
+    """What people decide. In process a name is only *asserted*; doors that know who speaks say so."""
+
+    async def approve(
+        self,
+        approval_id: str,
+        *,
+        by: str,
+        arguments: dict[str, Any] | None = None,
+        assurance: Assurance = Assurance.ASSERTED,
+    ) -> Approval:
+        """Say yes; with `arguments`, yes to the call with these instead. Deciding never executes.
+
+        Raises:
+            ApprovalNotFound: No such question.
+            ApprovalConflict: Not pending any more, or this person may not decide it.
+            AssuranceTooLow: It must be more certain who decides; the question stays pending.
+            Refusal: The edited call is invalid or not allowed.
+        """
+        return await deciding.approve(self._open().parts, approval_id, _decider(by, assurance), arguments)
+
+    async def reject(
+        self, approval_id: str, *, by: str, why: str = "", assurance: Assurance = Assurance.ASSERTED
+    ) -> Approval:
+        """Say no.
+
+        Raises:
+            ApprovalNotFound: No such question.
+            ApprovalConflict: Not pending any more, or an agent tried.
+        """
+        return await deciding.reject(self._open().parts, approval_id, _decider(by, assurance), why)
+
+    async def respond(
+        self, approval_id: str, *, by: str, text: str, assurance: Assurance = Assurance.ASSERTED
+    ) -> Approval:
+        """Answer the model instead of letting the call run.
+
+        Raises:
+            ApprovalNotFound: No such question.
+            ApprovalConflict: Not pending any more, or an agent tried.
+        """
+        return await deciding.respond(self._open().parts, approval_id, _decider(by, assurance), text)
+
+    async def withdraw(self, approval_id: str) -> Approval:
+        """The asker no longer wants it.
+
+        Raises:
+            ApprovalNotFound: No such question.
+            ApprovalConflict: It was decided already.
+        """
+        return await deciding.withdraw(self._open().parts, approval_id)
+
+    async def approval(self, approval_id: str) -> Approval:
+        """One question as it stands.
+
+        Raises:
+            ApprovalNotFound: No such question.
+        """
+        return await deciding.reread(self._open().parts, approval_id)
+
+    async def approvals(
+        self, *, states: Iterable[ApprovalState] | None = (ApprovalState.PENDING,), limit: int | None = None
+    ) -> list[Approval]:
+        """Questions, oldest first; the pending ones unless told otherwise. Those whose time is up are expired first."""
+        parts = self._open().parts
+        now = parts.clock.now()
+        wanted = None if states is None else frozenset(states)
+        for overdue in await parts.store.read(lambda reader: reader.approvals(states=(ApprovalState.PENDING,))):
+            if overdue.expires_at <= now:
+                await deciding.reread(parts, overdue.id)
+        return await parts.store.read(lambda reader: reader.approvals(states=wanted, limit=limit))
+
+    async def grant(
+        self,
+        tool: str,
+        *,
+        by: str,
+        principal: str = "agent",
+        pattern: dict[str, Any] | None = None,
+        max_risk: Risk = Risk.MEDIUM,
+        scope: GrantScope = GrantScope.SESSION,
+        scope_id: str = "default",
+        seconds: float = 3600.0,
+    ) -> Grant:
+        """A standing answer to *confirm* for one tool as it is now: narrow, with an end, revocable.
+
+        Raises:
+            ToolNotFoundError: No such tool.
+            ConfigurationError: The agent grants to itself, or the grant would never end.
+        """
+        parts = self._open().parts
+        target = parts.registry.get(tool)
+        if by == principal or not by.strip():
+            raise ConfigurationError(f"{by or 'nobody'} cannot grant this: it takes a person, not the agent itself")
+        if not 0 < seconds < float("inf"):
+            raise ConfigurationError("a grant needs an end: say for how many seconds")
+        now = parts.clock.now()
+        grant = Grant(
+            id=uuid7(),
+            tool=tool,
+            definition_hash=target.definition_hash,
+            principal=principal,
+            pattern=dict(pattern or {}),
+            max_risk=max_risk,
+            scope=scope,
+            scope_id="" if scope is GrantScope.UNTIL else scope_id,
+            until=now + seconds,
+            granted_by=by,
+            created_at=now,
+        )
+        await parts.store.write(lambda tx: _put_grant(tx, grant, "grant.created", now))
+        return grant
+
+    async def revoke(self, grant_id: str, *, by: str) -> Grant:
+        """End a grant now.
+
+        Raises:
+            ApprovalNotFound: No such grant.
+        """
+        parts = self._open().parts
+        now = parts.clock.now()
+
+        def unit(tx: Transaction) -> Grant:
+            found = tx.grant(grant_id)
+            if found is None:
+                raise ApprovalNotFound(f"Unknown grant: {grant_id}")
+            gone = replace(found, revoked_at=found.revoked_at or now)
+            _put_grant(tx, gone, "grant.revoked", now, by=by)
+            return gone
+
+        return await parts.store.write(unit)
+
+    async def unknown_outcomes(self) -> list[Attempt]:
+        """Every call whose effect somebody has to look for, oldest first."""
+        return await resolution.unresolved(self._open().parts)
+
+    async def resolve(
+        self,
+        key: str,
+        context: Context | None = None,
+        *,
+        happened: bool,
+        by: str,
+        note: str = "",
+        output: Any = None,
+        assurance: Assurance = Assurance.ASSERTED,
+    ) -> Outcome:
+        """Say of an unknown outcome whether it happened; *no* frees the key.
+
+        Raises:
+            ToolNotFoundError: The ledger has no such key.
+            ApprovalConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
+        """
+        opened = self._open()
+        who = context or opened.default_context
+        row_key = AttemptKey(who.principal, who.session, key)
+        decider = _decider(by, assurance)
+        return await resolution.resolve_by_person(
+            opened.parts, row_key, decider, happened=happened, note=note, output=output
+        )
+
+    async def verify_outcome(self, key: str, context: Context | None = None) -> str:
+        """Ask the tool itself whether an unknown effect happened: happened, absent, cannot_tell."""
+        opened = self._open()
+        who = context or opened.default_context
+        row = await opened.parts.store.read(lambda reader: reader.attempt(AttemptKey(who.principal, who.session, key)))
+        return "cannot_tell" if row is None else await resolution.verify(opened.parts, row)
+
+
+def _decider(by: str, assurance: Assurance) -> Decider:
+    return Decider(name=by, assurance=assurance)
+
+
+def _put_grant(tx: Transaction, grant: Grant, event: str, now: float, **more: Any) -> None:
+    tx.put_grant(grant)
+    payload = {
+        "grant_id": grant.id,
+        "tool": grant.tool,
+        "principal": grant.principal,
+        "granted_by": grant.granted_by,
+        "max_risk": grant.max_risk.label,
+        "scope": grant.scope.value,
+        "until": grant.until,
+    }
+    tx.append(Draft(type=event, time=now, trace=grant.id, payload=payload | more))

@@ -1,0 +1,158 @@
+"""Callgate: the one gate between a model and everything it can do. Opening it puts the parts together."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from callgate.errors import ConfigurationError
+from callgate.model.context import Context
+from callgate.pipeline.owners import fall_silent, recover
+from callgate.registry.health import HealthBoard
+from callgate.registry.registry import Changes, Registry
+from callgate.runtime.assemble import Choices, assemble
+from callgate.runtime.calls import Calls
+from callgate.runtime.clock import SystemClock
+from callgate.runtime.decisions import Decisions
+from callgate.runtime.opened import Around, Opened
+from callgate.runtime.record import Record
+from callgate.runtime.toolbox import Toolbox, registration_drafts
+
+if TYPE_CHECKING:
+    from callgate.ports import Asker, Clock
+    from callgate.runtime.blocking import BlockingCallgate
+    from callgate.settings.values import Settings
+
+_log = logging.getLogger("callgate")
+_LOOK_EVERY = 1.0
+
+
+class Callgate(Calls, Decisions, Toolbox, Record):
+    """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices = choices
+        self._health = HealthBoard(clock=choices.clock.now)
+        self._registry = Registry(self._health)
+        self._opened: Opened | None = None
+
+    @classmethod
+    def open(
+        cls,
+        store: str | None = None,
+        config: str | Path | Settings | None = None,
+        *,
+        ask: str | Asker | None = None,
+        around: Sequence[Around] = (),
+        context: Context | None = None,
+        working_directory: str | Path | None = None,
+        clock: Clock | None = None,
+    ) -> Callgate:
+        """The unopened gate.
+
+        Args:
+            store: `sqlite:///file.db`, `memory://`; else the configuration's, else `./.callgate/callgate.db`.
+            config: A file (missing is an error), settings, or None for `./callgate.yaml` if it is there.
+            ask: `"terminal"` to be asked in the terminal, or an `Asker`.
+            around: Middleware around every call, the first outermost.
+            context: Who asks where a call does not say.
+            working_directory: Where relative paths resolve; the current one when left out.
+            clock: For tests.
+
+        Raises:
+            ConfigurationError: Something given here cannot be.
+        """
+        if ask is not None and isinstance(ask, str) and ask != "terminal":
+            raise ConfigurationError(f'ask must be "terminal" or an Asker, not {ask!r}')
+        choices = Choices(
+            store=store,
+            config=config,
+            ask=ask,
+            around=tuple(around),
+            context=context or Context(),
+            working_directory=str(Path(working_directory or ".").resolve()),
+            clock=clock or SystemClock(),
+        )
+        return cls(choices)
+
+    @classmethod
+    def open_sync(cls, *args: Any, **kwargs: Any) -> BlockingCallgate:
+        """The same gate for blocking code: `with Callgate.open_sync() as gate: gate.call(...)`."""
+        from callgate.runtime.blocking import BlockingCallgate  # noqa: PLC0415 - it wraps this class
+
+        return BlockingCallgate(lambda: cls.open(*args, **kwargs))
+
+    async def __aenter__(self) -> Self:
+        if self._opened is not None:
+            raise ConfigurationError("the gate is open already")
+        opened = await assemble(self._choices, self._registry, self._health)
+        self._opened = opened
+        opened.parts.background = self._background
+        try:
+            self._start(opened)
+            await recover(opened.parts)
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Finish what runs, write what waits, and let go. Twice is once."""
+        opened, self._opened = self._opened, None
+        if opened is None:
+            return
+        await opened.close()
+
+    def _start(self, opened: Opened) -> None:
+        for name in opened.parts.settings.modules:
+            self.add(_module(name))
+        self._announce(Changes(added=self._registry.list_tools()))
+        self._unlisten = self._registry.on_change(self._announce)
+        self._background(self._watch_deadlines(opened))
+
+    def _announce(self, changes: Changes) -> None:
+        opened = self._opened
+        if opened is None:
+            return
+        parts = opened.parts
+        for draft in registration_drafts(changes, now=parts.clock.now(), trace=opened.default_context.trace_id):
+            parts.store.behind(draft)
+
+    def _background(self, work: Coroutine[Any, Any, Any]) -> None:
+        opened = self._opened
+        if opened is None:
+            work.close()
+            return
+        task = asyncio.ensure_future(work)
+        opened.tasks.add(task)
+        task.add_done_callback(opened.tasks.discard)
+        task.add_done_callback(_report)
+
+    async def _watch_deadlines(self, opened: Opened) -> None:
+        """Judged calls that nobody reports fall silent here."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            if opened.parts.judged_open:
+                opened.parts.judged_open -= await fall_silent(opened.parts)
+
+
+def _report(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.warning("work in the background failed: %s", type(task.exception()).__name__)
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ConfigurationError(f"the module {name} cannot be imported: {error}", key="modules") from error

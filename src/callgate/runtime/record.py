@@ -1,0 +1,62 @@
+"""Record: the face of a gate that reviewers use. Events as they happen and as they were, and whether they still hold."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from callgate.events.anchor import Anchors
+from callgate.events.evidence import export_evidence
+from callgate.events.projections import caught_up
+from callgate.events.selection import Selection
+from callgate.events.verify import Report, verify
+from callgate.runtime.opened import Face
+
+if TYPE_CHECKING:
+    from callgate.events.subscription import Subscription
+    from callgate.model.event import Event
+
+
+class Record(Face):
+    """What was recorded."""
+
+    def on(self, pattern: str, handler: Callable[..., Any], *, vocabulary: str | None = None) -> Subscription:
+        """Call `handler` with every event whose type fits (`tool_call.*`), after it was recorded.
+
+        Raises:
+            ValueError: There is no such vocabulary.
+        """
+        return self._open().bus.on(pattern, handler, vocabulary=vocabulary)
+
+    def off(self, leaving: Subscription | Callable[..., Any]) -> bool:
+        """Let a subscription go; whether there was any."""
+        return self._open().bus.off(leaving)
+
+    async def events(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        trace_id: str | None = None,
+        call_id: str | None = None,
+        after: int = 0,
+        follow: bool = False,
+    ) -> AsyncIterator[Event]:
+        """The recorded events that fit, in order; with `follow`, new ones as they come, until the gate closes."""
+        opened = self._open()
+        await opened.parts.store.flush()
+        selection = Selection(types=None if types is None else tuple(types), trace=trace_id, call=call_id)
+        async for event in opened.bus.stream(selection, after=after, follow=follow):
+            yield event
+
+    async def verify_audit(self) -> Report:
+        """Whether the audit log is as it was written: `.ok`, `.events`, `.broken_at`, `.anchored_until`."""
+        ...
+
+    async def export_evidence(self, destination: str | Path, *, trace_id: str | None = None) -> Path:
+        """Pack events, decisions and checkpoints so that they verify on another machine without the store."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until everything recorded so far is durable."""
+        await self._open().parts.store.flush()

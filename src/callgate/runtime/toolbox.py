@@ -1,0 +1,90 @@
+"""Toolbox: the face of a gate that tool authors use. Adding tools, and which of them one model turn may see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from callgate.adapters.convert import convert
+from callgate.model.event import Draft
+from callgate.registry.pool import assemble
+from callgate.registry.search import search
+from callgate.runtime.opened import Face
+
+if TYPE_CHECKING:
+    from callgate.model.context import Context
+    from callgate.model.tool import Tool
+    from callgate.registry.pool import Pool
+    from callgate.registry.registry import Changes, Registry
+
+
+class Toolbox(Face):
+    """The tools of a gate."""
+
+    _registry: Registry
+
+    def add(self, *things: Any, update: bool = False, **declaration: Any) -> list[Tool]:
+        """Add tools: functions, methods, BaseTool classes, protocol objects, modules, lists of these.
+
+        Args:
+            things: What to add; all of it, or an error and nothing.
+            update: Whether a tool may take the place of its former self.
+            declaration: Fields that hold for all of them, as `@tool` takes them.
+
+        Raises:
+            ConfigurationError: A thing is no tool, is declared wrong, or its name is taken.
+        """
+        tools = [tool for thing in things for tool in convert(thing, **declaration)]
+        self._registry.add_many(tools, update=update)
+        return tools
+
+    def remove(self, name: str) -> None:
+        """Remove a tool; calls in flight finish on the old registry.
+
+        Raises:
+            ToolNotFoundError: No such tool.
+        """
+        self._registry.remove(name)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Every registered tool, as they came; `pool` has what one asker may use."""
+        return self._registry.list_tools()
+
+    def pool(self, context: Context | None = None) -> Pool:
+        """What this asker may call now: the same list, in the same order, byte for byte, until something changes."""
+        opened = self._open()
+        ground = context or opened.default_context
+        parts = opened.parts
+
+        def admits(tool: Tool) -> bool:
+            ready = tool.unavailable is None and parts.quarantined(tool.name) is None
+            return ready and parts.health.look(tool) is None and parts.policy.admits(tool, ground)
+
+        return assemble(parts.registry.snapshot, admits=admits)
+
+    def search(self, words: str, *, limit: int = 10, context: Context | None = None) -> list[Tool]:
+        """The tools this asker may use that fit the words best."""
+        allowed = self.pool(context)
+        found = search(self._registry.snapshot, words, limit=limit * 5)
+        return [tool for tool in found if allowed.find(tool.name) is not None][:limit]
+
+
+def registration_drafts(changes: Changes, *, now: float, trace: str) -> list[Draft]:
+    """What is recorded of a change of the registry."""
+    drafts = [_draft("tool.registered", tool, now, trace) for tool in changes.added]
+    drafts += [_draft("tool.changed", new, now, trace) for _, new in changes.changed]
+    drafts += [_draft("tool.removed", tool, now, trace) for tool in changes.removed]
+    for name, reason in changes.quarantined.items():
+        payload = {"tool_name": name, "reason": reason}
+        drafts.append(Draft(type="tool.quarantined", time=now, trace=trace, payload=payload))
+    return drafts
+
+
+def _draft(event: str, tool: Tool, now: float, trace: str) -> Draft:
+    payload = {
+        "tool_id": tool.id,
+        "tool_name": tool.name,
+        "source": tool.source.value,
+        "capabilities": list(tool.capabilities),
+        "definition_hash": tool.definition_hash,
+    }
+    return Draft(type=event, time=now, trace=trace, payload=payload)
