@@ -1,0 +1,1 @@
+"""The registry: which tools there are, whether they are trusted and healthy, and how to find them."""

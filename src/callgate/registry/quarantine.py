@@ -1,0 +1,90 @@
+"""Quarantine: which tools wait until somebody looks at them, and why. Knows the pins, not the snapshot."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from callgate.errors import ConfigurationError
+from callgate.model.levels import Origin
+from callgate.model.tool import Tool
+from callgate.registry.pins import Pins, is_foreign, judge_pins
+
+
+class Quarantine:
+    """Judges tools against the pins it was given, and against what it saw of foreign tools since."""
+
+    def __init__(self, pins: Pins | None = None) -> None:
+        self.pins = pins if pins is not None else Pins()
+        """What is trusted now; the runtime keeps it in the store."""
+        self._hashes: dict[str, str] = {}
+        """The definition each judged tool is held for; a tool held by hand has none."""
+        self._reasons: dict[str, str] = {}
+        self.reasons: Mapping[str, str] = MappingProxyType(self._reasons)
+        """Name to reason, live."""
+        self._lock = threading.RLock()
+
+    def judge(self, tools: Iterable[Tool], *, whole: tuple[Origin, str] | None = None) -> dict[str, str]:
+        """Hold those that must wait, let go those that are again what was trusted; the ones held, with reasons.
+
+        A foreign tool seen for the first time is remembered as it is. `whole` says that these are all the tools of a
+        source, so that from now on a further one of it is new.
+        """
+        judged = tuple(tools)
+        with self._lock:
+            held = judge_pins(self.pins, judged)
+            for tool in judged:
+                self._note(tool, held.get(tool.name))
+            unseen = (tool for tool in judged if is_foreign(tool) and tool.name not in held)
+            pins = self.pins.with_tools(tool for tool in unseen if self.pins.get(tool.name) is None)
+            # A server that lists nothing yet has not been looked at.
+            self.pins = pins.with_source(*whole) if whole is not None and judged else pins
+        return held
+
+    def remember(self, tools: Iterable[Tool]) -> None:
+        """Pin these as they are now, also our own, except those that are held."""
+        with self._lock:
+            self.pins = self.pins.with_tools(tool for tool in tools if tool.name not in self._reasons)
+
+    def hold(self, reasons: Mapping[str, str]) -> None:
+        """Hold tools by hand, each with its reason; only `release` lets them go."""
+        with self._lock:
+            for name, reason in reasons.items():
+                self._hashes.pop(name, None)
+                self._reasons[name] = reason
+
+    def release(self, tool: Tool) -> None:
+        """Trust this exact definition, and let the tool go.
+
+        Raises:
+            ConfigurationError: What is held under its name is another definition than the one looked at.
+        """
+        with self._lock:
+            if self._hashes.get(tool.name, tool.definition_hash) != tool.definition_hash:
+                raise ConfigurationError(
+                    f"{tool.name} changed again since it was looked at; look at the new difference"
+                )
+            self.pins = self.pins.with_tools((tool,))
+            self._drop(tool.name)
+
+    def gone(self, names: Iterable[str]) -> None:
+        """These tools were removed. Their pins stay, so that coming back changed is still a change."""
+        with self._lock:
+            for name in names:
+                if name in self._hashes:
+                    self._drop(name)
+
+    def _note(self, tool: Tool, reason: str | None) -> None:
+        by_hand = tool.name in self._reasons and tool.name not in self._hashes
+        if by_hand:
+            return
+        if reason is None:
+            self._drop(tool.name)
+        else:
+            self._hashes[tool.name] = tool.definition_hash
+            self._reasons[tool.name] = reason
+
+    def _drop(self, name: str) -> None:
+        self._hashes.pop(name, None)
+        self._reasons.pop(name, None)
