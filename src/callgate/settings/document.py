@@ -36,7 +36,7 @@ def _build_approvals(fields: Fields, _: Reading) -> ApprovalSettings:
     persons: Sequence[str] = fields.get("persons", ())
     if len({person.casefold() for person in persons}) < len(persons):
         raise Fault("persons names somebody twice; keep one")
-    if persons and len(persons) < 2 and fields.get("confirm") is ConfirmBy.TWO:  # noqa: PLR2004 - two people
+    if len(persons) == 1 and fields.get("confirm") is ConfirmBy.TWO:
         raise Fault("confirm: two needs at least two persons, or none named")
     return ApprovalSettings(**fields)
 

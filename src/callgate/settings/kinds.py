@@ -124,21 +124,17 @@ class ListOf:
     """Values of one kind, in order."""
 
     kind: Kind
-    least: int = 0
 
     def read(self, node: Node, reading: Reading) -> tuple[Any, ...]:
         if not isinstance(node, ListNode):
             raise Fault("needs a list; write [a, b], or one - item per line")
-        if len(node.items) < self.least:
-            raise Fault(f"needs at least {self.least} item")
         values = [reading.attempt(self.kind, item) for item in node.items]
         if WRONG in values:
             raise Told
         return tuple(values)
 
     def schema(self) -> dict[str, Any]:
-        body: dict[str, Any] = {"type": "array", "items": self.kind.schema()}
-        return body | {"minItems": self.least} if self.least else body
+        return {"type": "array", "items": self.kind.schema()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +177,7 @@ class NotBuilt:
 
     part: str
 
-    def read(self, node: Node, _: Reading) -> Any:
+    def read(self, _node: Node, _reading: Reading) -> Any:
         raise Fault(f"this version of Callgate does not have {self.part} yet; leave the key out")
 
     def schema(self) -> dict[str, Any]:

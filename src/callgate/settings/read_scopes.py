@@ -110,13 +110,14 @@ class Scopes:
     """Every family with its defaults: those that exist, changed where the file says so, and the file's own."""
 
     def read(self, node: Node, reading: Reading) -> Mapping[str, Family]:
-        if isinstance(node, MapNode):
-            # Known from here on, also when something below is wrong: one fault is one complaint.
-            reading.families.update(entry.name for entry in node.entries)
+        if not isinstance(node, MapNode):
+            raise Fault("needs a mapping with families such as fs, net, shell")
+        # Known from here on, also when something below is wrong: one fault is one complaint.
+        reading.families.update(entry.name for entry in node.entries)
         given = _FAMILIES.read(node, reading)
         wrong = {name: fault for name, fields in given.items() if (fault := _fault_of(name, fields))}
         for name, fault in wrong.items():
-            reading.complain(node.at([name]) if isinstance(node, MapNode) else node, fault)
+            reading.complain(node.at([name]), fault)
         if wrong:
             raise Told
         return MappingProxyType(dict(DEFAULT_FAMILIES) | {name: _family(name, given[name]) for name in given})

@@ -46,7 +46,7 @@ def parse_moment(text: str) -> float:
     try:
         moment = dt.datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
-    except (ValueError, OverflowError):
+    except ValueError:
         raise Fault(f"{quote(text)} is not in the calendar") from None
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 
 _LONGEST_SHOWN = 60
+_NEAR = 0.65
+"""Two of three letters the same, as in mpc for mcp; at less, the guess misleads more than it helps."""
 _CREDENTIAL = re.compile(
     r"""
       \b(?:sk|pk|rk|hf|npm|whsec)[-_]\w | \bgh[pousr]_ | github_pat_ | glpat- | \bxox[a-z]- | \bA[KS]IA[A-Z0-9]{8}
@@ -38,7 +40,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     if len(word) > _LONGEST_SHOWN:
         return None
     folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold().replace("-", "_").strip(), folded, n=1)
+    near = difflib.get_close_matches(word.casefold().replace("-", "_").strip(), folded, n=1, cutoff=_NEAR)
     return folded[near[0]] if near else None
 
 
