@@ -24,7 +24,7 @@ def board(clock: Clock) -> HealthBoard:
 
 def fail(board: HealthBoard, clock: Clock, *, times: int = 1) -> None:
     for _ in range(times):
-        board.failed("mail", "ConnectionError", now=clock.now())
+        board.failed("mail", "ConnectionError", clock.now())
 
 
 @pytest.mark.requirement("REG-10")
@@ -136,7 +136,7 @@ def test_a_probe_that_ended_by_a_callers_mistake_lets_the_next_try_at_once(board
     fail(board, clock, times=5)
     clock.turn(30)
     assert board.available(MAIL) is None
-    board.failed("mail", "bad address", now=clock.now(), counts=False)
+    board.failed("mail", "bad address", clock.now(), counts=False)
     assert board.available(MAIL) is None
 
 
@@ -153,7 +153,7 @@ def test_the_numbers_are_the_operators(clock: Clock):
 
 
 def test_a_rate_limit_is_honoured_until_it_resets(board: HealthBoard, clock: Clock):
-    board.failed("mail", "429", now=clock.now(), resets_at=clock.now() + 90)
+    board.failed("mail", "429", clock.now(), resets_at=clock.now() + 90)
     assert board.available(MAIL) == "its connector is rate limited until 1970-01-12T13:48:10Z"
     assert board.of("mail").status is HealthStatus.UNAVAILABLE
     clock.turn(89)
@@ -164,7 +164,7 @@ def test_a_rate_limit_is_honoured_until_it_resets(board: HealthBoard, clock: Clo
 
 
 def test_a_rate_limit_stands_although_a_call_under_way_succeeds(board: HealthBoard, clock: Clock):
-    board.failed("mail", "429", now=clock.now(), resets_at=clock.now() + 90, counts=False)
+    board.failed("mail", "429", clock.now(), resets_at=clock.now() + 90, counts=False)
     board.succeeded("mail", clock.now())
     assert board.available(MAIL) is not None
     assert board.of("mail").consecutive_errors == 0
@@ -177,12 +177,12 @@ def test_a_rate_limit_stands_although_a_call_under_way_succeeds(board: HealthBoa
 
 @pytest.mark.parametrize("resets_at", [float("nan"), float("inf"), -1.0, 0.0])
 def test_a_senseless_reset_counts_for_nothing(board: HealthBoard, clock: Clock, resets_at: float):
-    board.failed("mail", "429", now=clock.now(), resets_at=resets_at)
+    board.failed("mail", "429", clock.now(), resets_at=resets_at)
     assert board.available(MAIL) is None
 
 
 def test_a_reset_in_the_far_future_is_tried_again_after_a_day(board: HealthBoard, clock: Clock):
-    board.failed("mail", "429", now=clock.now(), resets_at=clock.now() * 1000)
+    board.failed("mail", "429", clock.now(), resets_at=clock.now() * 1000)
     clock.turn(86_399)
     assert board.available(MAIL) is not None
     clock.turn(1)
@@ -191,7 +191,7 @@ def test_a_reset_in_the_far_future_is_tried_again_after_a_day(board: HealthBoard
 
 def test_a_callers_mistakes_never_open_the_circuit(board: HealthBoard, clock: Clock):
     for _ in range(100):
-        board.failed("mail", "no such address", now=clock.now(), counts=False)
+        board.failed("mail", "no such address", clock.now(), counts=False)
     assert board.of("mail") == Health()
 
 
@@ -225,7 +225,7 @@ def test_a_tool_without_a_connector_is_its_own(board: HealthBoard):
     alone = make("alone")
     assert connector_of(alone) == "alone"
     for _ in range(5):
-        board.failed("alone", "x", now=1.0)
+        board.failed("alone", "x", 1.0)
     assert board.available(alone) is not None
 
 
@@ -265,6 +265,13 @@ def test_health_can_be_set_as_it_was_read_before(board: HealthBoard, clock: Cloc
     assert board.available(MAIL) is None
 
 
+@pytest.mark.parametrize("resets_at", [float("nan"), float("inf"), 0.0])
+def test_a_senseless_reset_that_is_set_does_not_hold(board: HealthBoard, resets_at: float):
+    board.set("mail", Health(status=HealthStatus.UNAVAILABLE, rate_limit_resets_at=resets_at))
+    assert board.available(MAIL) is None
+    assert board.of("mail").rate_limit_resets_at is None
+
+
 def test_nothing_is_known_of_a_forgotten_connector(board: HealthBoard, clock: Clock):
     fail(board, clock, times=5)
     board.forget("mail")
@@ -272,7 +279,7 @@ def test_nothing_is_known_of_a_forgotten_connector(board: HealthBoard, clock: Cl
 
 
 def test_a_long_error_is_cut(board: HealthBoard):
-    board.failed("mail", "x" * 10_000, now=1.0)
+    board.failed("mail", "x" * 10_000, 1.0)
     assert len(board.of("mail").last_error or "") == 500
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.model.tool import Tool
-from callgate.registry.search import Index
+from callgate.registry.search import Index, search
 from callgate.registry.snapshot import Snapshot
 from tests.registry.making import make
 
@@ -66,7 +66,7 @@ def test_an_empty_snapshot_has_nothing_to_find():
 def test_the_limit_bounds_and_only_admitted_tools_count(snapshot: Snapshot):
     assert len(snapshot.search("send message email file", limit=2)) == 2
     assert snapshot.search("send", limit=0) == snapshot.search("send", limit=-1) == ()
-    found = snapshot.search("send", limit=1, admits=lambda tool: tool.name != "gmail.send")
+    found = search(snapshot, "send", limit=1, admits=lambda tool: tool.name != "gmail.send")
     assert [tool.name for tool in found] == ["slack.post_message"]
 
 

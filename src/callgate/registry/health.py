@@ -123,8 +123,8 @@ class HealthBoard:
         if trouble is not None:
             self._heal(connector, trouble)
 
-    def failed(
-        self, connector: str, error: str, *, now: float, resets_at: float | None = None, counts: bool = True
+    def failed(  # noqa: PLR0917 - told as `succeeded` is, and what went wrong
+        self, connector: str, error: str, now: float, *, resets_at: float | None = None, counts: bool = True
     ) -> None:
         """A call failed, at the wall time `now`.
 
@@ -135,11 +135,11 @@ class HealthBoard:
             resets_at: Wall time at which a rate limit ends.
             counts: Whether the trouble speaks of the connector (`speaks_of_connector`); a caller's mistake does not.
         """
-        limited = resets_at is not None and math.isfinite(resets_at) and resets_at > now
+        limited_until = _end_of_limit(resets_at, now)
         with self._lock:
             trouble = self._troubles.get(connector)
             if trouble is None:
-                if not counts and not limited:
+                if not counts and limited_until is None:
                     return
                 trouble = self._troubles[connector] = _Trouble(HEALTHY)
             if counts:
@@ -147,9 +147,8 @@ class HealthBoard:
                 self._count(trouble, now=now)
             else:
                 trouble.probe_until = 0.0
-            if limited:
-                until = min(resets_at or 0.0, now + _LONGEST_RATE_LIMIT)
-                trouble.health = replace(trouble.health, rate_limit_resets_at=until)
+            if limited_until is not None:
+                trouble.health = replace(trouble.health, rate_limit_resets_at=limited_until)
 
     def set(self, connector: str, health: Health) -> None:
         """Say how a connector is. Unavailable without `opened_at` stays so until it is said otherwise."""
@@ -161,7 +160,8 @@ class HealthBoard:
                 self._errors[connector] = (health.last_error[:_LONGEST_ERROR], health.last_error_at or 0.0)
             if _is_plain(health):
                 return
-            trouble = _Trouble(health)
+            resets_at = _end_of_limit(health.rate_limit_resets_at, self._clock.now())
+            trouble = _Trouble(replace(health, rate_limit_resets_at=resets_at))
             if health.opened_at is not None:
                 trouble.retry_at = self._clock.monotonic() + self._pause(0)
             else:
@@ -242,3 +242,10 @@ def _is_plain(health: Health) -> bool:
     return (
         health.status is HealthStatus.HEALTHY and not health.consecutive_errors and health.rate_limit_resets_at is None
     )
+
+
+def _end_of_limit(resets_at: float | None, now: float) -> float | None:
+    """When a rate limit ends, if it makes sense: in the future, and not further than a day."""
+    if resets_at is None or not math.isfinite(resets_at) or resets_at <= now:
+        return None
+    return min(resets_at, now + _LONGEST_RATE_LIMIT)

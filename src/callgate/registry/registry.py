@@ -83,7 +83,7 @@ class Registry:  # noqa: PLR0904 - ten methods, and __init__
         if error is None:
             self.health.succeeded(connector, now)
         else:
-            self.health.failed(connector, error, now=now)
+            self.health.failed(connector, error, now)
 
     def add(self, tool: Tool, *, update: bool = False) -> Changes:
         """Add a tool; with `update` it may take the place of its former self, of the same source.
