@@ -19,12 +19,16 @@ def test_a_family_keeps_what_the_file_does_not_say():
     assert families["shell"] == DEFAULT_FAMILIES["shell"]
 
 
-def test_a_family_has_paths_and_hosts():
-    families = read(
-        "scopes: {fs: {paths: [., /srv/a b, ..]}, net: {hosts: [API.example.com, '*.x.org', 10.0.0.1, '::1']}}"
-    )
-    assert families.families["fs"].paths == (".", "/srv/a b", "..")
-    assert families.families["net"].hosts == ("api.example.com", "*.x.org", "10.0.0.1", "::1")
+def test_a_family_has_paths():
+    assert read("scopes: {fs: {paths: [., /srv/a b, ..]}}").families["fs"].paths == (".", "/srv/a b", "..")
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["*", "API.example.com", "*.x.org", "x.org:8443", "*.x.org:443", "10.0.0.1", "::1", "[::1]", "[FE80::1]:443"],
+)
+def test_a_family_has_hosts_in_small_letters(host: str):
+    assert read(f"scopes: {{net: {{hosts: ['{host}']}}}}").families["net"].hosts == (host.lower(),)
 
 
 @pytest.mark.parametrize(
@@ -38,9 +42,15 @@ def test_a_family_has_paths_and_hosts():
         ("fs: {paths: [[a]]}", "1: scopes.fs.paths[0]: needs a directory, not a list or a mapping"),
         ("fs: {path: [.]}", "1: scopes.fs.path: unknown key 'path'; did you mean paths?"),
         ("net: {hosts: ['https://a.com']}", "1: scopes.net.hosts[0]: 'https://a.com' is more than a host"),
-        ("net: {hosts: ['a.com:8080']}", "1: scopes.net.hosts[0]: 'a.com:8080' is no host; write it without a port"),
+        ("net: {hosts: ['a.com:99999']}", "1: scopes.net.hosts[0]: 'a.com:99999' is no host; write example.com"),
+        ("net: {hosts: ['a.com:0']}", "1: scopes.net.hosts[0]: 'a.com:0' is no host"),
+        ("net: {hosts: ['a.com:http']}", "1: scopes.net.hosts[0]: 'a.com:http' is no host"),
+        ("net: {hosts: ['1::2::3']}", "1: scopes.net.hosts[0]: '1::2::3' is no host"),
+        ("net: {hosts: ['[::1']}", "1: scopes.net.hosts[0]: '[::1' is no host"),
+        ("net: {hosts: ['[1.2.3.4]']}", "1: scopes.net.hosts[0]: '[1.2.3.4]' is no host"),
+        ("net: {hosts: ['me@a.com']}", "1: scopes.net.hosts[0]: 'me@a.com' is no host"),
         ("net: {hosts: [ex\u00e4mple.com]}", "1: scopes.net.hosts[0]: a host has letters of ASCII only"),
-        ("net: {hosts: [a b]}", "1: scopes.net.hosts[0]: needs a host name or a glob such as *.example.com, not 'a b'"),
+        ("net: {hosts: [a b]}", "1: scopes.net.hosts[0]: 'a b' is no host"),
         ("net: {private_addresses: 1}", "1: scopes.net.private_addresses: needs true or false, not '1'"),
         ("shel: {requires_approval: true}", "1: scopes.shel: unknown scope family 'shel'; did you mean shell?"),
         ("FS: {}", "1: scopes.FS: 'FS' is no scope family; one has small letters, digits and _"),

@@ -18,7 +18,11 @@ from callgate.settings.wording import instead, quote
 
 _FAMILY = r"[a-z][a-z0-9_]*"
 _SCOPE = rf"\*|({_FAMILY}):(\*|[a-z][a-z0-9_.]*)"
-_HOST = r"[A-Za-z0-9*?._-]+|[0-9A-Fa-f:.]+"
+_HOST = (
+    r"(?:[A-Za-z0-9*?._-]+|\[(?P<bracketed>[0-9A-Fa-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?"
+    r"|(?P<bare>[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)"
+)
+_PORTS = 65536
 
 
 def parse_path(text: str) -> str:
@@ -35,7 +39,7 @@ def parse_path(text: str) -> str:
 
 
 def parse_host(text: str) -> str:
-    """A host name, a glob over host names, or an address, in lower case.
+    """A host name, a glob over host names, or an address, perhaps with a port, in lower case.
 
     Raises:
         Fault: It is none of these.
@@ -44,16 +48,21 @@ def parse_host(text: str) -> str:
         raise Fault(f"{quote(text)} is more than a host; write the name alone, such as example.com")
     if not text.isascii():
         raise Fault("a host has letters of ASCII only; write an international name in its xn-- form")
-    if ":" in text:
-        _require_address(text)
+    match = re.fullmatch(_HOST, text)
+    if match is None or not (_is_port(match["port"]) and _is_address(match["bracketed"] or match["bare"])):
+        raise Fault(f"{quote(text)} is no host; write example.com, *.example.com, 192.0.2.1, or one with its port")
     return text.lower()
 
 
-def _require_address(text: str) -> None:
+def _is_port(text: str | None) -> bool:
+    return text is None or 0 < int(text) < _PORTS
+
+
+def _is_address(text: str | None) -> bool:
     try:
-        ipaddress.IPv6Address(text)
+        return text is None or bool(ipaddress.IPv6Address(text))
     except ValueError:
-        raise Fault(f"{quote(text)} is no host; write it without a port") from None
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +101,8 @@ _FAMILIES = MapOf(
                 "Directories that may be touched, with everything below; relative ones are in the working directory.",
             ),
             "hosts": Key(
-                ListOf(Text(pattern=_HOST, needs="a host name or a glob such as *.example.com", parse=parse_host)),
-                "Hosts that may be reached: names, globs or addresses.",
+                ListOf(Text(needs="a host name or a glob such as *.example.com", parse=parse_host)),
+                "Hosts that may be reached: names, globs or addresses, with or without a port.",
             ),
             "private_addresses": Key(Flag(), "Whether private and loopback addresses may be reached.", default=False),
             "custom": Key(Flag(), "true makes a family of your own; the others exist already.", default=False),
