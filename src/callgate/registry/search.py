@@ -49,7 +49,7 @@ class Searchable(Protocol):
 def search(
     tools: Searchable, query: str, *, limit: int = 10, admits: Callable[[Tool], bool] | None = None
 ) -> tuple[Tool, ...]:
-    """The tools of a snapshot that fit some words best, best first: at most `limit`, and only what `admits` lets through.
+    """The tools of a snapshot that fit some words best, best first; only those that `admits` lets through.
 
     The snapshot builds its index at the first search and keeps it.
     """
