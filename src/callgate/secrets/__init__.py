@@ -1,0 +1,1 @@
+"""Secrets: the root key, where secrets come from, who may ask for one, and striking them out of everything else."""

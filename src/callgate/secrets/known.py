@@ -1,0 +1,177 @@
+"""Known secrets: an immutable snapshot of every form to look for, made anew for each secret. Knows no values of tools.
+
+Looking has three steps, because nearly every text is innocent and every call pays for looking. Forms and shapes with a
+long word in them can only be in a text that has a long word: one translation and one search, however many secrets
+there are. Only then are the anchors of shapes and the forms themselves looked for.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from callgate.secrets.encodings import Form
+from callgate.secrets.placeholders import ANY, PLAIN, placeholder
+from callgate.secrets.shapes import LONG_ANCHORS, LONG_WORD, NAMES, has_short_anchor, strike_shapes
+
+_LETTERS = (string.ascii_letters + string.digits + "-_+=%").encode()
+_WORDS = bytes(ord("x") if byte in _LETTERS else ord(" ") for byte in range(256))
+_RUN = b"x" * LONG_WORD
+_BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
+_PADDING = 2
+_FEW = 200
+"""From here on, cutting the text into windows is faster than looking for each form."""
+
+Span = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Known:
+    """Every form of every secret handed out so far, and what stands in for it."""
+
+    forms: tuple[tuple[Form, str], ...] = ()
+    """Each with its placeholder."""
+    shapes: Mapping[str, str] = field(default_factory=lambda: {name: placeholder(name) for name in NAMES})
+    """The placeholder of each shape."""
+    short: tuple[str, ...] = ()
+    """Needles without a long word: looked for in every text."""
+    long: tuple[str, ...] = ()
+    windows: frozenset[str] = frozenset()
+    """How the long needles begin."""
+    placeholders: frozenset[str] = frozenset(placeholder(name) for name in NAMES)
+    unusual: tuple[str, ...] = ()
+    """Placeholders in use that do not look like one."""
+
+    def learn(self, forms: Iterable[Form], wanted: str) -> Known:
+        """A snapshot that knows one secret more.
+
+        A placeholder must not contain what it hides: where the secret's own name does, a plain one is taken.
+        """
+        new = tuple(forms)
+        texts = [form.text for form, _ in self.forms] + [form.text for form in new]
+        renamed = {old: _choose(old, texts) for old in (*self.placeholders, wanted) if _holds(old, texts)}
+        known = [(form, renamed.get(old, old)) for form, old in self.forms]
+        known += [(form, renamed.get(wanted, wanted)) for form in new]
+        shapes = {name: renamed.get(old, old) for name, old in self.shapes.items()}
+        placeholders = frozenset((*shapes.values(), *(stand_in for _, stand_in in known)))
+        needles = dict.fromkeys((*self.short, *self.long, *_needles(new)))
+        long = tuple(needle for needle in needles if _has_long_word(needle.encode("latin-1")))
+        return Known(
+            forms=tuple(known),
+            shapes=shapes,
+            short=tuple(needle for needle in needles if needle not in frozenset(long)),
+            long=long,
+            windows=frozenset(needle[:LONG_WORD] for needle in long),
+            placeholders=placeholders,
+            unusual=tuple(text for text in PLAIN if text in placeholders),
+        )
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether something may have to be struck from a value with this JSON text. Never a wrong no."""
+        text = data.decode("latin-1")
+        if has_short_anchor(text):
+            return True
+        for needle in self.short:  # as below, a loop and not any()
+            if needle in text:
+                return True
+        if data.translate(_WORDS).find(_RUN) < 0:
+            return False
+        return LONG_ANCHORS.search(text) is not None or self._has_long(text)
+
+    def strike(self, text: str) -> str:
+        """The text without any form or shape; the same object when there was none."""
+        try:
+            if not self.may_be_in(orjson.dumps(text)):
+                return text
+        except orjson.JSONEncodeError:
+            pass  # A lone surrogate: it has no JSON, and is looked at all the same.
+        pieces: list[str] = []
+        last = 0
+        for start, end in self._protected(text):
+            pieces += (self._strike_piece(text[last:start]), text[start:end])
+            last = end
+        if not last:
+            return self._strike_piece(text)
+        struck = "".join((*pieces, self._strike_piece(text[last:])))
+        return text if struck == text else struck
+
+    def _has_long(self, text: str) -> bool:
+        if len(self.long) > _FEW:
+            return not self.windows.isdisjoint(text[at : at + LONG_WORD] for at in range(len(text) - LONG_WORD + 1))
+        for needle in self.long:  # noqa: SIM110 - on the way of every call, and any() takes three times as long
+            if needle in text:
+                return True
+        return False
+
+    def _protected(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where our own placeholders are: left alone, so that striking twice is striking once."""
+        if "[" in text:
+            yield from (match.span() for match in ANY.finditer(text) if match[0] in self.placeholders)
+
+    def _strike_piece(self, text: str) -> str:
+        spans = _merged(sorted(self._spans(text)))
+        pieces: list[str] = []
+        last = 0
+        for start, end, stand_in in spans:
+            pieces += (strike_shapes(text[last:start], self.shapes), stand_in)
+            last = end
+        rest = strike_shapes(text[last:] if last else text, self.shapes)
+        return "".join((*pieces, rest)) if pieces else rest
+
+    def _spans(self, text: str) -> Iterator[Span]:
+        for form, stand_in in self.forms:
+            at = text.find(form.text)
+            while at >= 0:
+                end = at + len(form.text)
+                yield *_widened(text, form, at=at), stand_in
+                at = text.find(form.text, end)
+
+
+def _widened(text: str, form: Form, *, at: int) -> tuple[int, int]:
+    """Where the form is, with the neighbours that hold bits of the secret, and the padding."""
+    start, end = at, at + len(form.text)
+    if form.before and start and text[start - 1] in _BASE64:
+        start -= 1
+    if form.after and text[end : end + 1] in _BASE64:
+        end += 1
+        end += len(text[end : end + _PADDING]) - len(text[end : end + _PADDING].lstrip("="))
+    return start, end
+
+
+def _merged(spans: list[Span]) -> Iterator[Span]:
+    """Spans that overlap, or that touch and hide the same, as one."""
+    current: Span | None = None
+    for span in spans:
+        if current is None:
+            current = span
+        elif span[0] < current[1] or (span[0] == current[1] and span[2] == current[2]):
+            current = (current[0], max(current[1], span[1]), current[2])
+        else:
+            yield current
+            current = span
+    if current is not None:
+        yield current
+
+
+def _needles(forms: Iterable[Form]) -> Iterator[str]:
+    """The forms as they stand in JSON text, read byte by byte; text that has no JSON is never looked for there."""
+    for form in forms:
+        try:
+            yield orjson.dumps(form.text)[1:-1].decode("latin-1")
+        except orjson.JSONEncodeError:
+            continue
+
+
+def _has_long_word(data: bytes) -> bool:
+    return _RUN in data.translate(_WORDS)
+
+
+def _holds(stand_in: str, texts: list[str]) -> bool:
+    return any(text in stand_in for text in texts)
+
+
+def _choose(wanted: str, texts: list[str]) -> str:
+    return next((text for text in (wanted, *PLAIN) if not _holds(text, texts)), PLAIN[-1])

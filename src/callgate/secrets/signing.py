@@ -1,0 +1,39 @@
+"""Signing: Ed25519 keys made from root keys, and checking a signature with nothing but the public one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from callgate.secrets.root_keys import RootKey
+
+
+class SigningKey(NamedTuple):
+    """A private key (which shows nothing of itself) and the public one that belongs to it."""
+
+    private: Ed25519PrivateKey
+    public: bytes
+
+
+def signing_key(root: RootKey) -> SigningKey:
+    """The signing key of a root key; always the same one."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415 - importing this module stays cheap
+        Ed25519PrivateKey,
+    )
+
+    private = Ed25519PrivateKey.from_private_bytes(root.subkey("sign"))
+    return SigningKey(private, private.public_key().public_bytes_raw())
+
+
+def verify_signature(public_key: bytes, data: bytes, signature: bytes) -> bool:  # noqa: PLR0917 - the order of old
+    """Whether the holder of that key signed exactly this data. Needs no root key; malformed input is a no."""
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - as above
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - as above
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,115 @@
+"""Striking out: no secret that was handed out, and nothing shaped like a credential, leaves in a value or a text.
+
+It is a net under careless tools, not a wall around hostile ones: a handler that has a secret can always write it in a
+way nobody looks for. Looked for are the forms of `encodings` and the shapes of `shapes`. Secrets with fewer than four
+characters are refused when they are handed out, because no text could be kept clean of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import orjson
+
+from callgate.errors import ConfigurationError
+from callgate.secrets.encodings import SHORTEST, forms_of
+from callgate.secrets.known import Known
+from callgate.secrets.placeholders import ANY, OPENING, placeholder
+from callgate.secrets.private import Private
+from callgate.secrets.walk import rewrite, texts
+
+# What orjson would write in a way of its own has to be walked instead.
+_OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+class Striker(Private):
+    """Knows every secret handed out in this process, and strikes them. Remembering while others strike is safe."""
+
+    __slots__ = ("_known", "_lock", "_values")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: set[str] = set()
+        self._known = Known()
+
+    def remember(self, value: str, *, connector: str, key: str) -> None:
+        """Strike this value from now on, in all its forms, for the life of the process.
+
+        Raises:
+            ConfigurationError: It is too short to be struck, so it must not be handed out.
+        """
+        if value in self._values:
+            return
+        check_length(value, connector=connector, key=key)
+        with self._lock:
+            self._known = self._known.learn(forms_of(value), placeholder(connector, key))
+            self._values.add(value)
+
+    def strike(self, value: Any) -> Any:
+        """The value with everything secret in it replaced; the same object when there was nothing.
+
+        Nested values and keys are struck as well. Parts that are nested too deeply, contain themselves or cannot be
+        read are replaced by a word about it, when something has to be struck at all.
+        """
+        known = self._known
+        try:
+            if not known.may_be_in(orjson.dumps(value, option=_OPTIONS)):
+                return value
+        except (TypeError, RecursionError):
+            pass  # It has no JSON text to look at.
+        return rewrite(value, known.strike)
+
+    def strike_text(self, text: str) -> str:
+        """The text with everything secret in it replaced. Strike before cutting: half a secret is not recognised."""
+        return self.strike(text)
+
+    def strike_exception_text(self, error: BaseException) -> str:
+        """The class and message of an exception, with its notes, struck."""
+        try:
+            shown = [str(error), *getattr(error, "__notes__", ())]
+        except Exception:  # noqa: BLE001 - the message of a foreign exception may fail in any way
+            shown = []
+        message = "\n".join(str(line) for line in shown if line)
+        name = type(error).__name__
+        return self.strike_text(f"{name}: {message}" if message else name)
+
+    def contains_placeholder(self, arguments: Any) -> str | None:
+        """The first placeholder in a value (or in its JSON bytes): whoever sends one does not have the secret."""
+        unusual = self._known.unusual
+        try:
+            data = arguments if isinstance(arguments, bytes) else orjson.dumps(arguments, option=_OPTIONS)
+        except (TypeError, RecursionError):
+            found = (_placeholder_in(text, unusual) for text in texts(arguments))
+            return next((text for text in found if text is not None), None)
+        return _placeholder_in(data.decode("latin-1"), unusual)
+
+    def marks(self, value: Any) -> bool:
+        """Whether something was struck from this value, now or before."""
+        return self.contains_placeholder(value) is not None
+
+
+def check_length(value: str, *, connector: str, key: str) -> None:
+    """Refuse a secret that could not be struck.
+
+    Raises:
+        ConfigurationError: It has fewer than four characters, blanks around it not counted.
+    """
+    if len(value.strip()) < SHORTEST:
+        why = f"has fewer than {SHORTEST} characters, too few to be struck from texts; use a longer one"
+        raise ConfigurationError(f"the secret {connector}/{key} {why}")
+
+
+def _placeholder_in(text: str, unusual: tuple[str, ...]) -> str | None:
+    if OPENING not in text and not unusual:
+        return None
+    found = (match[0] for match in ANY.finditer(text))
+    return next((text for text in found if text.startswith(OPENING) or text in unusual), None)
+
+
+_process = Striker()
+
+
+def process_striker() -> Striker:
+    """The striker of this process: what one gate handed out is struck by every other, also after that one closed."""
+    return _process
