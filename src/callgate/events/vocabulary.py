@@ -41,7 +41,7 @@ def _kind(kind: Kind) -> str:
 
 
 ATTEMPTED = _info("tool_call.attempted", "The call passed the gate and its handler is about to be entered.")
-SUCCEEDED = _info("tool_call.succeeded", "The handler ended well.")
+SUCCEEDED = _debug("tool_call.succeeded", "The handler ended well.")
 FAILED = _warning("tool_call.failed", "The handler failed; `effect` says what it may have left behind.")
 TIMED_OUT = _warning("tool_call.timed_out", "A read-only call reached its time limit.")
 UNKNOWN = _warning("tool_call.unknown", "Whether the effect happened cannot be known; `cause` says why.")

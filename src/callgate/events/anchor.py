@@ -1,0 +1,256 @@
+"""Anchors: a store's last checkpoints, written beside the root key, so that an older copy of the store is found out.
+
+One small file per store, replaced as a whole. A file that cannot be read is never replaced, and a new file says from
+which checkpoint on it knows anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from callgate.errors import AuditBroken, StoreError
+from callgate.events.checkpoint import CHAIN, digest_of, number_of, stream_heads
+from callgate.events.report import moment
+from callgate.model.canonical import NotCanonical, dumps, loads
+from callgate.ports import Checkpoint, Head
+
+try:
+    import fcntl
+except ImportError:  # Windows: one gate per store and machine, or the later anchor wins
+    fcntl = None
+
+_VERSION = 1
+_KEPT_AT_MOST = 50
+_HEADS_AT_MOST = 200
+_BYTES_AT_MOST = 8 * 1024 * 1024
+_LOCK_WITHIN = 5.0
+_SAFE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """One checkpoint as it was seen outside the store."""
+
+    number: int
+    digest: str
+    time: float
+    heads: dict[str, Head]
+    """The heads that had moved; many are left to the digest, which stands for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchored:
+    """What is known outside the store."""
+
+    entries: tuple[Anchor, ...] = ()
+    """Oldest first."""
+    problem: str | None = None
+    """Why it cannot be relied on."""
+    note: str | None = None
+    """What it does not cover."""
+
+    @property
+    def last(self) -> Anchor | None:
+        """The newest."""
+        return self.entries[-1] if self.entries else None
+
+
+class AnchorFile:
+    """The anchors of one store.
+
+    Args:
+        folder: Where the root key is kept; made if it is not there.
+        store_id: Names the file.
+
+    Raises:
+        ValueError: No file can be named so.
+    """
+
+    def __init__(self, folder: Path, store_id: str) -> None:
+        if not _SAFE_NAME.fullmatch(store_id):
+            raise ValueError(f"a store cannot be called {store_id!r}: letters, digits, - and _ only")
+        self._folder = folder
+        self._store_id = store_id
+        self.path = folder / f"{store_id}.anchor.json"
+
+    def look(self) -> Anchored:
+        """What is anchored, for verifying. Never raises: what is wrong with the file is part of the answer."""
+        try:
+            found = self._read()
+        except (AuditBroken, OSError) as error:
+            return Anchored(problem=f"the anchor file {self.path} cannot be relied on: {error}")
+        if found is None:
+            return Anchored(note=f"there is no anchor file {self.path}: nothing outside the store speaks for it")
+        first = found.entries[0]
+        if found.since == 0:
+            return Anchored(entries=found.entries)
+        note = (
+            f"the anchor file begins with checkpoint number {found.since}: it was missing before {moment(first.time)}"
+        )
+        return Anchored(entries=found.entries, note=note)
+
+    def record(self, checkpoint: Checkpoint, *, passed: str | None = None) -> None:
+        """Anchor a checkpoint after the ones that are there.
+
+        Args:
+            checkpoint: What to anchor.
+            passed: The digest of the store's checkpoint with the last anchored number, where others lie between.
+
+        Raises:
+            AuditBroken: The file cannot be read, or the checkpoint does not follow from what is anchored; the file
+                is left as it is.
+            StoreError: The file cannot be written.
+        """
+        anchor = _anchor(checkpoint)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._locked():
+                found = self._read() or _File(anchor.number, ())
+                if found.entries and not _follows(checkpoint, found.entries[-1], passed=passed):
+                    return
+                self._replace(_File(found.since, (*found.entries, anchor)[-_KEPT_AT_MOST:]))
+        except OSError as error:
+            raise StoreError(f"the anchor file {self.path} cannot be written: {error.strerror or error}") from error
+
+    def set_aside(self) -> Path | None:
+        """Put the file away under another name, after a person accepted that history ends here; where it is now."""
+        with self._locked():
+            if not self.path.exists():
+                return None
+            aside = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.old")
+            self.path.rename(aside)
+            return aside
+
+    def _read(self) -> _File | None:
+        try:
+            with self.path.open("rb") as file:
+                text = file.read(_BYTES_AT_MOST + 1)
+        except FileNotFoundError:
+            return None
+        if len(text) > _BYTES_AT_MOST:
+            raise AuditBroken("it is too large to be one of ours")
+        return _parse(text, self._store_id)
+
+    def _replace(self, content: _File) -> None:
+        body = content.to_json(self._store_id)
+        text = dumps(body | {"digest": sha256(dumps(body)).hexdigest()})
+        new = self.path.with_name(f"{self.path.name}.{secrets.token_hex(8)}.new")
+        try:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self.path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+        _sync_folder(self._folder)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Generator[None]:
+        if fcntl is None:
+            yield
+            return
+        descriptor = os.open(self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            until = time.monotonic() + _LOCK_WITHIN
+            while not _try_lock(descriptor):
+                if time.monotonic() > until:
+                    raise StoreError(f"the anchor file {self.path} is held by another process")
+                time.sleep(0.01)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    since: int
+    """The number of the first checkpoint that was ever in it."""
+    entries: tuple[Anchor, ...]
+
+    def to_json(self, store_id: str) -> dict[str, Any]:
+        entries = [
+            {
+                "number": anchor.number,
+                "digest": anchor.digest,
+                "time": anchor.time,
+                "heads": {name: list(head) for name, head in anchor.heads.items()},
+            }
+            for anchor in self.entries
+        ]
+        return {"version": _VERSION, "store": store_id, "since": self.since, "entries": entries}
+
+
+def _anchor(checkpoint: Checkpoint) -> Anchor:
+    heads = stream_heads(checkpoint)
+    kept = dict(sorted(heads.items())[-_HEADS_AT_MOST:])
+    return Anchor(number=number_of(checkpoint), digest=digest_of(checkpoint), time=checkpoint.time, heads=kept)
+
+
+def _follows(checkpoint: Checkpoint, last: Anchor, *, passed: str | None) -> bool:
+    """Whether there is something to add.
+
+    Raises:
+        AuditBroken: The checkpoint belongs to another history.
+    """
+    number = number_of(checkpoint)
+    if number == last.number and digest_of(checkpoint) == last.digest:
+        return False
+    if number <= last.number:
+        raise AuditBroken(
+            f"the store makes its checkpoint number {number}, but number {last.number} was seen "
+            f"{moment(last.time)}: an older copy was put in its place"
+        )
+    cited = checkpoint.heads[CHAIN].hash if number == last.number + 1 else passed
+    if cited != last.digest:
+        raise AuditBroken(f"the store's checkpoint number {last.number} is not the one seen {moment(last.time)}")
+    return True
+
+
+def _parse(text: bytes, store_id: str) -> _File:
+    try:
+        body = loads(text)
+        digest = body.pop("digest")
+        entries = tuple(_entry(entry) for entry in body["entries"])
+        found = _File(int(body["since"]), entries)
+    except (NotCanonical, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise AuditBroken(f"it cannot be read ({type(error).__name__})") from error
+    if digest != sha256(dumps(body)).hexdigest():
+        raise AuditBroken("it was changed: its digest does not fit")
+    if body.get("version") != _VERSION or body.get("store") != store_id or not entries:
+        raise AuditBroken("it is of another store or another version")
+    return found
+
+
+def _entry(body: dict[str, Any]) -> Anchor:
+    heads = {str(name): Head(int(head[0]), str(head[1])) for name, head in body["heads"].items()}
+    return Anchor(number=int(body["number"]), digest=str(body["digest"]), time=float(body["time"]), heads=heads)
+
+
+def _try_lock(descriptor: int) -> bool:
+    assert fcntl is not None  # noqa: S101 - asked by the caller
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # not every system lets a folder be opened
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
