@@ -178,8 +178,10 @@ class Reader(Protocol):
         stream: str | None = None,
         limit: int | None = None,
     ) -> list[Event]:
-        """Events in append order with a position above `after`; filters combine, `types` are exact names or globs,
-        `limit=0` is none."""
+        """Events in append order with a position above `after`; all filters hold.
+
+        `types` are exact names or globs; `limit=0` is none.
+        """
         ...
 
     def heads(self) -> dict[str, Head]:

@@ -19,8 +19,7 @@ def facts_for(row: Attempt | None) -> list[Fact]:
     """Everything either owner, a person or recovery could say next, stale words included."""
     facts: list[Fact] = []
     for owner in ("A", "B"):
-        for idempotent in (False, True):
-            facts.append(_claim(owner, idempotent=idempotent))
+        facts += [_claim(owner, idempotent=idempotent) for idempotent in (False, True)]
         facts.append(OwnerGone(owner=owner, now=0.0))
         for fence in range(1, MOST_FENCE + 1):
             facts += _settles(owner, fence)

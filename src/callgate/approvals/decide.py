@@ -41,7 +41,7 @@ def expire(approval: Approval, now: float) -> Approval:
     return replace(approval, state=ApprovalState.EXPIRED, decided_at=now)
 
 
-def approve(approval: Approval, by: Decider, now: float) -> Approval:
+def approve(approval: Approval, by: Decider, *, now: float) -> Approval:
     """A yes. With a two-person rule the first yes only counts as a vote.
 
     Raises:
@@ -62,7 +62,7 @@ def approve(approval: Approval, by: Decider, now: float) -> Approval:
     return replace(approval, votes=votes, state=ApprovalState.APPROVED, decided_by=names, decided_at=now)
 
 
-def reject(approval: Approval, by: Decider, now: float, why: str) -> Approval:
+def reject(approval: Approval, by: Decider, *, now: float, why: str) -> Approval:
     """A no. One is enough, also under a two-person rule, and the user may always say it.
 
     Raises:
@@ -72,7 +72,7 @@ def reject(approval: Approval, by: Decider, now: float, why: str) -> Approval:
     return replace(approval, state=ApprovalState.REJECTED, decided_by=by.name, decided_at=now, text=why)
 
 
-def respond(approval: Approval, by: Decider, now: float, text: str) -> Approval:
+def respond(approval: Approval, by: Decider, *, now: float, text: str) -> Approval:
     """An answer for the model instead of running.
 
     Raises:

@@ -17,12 +17,16 @@ def matching(
     if not decision.grantable or decision.plus:
         return None
     for grant in grants:
-        if _fits(grant, tool, arguments) and _reaches(grant, context, now) and decision.risk <= grant.max_risk:
+        if (
+            _fits(grant, tool, arguments=arguments)
+            and _reaches(grant, context, now=now)
+            and decision.risk <= grant.max_risk
+        ):
             return grant
     return None
 
 
-def _fits(grant: Grant, tool: Tool, arguments: Arguments) -> bool:
+def _fits(grant: Grant, tool: Tool, *, arguments: Arguments) -> bool:
     same_tool = grant.tool == tool.name and grant.definition_hash == tool.definition_hash
     missing = object()
     return same_tool and all(_equal(arguments.get(name, missing), value) for name, value in grant.pattern.items())
@@ -33,7 +37,7 @@ def _equal(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
 
 
-def _reaches(grant: Grant, context: Context, now: float) -> bool:
+def _reaches(grant: Grant, context: Context, *, now: float) -> bool:
     if grant.revoked_at is not None or now >= grant.until or grant.principal != context.principal:
         return False
     if grant.scope is GrantScope.SESSION:

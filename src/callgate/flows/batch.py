@@ -6,6 +6,7 @@ Calls of tools that are not concurrency-safe do not overlap. Knows only how to m
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,10 @@ from callgate.model.outcome import Outcome
 MakeCall = Callable[[Call], Awaitable[Outcome]]
 IsSafe = Callable[[str], bool]
 _AT_ONCE = 64
+
+
+class Malformed(ValueError):
+    """An element of a batch is no call."""
 
 
 async def run_batch(
@@ -28,7 +33,7 @@ async def run_batch(
     async def one(item: Any) -> Outcome:
         try:
             call = as_call(item)
-        except ValueError as error:
+        except Malformed as error:
             return await malformed(item, str(error))
         if is_safe(call.tool):
             async with places:
@@ -44,21 +49,18 @@ def as_call(item: Any) -> Call:
     """A call from a Call or from the mapping a model wrote.
 
     Raises:
-        ValueError: Saying what is missing or mistyped.
+        Malformed: Saying what is missing or mistyped.
     """
     if isinstance(item, Call):
         name, arguments = item.tool, item.arguments
     elif isinstance(item, Mapping):
         name, arguments = item.get("name", item.get("tool")), item.get("arguments")
     else:
-        message = f"a call must be a Call or an object with name and arguments, not {type(item).__name__}"
-        raise ValueError(message)
+        raise Malformed(f"a call must be a Call or an object with name and arguments, not {type(item).__name__}")
     if not isinstance(name, str) or not name:
-        message = "the call has no tool name"
-        raise ValueError(message)
+        raise Malformed("the call has no tool name")
     if not isinstance(arguments, Mapping):
-        message = f"arguments of {name} must be an object, not {type(arguments).__name__}"
-        raise ValueError(message)
+        raise Malformed(f"arguments of {name} must be an object, not {type(arguments).__name__}")
     if isinstance(item, Call):
         return item
     return Call(name, arguments, id=item.get("id"), key=item.get("key"))
@@ -72,9 +74,7 @@ def call_ids(calls: Sequence[Any]) -> list[str]:
     ids: list[str] = []
     for index, own in enumerate(given):
         base = own if own is not None else _free(f"batch_{index}", taken)
-        name, copy = base, 2
-        while name in seen or (copy > 2 and name in taken):
-            name, copy = f"{base}#{copy}", copy + 1
+        name = base if base not in seen else _free(base, seen | taken)
         seen.add(name)
         ids.append(name)
     return ids
@@ -86,6 +86,5 @@ def _given_id(item: Any) -> str | None:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
+    copies = (f"{name}#{copy}" for copy in itertools.count(2))
+    return name if name not in taken else next(copy for copy in copies if copy not in taken)

@@ -75,15 +75,15 @@ class Context:
         Raises:
             ValueError: A change would widen, or would change who asks.
         """
-        for name in changes:
-            if name in _IDENTITY and changes[name] != getattr(self, name):
+        for name, value in changes.items():
+            if name in _IDENTITY and value != getattr(self, name):
                 message = f"narrow() cannot change {name}; make a new Context"
                 raise ValueError(message)
         check = {
             "scopes": self._narrower_scopes,
             "autonomy": self._narrower_autonomy,
             "timeout": self._narrower_timeout,
-            "caller": lambda value: value == self.caller or value == Caller.CHAIN,
+            "caller": lambda value: value in {self.caller, Caller.CHAIN},
             "read_only": lambda value: value or not self.read_only,
             "no_web": lambda value: value or not self.no_web,
             "working_directory": self._narrower_directory,

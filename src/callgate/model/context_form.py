@@ -10,7 +10,9 @@ from callgate.model.layer import ConfirmBy, Layer, LayerKind, Rule
 from callgate.model.levels import Assurance, Autonomy, Caller, Risk, Verdict
 
 _PLAIN = tuple(
-    field.name for field in fields(Context) if field.init and field.name not in {"scopes", "autonomy", "caller", "layers"}
+    field.name
+    for field in fields(Context)
+    if field.init and field.name not in {"scopes", "autonomy", "caller", "layers"}
 )
 _RULE_LEVELS = {"verdict": Verdict, "risk": Risk, "assurance": Assurance}
 _LAYER_LEVELS = {"max_autonomy": Autonomy, "max_risk": Risk}
@@ -68,9 +70,7 @@ def _rule_to_json(rule: Rule) -> dict[str, Any]:
 
 
 def _rule_from_json(body: dict[str, Any]) -> Rule:
-    levels = {
-        name: None if body[name] is None else scale[body[name].upper()] for name, scale in _RULE_LEVELS.items()
-    }
+    levels = {name: None if body[name] is None else scale[body[name].upper()] for name, scale in _RULE_LEVELS.items()}
     plain = {name: body[name] for name in ("match", "when", "on_expiry", "why")}
     return Rule(**plain, by=None if body["by"] is None else ConfirmBy(body["by"]), **levels)  # pyright: ignore[reportArgumentType]
 

@@ -183,7 +183,9 @@ class Pending(Outcome):
 
     def _raised(self) -> errors.ToolError:
         return errors.ApprovalRequired(
-            f"{self.tool} waits for a person: approval {self.approval_id}", approval_id=self.approval_id, info=self.error
+            f"{self.tool} waits for a person: approval {self.approval_id}",
+            approval_id=self.approval_id,
+            info=self.error,
         )
 
     def to_human(self) -> str:

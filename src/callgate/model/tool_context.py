@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
-
 from callgate.errors import SecretsClosed
 from callgate.model.context import Context
 
@@ -91,5 +90,3 @@ class ToolContext:
     def remaining(self, now: float) -> float | None:
         """Seconds left at the monotonic time `now`; None without a limit."""
         return None if self.deadline is None else max(0.0, self.deadline - now)
-
-

@@ -51,7 +51,9 @@ async def admit(
         return None
     if await _world_changed(parts, runs, approval):
         await _withdraw(parts, approval, "what the preview showed is no longer so")
-        message = f"approval {approval.id} is void: what its preview showed has changed since; call again to see it anew"
+        message = (
+            f"approval {approval.id} is void: what its preview showed has changed since; call again to see it anew"
+        )
         raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
     return approval, final
 

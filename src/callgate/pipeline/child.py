@@ -32,7 +32,9 @@ def _run(pipe: Connection, work: bytes) -> Any:
     context.secret_source = lambda connector, secret: _ask(pipe, "secret", (connector, secret))
     context.progress_sink = lambda fraction, note: pipe.send(("progress", (fraction, note)))
     context.on_mark = lambda: _ask(pipe, "effect", None)
-    wanted = [p.name for p in inspect.signature(function).parameters.values() if p.annotation in {ToolContext, "ToolContext"}]
+    wanted = [
+        p.name for p in inspect.signature(function).parameters.values() if p.annotation in {ToolContext, "ToolContext"}
+    ]
     result = function(**arguments, **dict.fromkeys(wanted, context))
     return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
 

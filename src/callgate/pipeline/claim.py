@@ -23,6 +23,7 @@ from callgate.pipeline.recall import attempt_key, meet, same_as_unknown, stopped
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.time_limit import time_limit
+from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval
@@ -54,9 +55,9 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
 
 
 async def _take_place(parts: Parts, permit: Permit) -> None:
-    lane = parts.threads.lane(permit.tool.connector)
+    lane = parts.threads.lane(connector_of(permit.tool))
     if not await lane.take(permit.limit):
-        busy = f"all {parts.threads.per_connector} threads of {permit.tool.connector} are busy"
+        busy = f"all {parts.threads.per_connector} threads of {connector_of(permit.tool)} are busy"
         raise refused(permit.asked, "tool_unavailable", f"{permit.tool.name} is unavailable: {busy}", tool=permit.tool)
     permit.lane = lane
 
@@ -82,7 +83,7 @@ async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
 
 
 async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:
-    authorized, asked, approval = passed.authorized, permit.asked, passed.approval
+    asked, approval = permit.asked, passed.approval
     permit.key = asked.key or (approval.key if approval is not None else uuid7())
     permit.durable = True
     sealed_id = approval.sealed_id if approval is not None else uuid7()
@@ -96,15 +97,9 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
         step = move(tx.attempt(fact.key), fact)
         if step.answer is not Answer.CLAIMED or step.row is None:
             return step
-        twin = _unknown_twin(tx, passed, fact)
-        if twin is not None:
-            return twin
-        spent = None if approval is None else _spend(parts, tx, approval)
-        if spent is not None:
-            return spent
-        over = parts.limits.reserve(tx, permit.tool, asked.call, asked.context)
-        if over is not None:
-            return over
+        no = _unknown_twin(tx, passed, fact) or _spend(parts, tx, approval) or _reserve(parts, tx, permit)
+        if no is not None:
+            return no
         if blob is not None:
             tx.put_sealed(sealed_id, blob, keep_until=keep)
         tx.put_attempt(step.row)
@@ -155,8 +150,14 @@ def _unknown_twin(tx: Transaction, passed: Passed, fact: Claim) -> Attempt | Non
     return None
 
 
-def _spend(parts: Parts, tx: Transaction, approval: Approval) -> str | None:
-    """Use the approval up; what is wrong with it otherwise. One approval, one execution."""
+def _reserve(parts: Parts, tx: Transaction, permit: Permit) -> Reason | None:
+    return parts.limits.reserve(tx, permit.tool, permit.asked.call, permit.asked.context)
+
+
+def _spend(parts: Parts, tx: Transaction, approval: Approval | None) -> str | None:
+    """Use the approval up, where there is one; what is wrong with it otherwise. One approval, one execution."""
+    if approval is None:
+        return None
     now = parts.clock.now()
     stored = tx.approval(approval.id)
     if stored is None or not intact(stored, parts.keys):

@@ -50,7 +50,7 @@ async def approve(parts: Parts, approval_id: str, by: Decider, arguments: Argume
         Refusal: The edited call is invalid or not allowed.
     """
     if arguments is None:
-        return await _change(parts, approval_id, lambda approval, now: answers.approve(approval, by, now))
+        return await _change(parts, approval_id, lambda approval, now: answers.approve(approval, by, now=now))
     return await _approve_edited(parts, approval_id, by, arguments)
 
 
@@ -62,7 +62,7 @@ async def reject(parts: Parts, approval_id: str, by: Decider, why: str) -> Appro
         ApprovalConflict: Not pending any more, or an agent tried.
     """
     text = parts.striker.strike_text(why)
-    return await _change(parts, approval_id, lambda approval, now: answers.reject(approval, by, now, text))
+    return await _change(parts, approval_id, lambda approval, now: answers.reject(approval, by, now=now, why=text))
 
 
 async def respond(parts: Parts, approval_id: str, by: Decider, text: str) -> Approval:
@@ -73,7 +73,7 @@ async def respond(parts: Parts, approval_id: str, by: Decider, text: str) -> App
         ApprovalConflict: Not pending any more, or an agent tried.
     """
     struck = parts.striker.strike_text(text)
-    return await _change(parts, approval_id, lambda approval, now: answers.respond(approval, by, now, struck))
+    return await _change(parts, approval_id, lambda approval, now: answers.respond(approval, by, now=now, text=struck))
 
 
 async def withdraw(parts: Parts, approval_id: str) -> Approval:
@@ -151,7 +151,9 @@ def _too_late(answer: Callable[[Approval, float], Approval], expired: Approval, 
 
 def _trusted(parts: Parts, approval: Approval) -> Approval:
     if not intact(approval, parts.keys):
-        raise ApprovalConflict(f"approval {approval.id} was changed in the store by somebody without the key; it is void")
+        raise ApprovalConflict(
+            f"approval {approval.id} was changed in the store by somebody without the key; it is void"
+        )
     return approval
 
 
@@ -171,7 +173,7 @@ async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments
     fields = await _rebound(parts, edited)
 
     def answer(current: Approval, now: float) -> Approval:
-        return answers.approve(replace(current, votes=(), edited=True, sealed_id=sealed_id, **fields), by, now)
+        return answers.approve(replace(current, votes=(), edited=True, sealed_id=sealed_id, **fields), by, now=now)
 
     return await _change(
         parts, approval_id, answer, more=lambda tx: tx.put_sealed(sealed_id, blob, keep_until=keep_until(parts))
@@ -182,14 +184,16 @@ async def _judge_again(parts: Parts, approval: Approval, sealed: Sealed, argumen
     """The edited call through steps 1 to 5, under the asker's own context."""
     call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
     asked = Asked(call, sealed.context, approval.call_id, approval.key, None, parts.clock.monotonic())
-    tool = resolve(parts, asked)
+    tool = resolve(parts, asked, looking=True)
     return await authorize(parts, asked, tool, validate(parts, asked, tool))
 
 
 async def _rebound(parts: Parts, edited: Authorized) -> dict[str, object]:
     decision = await decide(parts, edited)
     if decision.verdict in {Verdict.DENY, Verdict.PREVIEW}:
-        raise GateDenied(f"{edited.tool.name} with these arguments is not allowed: {'; '.join(reasons_shown(decision))}")
+        raise GateDenied(
+            f"{edited.tool.name} with these arguments is not allowed: {'; '.join(reasons_shown(decision))}"
+        )
     shown = await preview(parts, edited)
     view = shown.preview
     return {

@@ -35,7 +35,7 @@ def ending_of(parts: Parts, executed: Executed) -> Ending:
     if isinstance(executed.error, FenceLost):
         return _fence_lost(executed)
     if executed.timed_out:
-        return _timed_out(parts, executed)
+        return _timed_out(executed)
     if executed.cancelled and not executed.came_through:
         return _cancelled(executed)
     if executed.error is not None:
@@ -53,7 +53,9 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
     fault = None if tool.output_check is None else tool.output_check(executed.value)
     if fault is not None:
         text = f"{tool.name} ended, but what it returned does not fit its output schema: {fault}"
-        return _failed(executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(tool, Happened.DONE))
+        return _failed(
+            executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(tool, Happened.DONE)
+        )
     outcome = Succeeded(
         tool=tool.name,
         call_id=executed.permit.asked.call_id,
@@ -99,7 +101,7 @@ def _cause(category: Category) -> str:
     return "network" if category is Category.NETWORK else "handler_timeout"
 
 
-def _timed_out(parts: Parts, executed: Executed) -> Ending:
+def _timed_out(executed: Executed) -> Ending:
     tool, limit = executed.permit.tool, executed.permit.limit
     text = f"{tool.name} timed out: timeout after {limit:g} seconds"
     details = {"timed_out": True, "timeout": limit}
@@ -136,10 +138,10 @@ def _left_behind(tool: Tool, happened: Happened) -> Happened:
 
 
 def _info(tool: Tool, code: str, message: str, category: Category, *, again: bool = False) -> ErrorInfo:
-    advice = suggestion(category) if code != "outcome_unknown" else "Do not repeat it; find out first whether it happened."
-    return ErrorInfo(
-        code=code, message=message, category=category, tool=tool.name, retryable=again, suggestion=advice
+    advice = (
+        suggestion(category) if code != "outcome_unknown" else "Do not repeat it; find out first whether it happened."
     )
+    return ErrorInfo(code=code, message=message, category=category, tool=tool.name, retryable=again, suggestion=advice)
 
 
 def _with(info: ErrorInfo, details: dict[str, Any]) -> ErrorInfo:

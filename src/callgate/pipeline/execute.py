@@ -27,7 +27,7 @@ _GRACE = 1.0
 """How long a cancelled handler may take to clean up before the caller is let go."""
 
 
-class FenceLost(Exception):  # noqa: N818 - a fact: somebody else owns the row by now
+class FenceLost(Exception):
     """The row is no longer this owner's; the handler was not entered."""
 
 
@@ -210,9 +210,7 @@ async def _run_process(parts: Parts, executed: Executed) -> None:
     await _await_limited(parts, executed, task)
 
 
-async def _await_limited(
-    parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True
-) -> None:
+async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True) -> None:
     """Wait for the handler until its limit; past it, or when cancelled, let go and remember who still runs."""
     left = executed.context.remaining(parts.clock.monotonic()) or 0.0
     try:
@@ -268,5 +266,3 @@ def own_copy(arguments: Arguments) -> Arguments:
         if type(value) not in _SCALARS:
             return copy.deepcopy(arguments)
     return dict(arguments)
-
-

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 async def explain(parts: Parts, asked: Asked) -> Decision:
     """What would be decided about this call, and every reason for it."""
     try:
-        tool = resolve(parts, asked)
+        tool = resolve(parts, asked, looking=True)
         arguments = validate(parts, asked, tool)
     except Stopped as stop:
         return _stopped(parts, asked, stop)

@@ -1,4 +1,4 @@
-"""Step 5, gate: risk, overrides, autonomy × risk. Allow, ask a person, show, or refuse."""
+"""Step 5, gate: risk, overrides, autonomy by risk. Allow, ask a person, show, or refuse."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def gate(parts: Parts, authorized: Authorized) -> Passed:
     Raises:
         Stopped: Previewed, Pending, gate_denied, or what a person said.
     """
-    decision = authorized.standing.fixed or await decide(parts, authorized)
+    decision = await decide(parts, authorized)
     if decision.verdict is Verdict.ALLOW:
         return Passed(authorized, decision)
     if decision.verdict is Verdict.DENY:

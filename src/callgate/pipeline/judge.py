@@ -107,5 +107,3 @@ def _closing(row: Attempt, outcome: Outcome, now: float, event: str | None) -> D
     kind = event or ("tool_call.succeeded" if outcome.ok else "tool_call.failed")
     severity = Severity.DEBUG if outcome.ok else Severity.WARNING
     return Draft(type=kind, time=now, trace=row.trace_id, call=row.call_id, severity=severity, payload=payload)
-
-

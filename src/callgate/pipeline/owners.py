@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from callgate.ledger.transitions import Answer, OwnerGone, Silence, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
@@ -38,9 +36,13 @@ async def give_up(parts: Parts, owner: str) -> int:
 async def fall_silent(parts: Parts) -> int:
     """Judged calls that were not reported until their deadline become unknown; how many there were."""
     now = parts.clock.now()
+    started = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.STARTED))
+    overdue = [row.key for row in started if row.deadline is not None and row.deadline <= now]
+    if not overdue:
+        return 0
 
     def unit(tx: Transaction) -> int:
-        rows = [row for row in tx.attempts(state=AttemptState.STARTED) if row.deadline is not None and row.deadline <= now]
+        rows = [row for row in map(tx.attempt, overdue) if row is not None]
         return sum(_apply(tx, row, Silence(call_id=row.call_id, now=now), now) for row in rows)
 
     return await parts.store.write(unit)
@@ -58,14 +60,18 @@ def _apply(tx: Transaction, row: Attempt, fact: OwnerGone | Silence, now: float)
 
 
 def _given_up(row: Attempt, now: float) -> Draft:
-    message = f"{row.tool} was running when its process ended" if row.cause == "owner_died" else f"{row.tool} was not reported"
+    message = (
+        f"{row.tool} was running when its process ended"
+        if row.cause == "owner_died"
+        else f"{row.tool} was not reported"
+    )
     error = {"error": message, "code": "outcome_unknown", "category": "runtime_error", "tool": row.tool}
     payload = {"tool": row.tool, "key": row.key.key, "cause": row.cause, "error": error, "tries": row.tries}
     return Draft(
-        type="tool_call.unknown", time=now, trace=row.trace_id, call=row.call_id, severity=Severity.WARNING, payload=payload
+        type="tool_call.unknown",
+        time=now,
+        trace=row.trace_id,
+        call=row.call_id,
+        severity=Severity.WARNING,
+        payload=payload,
     )
-
-
-def without_outcome(row: Attempt) -> Attempt:
-    """The row for showing: everything but what the tool returned."""
-    return replace(row, outcome=None)

@@ -1,4 +1,4 @@
-"""Permit: proof that a call passed the gate. Only the claim makes one, only `execute` takes one, and it never leaves."""
+"""Permit: proof that a call passed the gate. Only the claim makes one, only `execute` takes one."""
 
 from __future__ import annotations
 

@@ -73,7 +73,9 @@ def _as_preview(parts: Parts, raw: Any) -> Preview | None:
     struck = parts.striker.strike(raw) if not isinstance(raw, Preview) else raw
     if isinstance(struck, Preview):
         return Preview(
-            text=parts.striker.strike_text(struck.text), details=parts.striker.strike(struck.details), state=struck.state
+            text=parts.striker.strike_text(struck.text),
+            details=parts.striker.strike(struck.details),
+            state=struck.state,
         )
     if isinstance(struck, str):
         return Preview(text=struck, details=struck)

@@ -48,9 +48,13 @@ async def run_in_process(
 
 def _pickled(tool: Tool, arguments: Arguments, context: ToolContext) -> bytes:
     try:
-        return pickle.dumps((tool.original, arguments, context.working_directory, context.key, context.call_id, tool.name))
+        return pickle.dumps(
+            (tool.original, arguments, context.working_directory, context.key, context.call_id, tool.name)
+        )
     except Exception as error:
-        message = f"{tool.name} cannot run in a process: define its function at the top of a module ({type(error).__name__})"
+        message = (
+            f"{tool.name} cannot run in a process: define its function at the top of a module ({type(error).__name__})"
+        )
         raise ConfigurationError(message) from error
 
 

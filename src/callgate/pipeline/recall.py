@@ -63,7 +63,9 @@ async def meet(parts: Parts, authorized: Authorized, key: str) -> None:
 
 async def _wait(parts: Parts, authorized: Authorized, row: Attempt) -> Attempt:
     """Wait for a twin to end, up to the call's own limit; a twin whose process is gone becomes unknown."""
-    limit = time_limit(authorized.tool, authorized.asked.context, parts.settings, per_call=authorized.asked.call.timeout)
+    limit = time_limit(
+        authorized.tool, authorized.asked.context, parts.settings, per_call=authorized.asked.call.timeout
+    )
     until = parts.clock.monotonic() + limit
     pause = _POLL_FIRST
     while True:
@@ -74,10 +76,17 @@ async def _wait(parts: Parts, authorized: Authorized, row: Attempt) -> Attempt:
         else:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _POLL_MOST)
-        fresh = await parts.store.read(lambda reader: reader.attempt(row.key))
-        if fresh is None or look(fresh, authorized.fingerprint, idempotent=authorized.tool.idempotent) is not Answer.RUNNING:
+        fresh = await _reread(parts, row.key)
+        if (
+            fresh is None
+            or look(fresh, authorized.fingerprint, idempotent=authorized.tool.idempotent) is not Answer.RUNNING
+        ):
             return fresh or row
         row = fresh
+
+
+async def _reread(parts: Parts, key: AttemptKey) -> Attempt | None:
+    return await parts.store.read(lambda reader: reader.attempt(key))
 
 
 async def _look_for_unknown(parts: Parts, authorized: Authorized) -> None:
@@ -111,7 +120,9 @@ def stopped_by(authorized: Authorized, row: Attempt, answer: Answer) -> Stopped:
     if answer is Answer.RUNNING:
         message = f"a call with key {key} is still running"
         return refused(asked, "in_flight", message, tool=authorized.tool, key=key)
-    message = f"the last attempt of {row.tool} under key {key} ended without a known outcome ({row.cause}); resolve it first"
+    message = (
+        f"the last attempt of {row.tool} under key {key} ended without a known outcome ({row.cause}); resolve it first"
+    )
     return refused(asked, "outcome_unknown", message, tool=authorized.tool, key=key)
 
 
@@ -123,7 +134,8 @@ def _recorded(authorized: Authorized, row: Attempt) -> Outcome:
 async def recorded_outcome(parts: Parts, key: AttemptKey) -> Outcome | None:
     """What the ledger says of a key: None for a free one."""
     row = await parts.store.read(lambda reader: reader.attempt(key))
-    if row is None or (row.state is AttemptState.FAILED and look(row, row.fingerprint, idempotent=False) is Answer.CLAIMED):
+    if row is None or (
+        row.state is AttemptState.FAILED and look(row, row.fingerprint, idempotent=False) is Answer.CLAIMED
+    ):
         return None
     return read_outcome(row)
-

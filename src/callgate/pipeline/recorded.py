@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
@@ -53,7 +54,7 @@ def _stand_in(value: Any, depth: int) -> Any:
     if isinstance(value, _SCALARS):
         return value if _canonical(value) else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else str(value)
+        return value if math.isfinite(value) else str(value)
     if isinstance(value, bytes | bytearray):
         return {"bytes": len(value), "sha256": hashlib.sha256(bytes(value)).hexdigest()}
     return _stand_in_container(value, depth - 1)

@@ -36,8 +36,12 @@ async def resolve_by_person(
         ApprovalConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
     """
     if by.name == key.principal or not by.name.strip():
-        raise ApprovalConflict(f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked")
-    body = {"side_effects": [], "output": json_form(parts.striker.strike(output))} if happened else _absent(key, by.name)
+        raise ApprovalConflict(
+            f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked"
+        )
+    body = (
+        {"side_effects": [], "output": json_form(parts.striker.strike(output))} if happened else _absent(key, by.name)
+    )
     fact = Resolve(happened=happened, by=by.name, now=parts.clock.now(), outcome=body)
     text = parts.striker.strike_text(note)
     return await _apply(parts, key, fact, {"by": by.name, "assurance": by.assurance.label, "note": text})
@@ -97,7 +101,9 @@ async def _apply(parts: Parts, key: AttemptKey, fact: Resolve, facts: dict[str, 
             return step.answer, row
         tx.put_attempt(step.row)
         payload = {"tool": row.tool, "key": key.key, "state": step.row.state.value, "was": row.cause, **facts}
-        tx.append(Draft(type="tool_call.resolved", time=fact.now, trace=row.trace_id, call=row.call_id, payload=payload))
+        tx.append(
+            Draft(type="tool_call.resolved", time=fact.now, trace=row.trace_id, call=row.call_id, payload=payload)
+        )
         return step.answer, step.row
 
     answer, row = await parts.store.write(unit)

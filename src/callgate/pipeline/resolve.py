@@ -8,8 +8,8 @@ from callgate.pipeline.parts import Asked, Parts
 from callgate.pipeline.stopped import refused
 
 
-def resolve(parts: Parts, asked: Asked) -> Tool:
-    """The tool that is asked for.
+def resolve(parts: Parts, asked: Asked, *, looking: bool = False) -> Tool:
+    """The tool that is asked for; `looking` takes no turn at a connector that is being probed.
 
     Raises:
         Stopped: tool_not_found, tool_quarantined, tool_unavailable.
@@ -24,7 +24,7 @@ def resolve(parts: Parts, asked: Asked) -> Tool:
     if tool.unavailable is not None or (tool.handler is None and not asked.judged):
         why = tool.unavailable or "it is run by its host; judge it instead of calling it"
         raise refused(asked, "tool_unavailable", f"{tool.name} is unavailable: {why}", tool=tool)
-    down = parts.health.available(tool)
+    down = parts.health.look(tool) if looking else parts.health.available(tool)
     if down is not None:
         raise refused(asked, "tool_unavailable", f"{tool.name} is unavailable: {down}", tool=tool)
     return tool

@@ -13,11 +13,12 @@ from callgate.model.attempt import AttemptState
 from callgate.model.event import Draft
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
-from callgate.pipeline.execute import Executed, FenceLost
 from callgate.pipeline.ending import Ending, ending_of
+from callgate.pipeline.execute import Executed, FenceLost
 from callgate.pipeline.recorded import json_form, view
 from callgate.pipeline.stored_outcome import stored
 from callgate.pipeline.trouble import resets_at
+from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
@@ -214,16 +215,16 @@ def _tell_edit(parts: Parts, executed: Executed, outcome: Outcome) -> Outcome:
 
 
 def _note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
-    connector, now = executed.permit.tool.connector, parts.clock.now()
+    connector, now = connector_of(executed.permit.tool), parts.clock.now()
     if isinstance(outcome, Succeeded):
         parts.health.succeeded(connector, now)
         return
     error = outcome.error
     if executed.cancelled or error is None:
         return
-    if error.category in _COUNTS_AGAINST_HEALTH:
-        resets = None if executed.error is None else resets_at(executed.error)
-        parts.health.failed(connector, error.message, now, resets_at=resets)
+    resets = None if executed.error is None else resets_at(executed.error)
+    counts = error.category in _COUNTS_AGAINST_HEALTH
+    parts.health.failed(connector, error.message, now, resets_at=resets, counts=counts)
 
 
 def _watch_later(parts: Parts, executed: Executed, ending: Ending) -> None:

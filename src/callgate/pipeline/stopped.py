@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from callgate.pipeline.parts import Asked
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: the call ended here, as it should
+class Stopped(Exception):
     """The call ended in this step. Never leaves the pipeline."""
 
     def __init__(
@@ -78,7 +78,7 @@ _SUGGESTIONS: dict[str, str] = {
 }
 
 
-def refused(
+def refused(  # noqa: PLR0913 - a refusal says everything it knows
     asked: Asked,
     code: str,
     message: str,
@@ -127,7 +127,7 @@ def refused_by(asked: Asked, error: Refusal, *, tool: Tool | None = None) -> Sto
 
 def declared_effects(tool: Tool | None) -> tuple[str, ...]:
     """The declared effects, sorted, as the envelope shows them."""
-    return EMPTY if tool is None or not tool.effects else tuple(sorted(tool.effects))
+    return EMPTY if tool is None or not tool.effects else tuple(sorted(effect.value for effect in tool.effects))
 
 
 EMPTY: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Step 2, validate: do the arguments fit the schema? Before anybody is asked: nobody approves a call that cannot run."""
+"""Step 2, validate: do the arguments fit the schema? Nobody is asked to approve a call that cannot run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions: the face of a gate that people use. Approvals, grants, and unknown outcomes to resolve."""
+"""Decisions: the face of a gate that people use. Approvals and grants."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 from callgate.approvals.decide import Decider
 from callgate.errors import ApprovalNotFound, ConfigurationError
 from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope
-from callgate.model.attempt import Attempt, AttemptKey
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.model.levels import Assurance, Risk
-from callgate.pipeline import deciding, resolution
+from callgate.pipeline import deciding
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
-    from callgate.model.context import Context
-    from callgate.model.outcome import Outcome
     from callgate.ports import Transaction
 
 
@@ -153,42 +150,6 @@ class Decisions(Face):
             return gone
 
         return await parts.store.write(unit)
-
-    async def unknown_outcomes(self) -> list[Attempt]:
-        """Every call whose effect somebody has to look for, oldest first."""
-        return await resolution.unresolved(self._open().parts)
-
-    async def resolve(
-        self,
-        key: str,
-        context: Context | None = None,
-        *,
-        happened: bool,
-        by: str,
-        note: str = "",
-        output: Any = None,
-        assurance: Assurance = Assurance.ASSERTED,
-    ) -> Outcome:
-        """Say of an unknown outcome whether it happened; *no* frees the key.
-
-        Raises:
-            ToolNotFoundError: The ledger has no such key.
-            ApprovalConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
-        """
-        opened = self._open()
-        who = context or opened.default_context
-        row_key = AttemptKey(who.principal, who.session, key)
-        decider = _decider(by, assurance)
-        return await resolution.resolve_by_person(
-            opened.parts, row_key, decider, happened=happened, note=note, output=output
-        )
-
-    async def verify_outcome(self, key: str, context: Context | None = None) -> str:
-        """Ask the tool itself whether an unknown effect happened: happened, absent, cannot_tell."""
-        opened = self._open()
-        who = context or opened.default_context
-        row = await opened.parts.store.read(lambda reader: reader.attempt(AttemptKey(who.principal, who.session, key)))
-        return "cannot_tell" if row is None else await resolution.verify(opened.parts, row)
 
 
 def _decider(by: str, assurance: Assurance) -> Decider:

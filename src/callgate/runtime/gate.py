@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from callgate.errors import ConfigurationError
+from callgate.errors import ConfigurationError, StoreError
 from callgate.model.context import Context
 from callgate.pipeline.owners import fall_silent, recover
 from callgate.registry.health import HealthBoard
@@ -22,6 +22,7 @@ from callgate.runtime.decisions import Decisions
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.record import Record
 from callgate.runtime.toolbox import Toolbox, registration_drafts
+from callgate.runtime.unknowns import Unknowns
 
 if TYPE_CHECKING:
     from callgate.ports import Asker, Clock
@@ -32,12 +33,12 @@ _log = logging.getLogger("callgate")
 _LOOK_EVERY = 1.0
 
 
-class Callgate(Calls, Decisions, Toolbox, Record):
+class Callgate(Calls, Decisions, Unknowns, Toolbox, Record):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:
         self._choices = choices
-        self._health = HealthBoard(clock=choices.clock.now)
+        self._health = HealthBoard(choices.clock)
         self._registry = Registry(self._health)
         self._opened: Opened | None = None
 
@@ -94,6 +95,7 @@ class Callgate(Calls, Decisions, Toolbox, Record):
         self._opened = opened
         opened.parts.background = self._background
         try:
+            await opened.auditor.start()
             self._start(opened)
             await recover(opened.parts)
         except BaseException:
@@ -118,7 +120,7 @@ class Callgate(Calls, Decisions, Toolbox, Record):
             self.add(_module(name))
         self._announce(Changes(added=self._registry.list_tools()))
         self._unlisten = self._registry.on_change(self._announce)
-        self._background(self._watch_deadlines(opened))
+        self._background(self._look_around(opened))
 
     def _announce(self, changes: Changes) -> None:
         opened = self._opened
@@ -138,12 +140,15 @@ class Callgate(Calls, Decisions, Toolbox, Record):
         task.add_done_callback(opened.tasks.discard)
         task.add_done_callback(_report)
 
-    async def _watch_deadlines(self, opened: Opened) -> None:
-        """Judged calls that nobody reports fall silent here."""
+    async def _look_around(self, opened: Opened) -> None:
+        """Now and then: judged calls that nobody reports fall silent, and what was recorded is signed."""
         while True:
             await asyncio.sleep(_LOOK_EVERY)
-            if opened.parts.judged_open:
-                opened.parts.judged_open -= await fall_silent(opened.parts)
+            try:
+                await fall_silent(opened.parts)
+                await opened.auditor.now_and_then()
+            except StoreError as error:
+                _log.warning("%s", error)
 
 
 def _report(task: asyncio.Task[Any]) -> None:

@@ -1,19 +1,15 @@
-"""Record: the face of a gate that reviewers use. Events as they happen and as they were, and whether they still hold."""
+"""Record: the face of a gate that reviewers use. Events as they happen, and whether they hold."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from callgate.events.anchor import Anchors
-from callgate.events.evidence import export_evidence
-from callgate.events.projections import caught_up
 from callgate.events.selection import Selection
-from callgate.events.verify import Report, verify
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
+    from callgate.events.report import Report
     from callgate.events.subscription import Subscription
     from callgate.model.event import Event
 
@@ -51,11 +47,7 @@ class Record(Face):
 
     async def verify_audit(self) -> Report:
         """Whether the audit log is as it was written: `.ok`, `.events`, `.broken_at`, `.anchored_until`."""
-        ...
-
-    async def export_evidence(self, destination: str | Path, *, trace_id: str | None = None) -> Path:
-        """Pack events, decisions and checkpoints so that they verify on another machine without the store."""
-        ...
+        return await self._open().auditor.verify()
 
     async def flush(self) -> None:
         """Wait until everything recorded so far is durable."""

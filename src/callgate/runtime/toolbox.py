@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from callgate.adapters.convert import convert
 from callgate.model.event import Draft
 from callgate.registry.pool import assemble
-from callgate.registry.search import search
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -64,8 +63,8 @@ class Toolbox(Face):
     def search(self, words: str, *, limit: int = 10, context: Context | None = None) -> list[Tool]:
         """The tools this asker may use that fit the words best."""
         allowed = self.pool(context)
-        found = search(self._registry.snapshot, words, limit=limit * 5)
-        return [tool for tool in found if allowed.find(tool.name) is not None][:limit]
+        admits = lambda tool: allowed.find(tool.name) is not None  # noqa: E731 - one line, one use
+        return list(self._registry.snapshot.search(words, limit=limit, admits=admits))
 
 
 def registration_drafts(changes: Changes, *, now: float, trace: str) -> list[Draft]:

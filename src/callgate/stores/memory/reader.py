@@ -61,9 +61,19 @@ class ApprovalReader(LedgerReader):
     def approval(self, approval_id: str) -> Approval | None:
         return deepcopy(self._tables.approvals.get(approval_id))
 
-    def latest_approval(self, principal: str, session: str, tool: str, fingerprint: str) -> Approval | None:  # noqa: PLR0917
-        found = self._tables.latest.get((principal, session, tool, fingerprint))
-        return None if found is None else self.approval(found)
+    def latest_approval(  # noqa: PLR0917
+        self, principal: str, session: str, tool: str, fingerprint: str, *, key: str | None = None
+    ) -> Approval | None:
+        newest = self._tables.latest.get((principal, session, tool, fingerprint))
+        found = None if newest is None else self.approval(newest)
+        if found is None or key is None or found.key == key:
+            return found
+        # Rare: the same call was asked under several keys. The newest of this key is looked for backwards.
+        who = (principal, session, tool, fingerprint, key)
+        for item in reversed(self._tables.approvals.values()):
+            if (item.principal, item.session, item.tool, item.asked_fingerprint, item.key) == who:
+                return self.approval(item.id)
+        return None
 
     def approvals(
         self, *, states: Iterable[ApprovalState] | None = None, session: str | None = None, limit: int | None = None

@@ -1,0 +1,142 @@
+"""Assembling: which store, keys, policy and secrets a gate is made of. All of it, or an error and nothing left open."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from callgate.errors import ConfigurationError
+from callgate.events.bus import Bus
+from callgate.pipeline.deadlines import Deadlines
+from callgate.pipeline.parts import Parts
+from callgate.pipeline.spool import Spool
+from callgate.pipeline.threads import Threads
+from callgate.policy.policy import Policy
+from callgate.runtime.auditing import Auditor
+from callgate.runtime.opened import Around, Opened
+from callgate.runtime.terminal import TerminalAsker
+from callgate.runtime.watching import StalenessWatch
+from callgate.secrets.handout import SecretsDoor
+from callgate.secrets.keys import KeyRing, config_folder, open_keys, throwaway_keys
+from callgate.secrets.sources import open_secrets
+from callgate.secrets.strike import process_striker
+from callgate.settings.load import DEFAULT_FILE, load_settings
+from callgate.settings.values import Settings
+from callgate.stores.open import open_store
+
+if TYPE_CHECKING:
+    from callgate.model.context import Context
+    from callgate.ports import Asker, Clock, Store
+    from callgate.registry.health import HealthBoard
+    from callgate.registry.registry import Registry
+
+DEFAULT_STORE = "sqlite:///.callgate/callgate.db"
+_KEY_ID = "key_id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What the developer chose when opening the gate."""
+
+    store: str | None
+    config: str | Path | Settings | None
+    ask: str | Asker | None
+    around: tuple[Around, ...]
+    context: Context
+    working_directory: str
+    clock: Clock
+
+
+async def assemble(choices: Choices, registry: Registry, health: HealthBoard) -> Opened:
+    """Put a gate together.
+
+    Raises:
+        ConfigurationError: The configuration is wrong, or the key of the store is missing.
+        StoreError: The store cannot be opened.
+    """
+    settings = _settings(choices)
+    url = choices.store or settings.store or DEFAULT_STORE
+    store = open_store(url, clock=choices.clock, folder=Path(choices.working_directory))
+    await store.open()
+    try:
+        keys = await _keys(store, url)
+        return _opened(choices, settings, store, keys, registry, health)
+    except BaseException:
+        await store.close()
+        raise
+
+
+def _settings(choices: Choices) -> Settings:
+    if isinstance(choices.config, Settings):
+        return choices.config
+    if choices.config is None:
+        return load_settings(Path(choices.working_directory) / DEFAULT_FILE, required=False)
+    return load_settings(choices.config, required=True)
+
+
+async def _keys(store: Store, url: str) -> KeyRing:
+    """The keys this store was made with; a new store remembers the ones it gets."""
+    if url.startswith("memory:"):
+        return throwaway_keys()
+    expected = await store.read(lambda reader: reader.meta(_KEY_ID))
+    keys = open_keys(expected, create=expected is None)
+    if expected is None:
+        await store.write(lambda tx: tx.put_meta(_KEY_ID, keys.store_key_id))
+    return keys
+
+
+def _opened(
+    choices: Choices, settings: Settings, store: Store, keys: KeyRing, registry: Registry, health: HealthBoard
+) -> Opened:
+    folder = Path(choices.working_directory)
+    secrets_file = config_folder() / "secrets.sealed"
+    striker = process_striker()
+    parts = Parts(
+        settings=settings,
+        registry=registry,
+        policy=Policy(
+            settings,
+            working_directory=choices.working_directory,
+            own_paths=own_paths(settings, store, folder, secrets_file),
+        ),
+        store=store,
+        keys=keys,
+        clock=choices.clock,
+        striker=striker,
+        secrets=SecretsDoor(open_secrets(settings.secrets, keys, default_path=secrets_file), striker),
+        health=health,
+        threads=Threads(settings.threads_per_connector),
+        deadlines=Deadlines(),
+        spool=Spool(store),
+        background=lambda work: work.close(),
+        asker=_asker(choices.ask),
+        working_directory=choices.working_directory,
+        watches=(StalenessWatch(choices.clock),),
+        quarantined=registry.quarantined.get,
+        progress=store.behind,
+    )
+    auditor = Auditor(store, keys, choices.clock)
+    return Opened(parts=parts, bus=Bus(store), auditor=auditor, default_context=choices.context, around=choices.around)
+
+
+def own_paths(settings: Settings, store: Store, folder: Path, secrets_file: Path) -> tuple[Path, ...]:
+    """Callgate's own files, out of reach of every tool, also where they do not exist yet."""
+    paths = [config_folder(), secrets_file, folder / DEFAULT_FILE, folder / ".callgate"]
+    if settings.file is not None:
+        paths.append(Path(settings.file))
+    if settings.secrets.path is not None:
+        paths.append(Path(settings.secrets.path).expanduser())
+    paths += store.paths
+    return tuple(Path(os.path.abspath(path)) for path in paths)  # noqa: PTH100 - must not follow links yet
+
+
+def _asker(ask: str | Asker | None) -> Asker | None:
+    if ask is None:
+        return None
+    if isinstance(ask, str):
+        if ask != "terminal":
+            raise ConfigurationError(f'ask must be "terminal" or an Asker, not {ask!r}')
+        return TerminalAsker()
+    return ask

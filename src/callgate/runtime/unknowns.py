@@ -1,0 +1,55 @@
+"""Unknowns: outcomes nobody knows yet, and how they come to be known. Never by an agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from callgate.approvals.decide import Decider
+from callgate.model.attempt import Attempt, AttemptKey
+from callgate.model.levels import Assurance
+from callgate.pipeline import resolution
+from callgate.runtime.opened import Face
+
+if TYPE_CHECKING:
+    from callgate.model.context import Context
+    from callgate.model.outcome import Outcome
+
+
+class Unknowns(Face):
+    """Looking after what is not known."""
+
+    async def unknown_outcomes(self) -> list[Attempt]:
+        """Every call whose effect somebody has to look for, oldest first."""
+        return await resolution.unresolved(self._open().parts)
+
+    async def resolve(
+        self,
+        key: str,
+        context: Context | None = None,
+        *,
+        happened: bool,
+        by: str,
+        note: str = "",
+        output: Any = None,
+        assurance: Assurance = Assurance.ASSERTED,
+    ) -> Outcome:
+        """Say of an unknown outcome whether it happened; *no* frees the key.
+
+        Raises:
+            ToolNotFoundError: The ledger has no such key.
+            ApprovalConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
+        """
+        opened = self._open()
+        who = context or opened.default_context
+        row_key = AttemptKey(who.principal, who.session, key)
+        decider = Decider(name=by, assurance=assurance)
+        return await resolution.resolve_by_person(
+            opened.parts, row_key, decider, happened=happened, note=note, output=output
+        )
+
+    async def verify_outcome(self, key: str, context: Context | None = None) -> str:
+        """Ask the tool itself whether an unknown effect happened: happened, absent, cannot_tell."""
+        opened = self._open()
+        who = context or opened.default_context
+        row = await opened.parts.store.read(lambda reader: reader.attempt(AttemptKey(who.principal, who.session, key)))
+        return "cannot_tell" if row is None else await resolution.verify(opened.parts, row)

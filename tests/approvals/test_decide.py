@@ -1,0 +1,174 @@
+"""What people's answers make of a question."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callgate.approvals.bind import bind, intact
+from callgate.approvals.decide import VETO, Decider, approve, expire, reject, respond, withdraw
+from callgate.approvals.show import payload, visible
+from callgate.errors import ApprovalConflict, AssuranceTooLow
+from callgate.model.approval import Approval, ApprovalState
+from callgate.model.layer import ConfirmBy
+from callgate.model.levels import Assurance, Risk
+from callgate.secrets.keys import throwaway_keys
+
+KEYS = throwaway_keys()
+ANN = Decider(name="ann")
+BOB = Decider(name="bob")
+
+
+def question(**changes: Any) -> Approval:
+    fields: dict[str, Any] = {
+        "id": "a1",
+        "state": ApprovalState.PENDING,
+        "principal": "agent",
+        "session": "s",
+        "user": "ann",
+        "tool": "pay",
+        "definition_hash": "d",
+        "call_id": "c",
+        "trace_id": "t",
+        "key": "k",
+        "asked_fingerprint": "f",
+        "final_fingerprint": "f",
+        "sealed_id": "x",
+        "what": "pay",
+        "why": ("large",),
+        "origins": {"amount": "the call"},
+        "risk": Risk.HIGH,
+        "autonomy": "A2",
+        "preview": None,
+        "preview_state": None,
+        "resources": (),
+        "working_directory": "/tmp",
+        "account": "",
+        "by": ConfirmBy.USER,
+        "assurance": Assurance.ASSERTED,
+        "plus": False,
+        "on_expiry": "reject",
+        "created_at": 0.0,
+        "expires_at": 3600.0,
+        "mac": "",
+    }
+    return Approval(**(fields | changes))
+
+
+@pytest.mark.requirement("APR-02")
+def test_a_yes_and_a_no_keep_who_when_and_why() -> None:
+    yes = approve(question(), ANN, now=5.0)
+    assert (yes.state, yes.decided_by, yes.decided_at) == (ApprovalState.APPROVED, "ann", 5.0)
+    no = reject(question(), ANN, now=6.0, why="too much")
+    assert (no.state, no.decided_by, no.decided_at, no.text) == (ApprovalState.REJECTED, "ann", 6.0, "too much")
+
+
+@pytest.mark.requirement("APR-02")
+@pytest.mark.parametrize("state", [state for state in ApprovalState if state is not ApprovalState.PENDING])
+def test_deciding_what_is_not_pending_is_a_conflict(state: ApprovalState) -> None:
+    decided = question(state=state)
+    for answer in (
+        lambda: approve(decided, ANN, now=1.0),
+        lambda: reject(decided, ANN, now=1.0, why=""),
+        lambda: respond(decided, ANN, now=1.0, text="hm"),
+        lambda: withdraw(decided, 1.0),
+    ):
+        with pytest.raises(ApprovalConflict, match="not pending"):
+            answer()
+
+
+def test_an_agent_never_decides_about_its_own_call() -> None:
+    agent = Decider(name="agent", assurance=Assurance.PASSKEY)
+    for answer in (lambda: approve(question(), agent, now=1.0), lambda: reject(question(), agent, now=1.0, why="")):
+        with pytest.raises(ApprovalConflict, match="an agent never decides"):
+            answer()
+
+
+@pytest.mark.requirement("APR-03")
+def test_past_its_end_a_question_is_expired_whether_approved_or_not() -> None:
+    for state in (ApprovalState.PENDING, ApprovalState.APPROVED):
+        assert expire(question(state=state), 3599.0).state is state
+        assert expire(question(state=state), 3600.0).state is ApprovalState.EXPIRED
+
+
+def test_a_veto_window_that_closes_lets_the_call_through() -> None:
+    late = expire(question(on_expiry="proceed"), 3600.0)
+    assert (late.state, late.decided_by) == (ApprovalState.APPROVED, VETO)
+    vetoed = reject(question(on_expiry="proceed"), ANN, now=5.0, why="stop")
+    assert expire(vetoed, 9999.0).state is ApprovalState.REJECTED
+
+
+def test_two_persons_have_to_be_two() -> None:
+    first = approve(question(by=ConfirmBy.TWO), ANN, now=1.0)
+    assert first.state is ApprovalState.PENDING
+    with pytest.raises(ApprovalConflict, match="another person"):
+        approve(first, ANN, now=2.0)
+    second = approve(first, BOB, now=2.0)
+    assert second.state is ApprovalState.APPROVED
+    assert second.decided_by == "ann and bob"
+
+
+def test_where_another_is_asked_for_the_user_cannot_approve_but_can_refuse() -> None:
+    asked = question(by=ConfirmBy.OTHER)
+    with pytest.raises(ApprovalConflict, match="somebody other"):
+        approve(asked, ANN, now=1.0)
+    assert approve(asked, BOB, now=1.0).state is ApprovalState.APPROVED
+    assert reject(asked, ANN, now=1.0, why="no").state is ApprovalState.REJECTED
+
+
+def test_too_little_assurance_leaves_the_question_pending() -> None:
+    asked = question(assurance=Assurance.LOCAL)
+    with pytest.raises(AssuranceTooLow, match="stays pending"):
+        approve(asked, ANN, now=1.0)
+    assert approve(asked, Decider(name="ann", assurance=Assurance.LOCAL), now=1.0).state is ApprovalState.APPROVED
+
+
+def test_an_answer_needs_words_and_a_decision_a_name() -> None:
+    with pytest.raises(ApprovalConflict, match="needs words"):
+        respond(question(), ANN, now=1.0, text="  ")
+    with pytest.raises(ApprovalConflict, match="needs the name"):
+        approve(question(), Decider(name=" "), now=1.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": ApprovalState.APPROVED},
+        {"final_fingerprint": "g"},
+        {"what": "something harmless"},
+        {"expires_at": 9e9},
+        {"definition_hash": "e"},
+        {"principal": "other"},
+        {"session": "other"},
+        {"preview_state": "v2"},
+        {"working_directory": "/"},
+        {"account": "boss"},
+        {"resources": ("path:/etc",)},
+        {"why": ()},
+        {"by": ConfirmBy.USER, "votes": ()},
+        {"sealed_id": "y"},
+        {"risk": Risk.LOW},
+    ],
+)
+def test_whoever_changes_a_stored_approval_without_the_key_breaks_its_seal(change: dict[str, Any]) -> None:
+    bound = bind(question(by=ConfirmBy.TWO), KEYS)
+    assert intact(bound, KEYS)
+    assert not intact(replace(bound, **change), KEYS)
+    assert not intact(bound, throwaway_keys())
+
+
+def test_hidden_characters_are_shown() -> None:
+    assert visible("pay\u202eto\u200bann") == "pay<U+202E>to<U+200B>ann"
+    assert visible("ann\u00a0b") == "ann<U+00A0>b"
+    assert "<U+FEFF>" in payload("pay", {"to": "a\ufeffb"})
+
+
+@given(st.text())
+def test_what_is_shown_never_hides_a_control_or_format_character(text: str) -> None:
+    shown = visible(text)
+    assert not any(unicodedata.category(c) in {"Cc", "Cf"} and c not in "\n\t" for c in shown)
