@@ -1,0 +1,199 @@
+"""Conditions: the `when:` of a rule, in CEL. Anything but a plain no counts as yes, the stricter answer.
+
+A condition sees the arguments, the tool's declaration, the raw context and the session's labels, and never what a
+layer has worked out. CEL is imported when the first condition is compiled, and not before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from callgate.errors import ConfigurationError
+from callgate.model.context import Context
+from callgate.model.tool import Arguments, Tool
+from callgate.policy.measure import Measured, TooLarge, measure
+
+VARIABLES = ("args", "tool", "context", "labels")
+LONGEST = 2000
+"""A condition has at most this many characters."""
+MOST_STEPS = 1_000_000
+"""A condition that could take more steps than this over the values of a call is not evaluated, and counts as yes."""
+
+_TYPES = frozenset({"bool", "bytes", "double", "duration", "int", "list", "map", "string", "timestamp", "type", "uint"})
+_INERT = re.compile(
+    r"""//[^\n]*|[rR]?(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""",
+    re.DOTALL,
+)
+_MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Za-z_]\w*)\s*,")
+_MATCHES = re.compile(r"\bmatches\s*\(")
+_FIXED_PATTERN = re.compile(r"\.\s*matches\s*\(\s*''\s*\)")
+
+_TROUBLE: Mapping[type[BaseException], str] = {
+    KeyError: "it names a key this call does not have",
+    TypeError: "it puts values of different types together",
+    TooLarge: "the call is too large to evaluate it",
+}
+
+
+class Program(Protocol):
+    """A compiled expression."""
+
+    def execute(self, context: dict[str, Any], /) -> Any: ...
+
+
+class Held(NamedTuple):
+    """Whether a condition counts as true, and whether it really said so."""
+
+    applies: bool
+    certain: bool = True
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Subject:
+    """One call as a condition sees it; put into CEL's form once, when the first condition asks."""
+
+    tool: Tool
+    arguments: Arguments
+    context: Context
+    labels: Sequence[str] = ()
+    _seen: tuple[dict[str, Any], Measured] | None = None
+
+    def seen(self) -> tuple[dict[str, Any], Measured]:
+        """The variables and their measure.
+
+        Raises:
+            TooLarge: The values are larger, deeper or wider than a condition may see.
+        """
+        if self._seen is None:
+            variables = {
+                "args": self.arguments,
+                "tool": _tool_view(self.tool),
+                "context": _context_view(self.context),
+                "labels": list(self.labels),
+            }
+            self._seen = variables, measure(variables)
+        return self._seen
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One compiled condition."""
+
+    source: str
+    program: Program
+    uses_labels: bool
+    """Whether it asks about labels, which are only known at the gate."""
+    loops: int
+    """How many loops it has; each could be inside the other."""
+    widest: int
+    """At most so many entries stand in a list it brings itself."""
+
+    def holds(self, subject: Subject) -> Held:
+        """Evaluate over one call. An error, a value that is no boolean, and too much work all count as yes."""
+        try:
+            variables, measured = subject.seen()
+            self._refuse_work(measured)
+            answer = self.program.execute(variables)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a panic of the evaluator is no Exception, and is no no either
+            return Held(applies=True, certain=False, note=_TROUBLE.get(type(error), type(error).__name__))
+        if isinstance(answer, bool):
+            return Held(answer)
+        return Held(applies=True, certain=False, note=f"it gives {type(answer).__name__} and no boolean")
+
+    def _refuse_work(self, measured: Measured) -> None:
+        if max(measured.widest, self.widest) ** self.loops * measured.size > MOST_STEPS:
+            raise TooLarge
+
+
+def compile_condition(text: str, *, key: str | None = None) -> Condition:
+    """Compile a `when:`.
+
+    Raises:
+        ConfigurationError: It is not CEL, is too long, names an unknown variable, lets the caller choose a regular
+            expression, or the extra `cel` is not installed.
+    """
+    compile_cel = _import_cel(key)
+    if len(text) > LONGEST:
+        raise ConfigurationError(f"a condition has at most {LONGEST} characters, this one {len(text)}", key=key)
+    try:
+        program = compile_cel(text)
+    except Exception as error:
+        told = str(error).splitlines()
+        raise ConfigurationError(f"the condition is not CEL: {told[0] if told else error!r}", key=key) from error
+    named = frozenset(program.variables())
+    bare = _without_literals(text)
+    loops = _MACRO.findall(bare)
+    _refuse_unknown(named - {*loops}, key=key)
+    if len(_MATCHES.findall(bare)) != len(_FIXED_PATTERN.findall(bare)):
+        advice = "write the pattern of matches() as one text in quotes: a pattern from the call is the caller's"
+        raise ConfigurationError(advice, key=key)
+    widest = bare.count(",") + 1
+    return Condition(text, program, uses_labels="labels" in named, loops=len(loops), widest=widest)
+
+
+def _import_cel(key: str | None) -> Any:
+    try:
+        from cel import compile as compile_cel  # noqa: PLC0415 - an extra, needed only where a rule has a condition
+    except ImportError as error:
+        raise ConfigurationError("a rule has `when:`, which needs pip install callgate[cel]", key=key) from error
+    return compile_cel
+
+
+def _without_literals(text: str) -> str:
+    """The expression with every text emptied, so that what is inside quotes is not taken for code."""
+    return _INERT.sub(lambda found: "" if found[0].startswith("//") else "''", text)
+
+
+def _refuse_unknown(named: frozenset[str], *, key: str | None) -> None:
+    unknown = sorted(named - _TYPES - {*VARIABLES})
+    if unknown:
+        advice = f"args.{unknown[0]}" if unknown[0].isidentifier() else "args"
+        known = ", ".join(VARIABLES)
+        message = f"the condition names {unknown[0]}, which is not one of {known}; for an argument write {advice}"
+        raise ConfigurationError(message, key=key)
+
+
+def _tool_view(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "category": tool.category,
+        "connector": tool.connector,
+        "source": tool.source.value,
+        "source_name": tool.source_name,
+        "tags": list(tool.tags),
+        "capabilities": list(tool.capabilities),
+        "scopes": sorted(tool.scopes),
+        "effects": sorted(effect.value for effect in tool.effects),
+        "risk": str(tool.base_risk),
+        "read_only": tool.read_only,
+        "destructive": tool.destructive,
+        "idempotent": tool.idempotent,
+        "egress": tool.egress,
+        "untrusted_output": tool.untrusted_output,
+        "sensitive_output": tool.sensitive_output,
+    }
+
+
+def _context_view(context: Context) -> dict[str, Any]:
+    return {
+        "principal": context.principal,
+        "user": context.user,
+        "session": context.session,
+        "role": context.role,
+        "scopes": None if context.scopes is None else sorted(context.scopes),
+        "autonomy": None if context.autonomy is None else str(context.autonomy),
+        "task_id": context.task_id,
+        "step_id": context.step_id,
+        "working_directory": context.working_directory,
+        "caller": str(context.caller),
+        "chain_index": context.chain_index,
+        "intent": context.intent,
+        "read_only": context.read_only,
+        "no_web": context.no_web,
+    }

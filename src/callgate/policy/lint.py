@@ -1,0 +1,163 @@
+"""Lint: what is wrong, unreachable or forgotten in a configuration, seen beside the tools it governs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from callgate.errors import ConfigurationError
+from callgate.model.tool import Tool
+from callgate.policy.admission import CompiledRole, compile_roles, undeclared
+from callgate.policy.decide import Decider
+from callgate.policy.layers import CompiledLayer, compile_layer
+from callgate.policy.selection import Entry, Selection
+from callgate.policy.showing import name_all
+from callgate.policy.terms import observes
+from callgate.settings.selectors import parse_selector
+from callgate.settings.values import Settings
+from callgate.settings.wording import instead
+
+ERROR = "error"
+WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to look at."""
+
+    level: str
+    """`error` or `warning`."""
+    where: str
+    """The key in the configuration, or the tool."""
+    text: str
+
+
+class _Listed(NamedTuple):
+    """One selector of the configuration, in its place."""
+
+    where: str
+    entry: Entry
+    layer: CompiledLayer
+    part: str
+    """`allow`, `deny` or `rules`."""
+
+
+def check(settings: Settings, tools: Sequence[Tool]) -> list[Finding]:
+    """Everything there is to say about a configuration: errors first, then warnings, each in file order."""
+    house = _House(settings, tools)
+    findings = [*_unreadable(settings, house), *house.selectors(), *house.roles_and_tools()]
+    return sorted(findings, key=lambda finding: finding.level)
+
+
+def _unreadable(settings: Settings, house: _House) -> Iterator[Finding]:
+    try:
+        Decider(settings)
+    except ConfigurationError as error:
+        yield Finding(ERROR, error.key or "", error.message)
+    for listed in house.listed():
+        if listed.entry.fault:
+            yield Finding(ERROR, listed.where, listed.entry.fault)
+    for key, layer in house.layers():
+        for at, rule in enumerate(layer.rules):
+            if rule.fault and not rule.selection.faults:
+                yield Finding(ERROR, f"{key}.rules[{at}].when", rule.fault)
+
+
+class _House:
+    """The layers and roles of a configuration beside all tools."""
+
+    def __init__(self, settings: Settings, tools: Sequence[Tool]) -> None:
+        self._settings = settings
+        self._tools = tools
+        self._names = frozenset(tool.name for tool in tools)
+        self._global = None if settings.global_layer is None else compile_layer(settings.global_layer)
+        self._roles = compile_roles(settings, strict=False)
+
+    def layers(self) -> Iterator[tuple[str, CompiledLayer]]:
+        """Every layer with its key."""
+        if self._global is not None:
+            yield "global", self._global
+        yield from ((f"roles.{name}", role.layer) for name, role in self._roles.items())
+
+    def listed(self) -> Iterator[_Listed]:
+        """Every selector with its place."""
+        for key, layer in self.layers():
+            for part, selection in (("allow", layer.allow or Selection()), ("deny", layer.deny)):
+                for at, entry in enumerate(selection.entries):
+                    yield _Listed(f"{key}.{part}[{at}]", entry, layer, part)
+            for at, rule in enumerate(layer.rules):
+                yield _Listed(f"{key}.rules[{at}].match", rule.selection.entries[0], layer, "rules")
+
+    def selectors(self) -> Iterator[Finding]:
+        """Names nobody has, selectors that match nothing, and those that never count."""
+        for listed in self.listed():
+            if listed.entry.fault:
+                continue
+            matching = [tool for tool in self._tools if listed.entry.matches(tool)]
+            if not matching:
+                yield self._matches_nothing(listed)
+            elif not any(self._reachable(tool, listed) for tool in matching):
+                what = "admits nothing" if listed.part == "allow" else "never counts"
+                names = name_all(tool.name for tool in matching)
+                yield Finding(WARNING, listed.where, f"{listed.entry.text} {what}: {names} is refused before it")
+
+    def roles_and_tools(self) -> Iterator[Finding]:
+        """Roles that can do nothing, scopes they lack, and tools that are nobody's or not held to the policy."""
+        for name, role in self._roles.items():
+            yield from self._role(name, role)
+        for tool in self._tools:
+            yield from self._tool(tool)
+
+    def _matches_nothing(self, listed: _Listed) -> Finding:
+        text = listed.entry.text
+        if parse_selector(text).kind != "name":
+            return Finding(WARNING, listed.where, f"{text} matches no tool")
+        advice = instead(text, sorted(self._names)) if self._names else "there are no tools"
+        return Finding(ERROR, listed.where, f"there is no tool {text}; {advice}")
+
+    def _reachable(self, tool: Tool, listed: _Listed) -> bool:
+        """Whether the selector makes a difference for this tool."""
+        if listed.part == "deny":
+            return listed.layer is self._global or _admits(self._global, tool)
+        if listed.part == "rules" and listed.layer is self._global:
+            return any(self._admitted(tool, role.layer) for role in self._roles.values())
+        return self._admitted(tool, listed.layer)
+
+    def _admitted(self, tool: Tool, layer: CompiledLayer) -> bool:
+        return _admits(self._global, tool) and _admits(layer, tool)
+
+    def _role(self, name: str, role: CompiledRole) -> Iterator[Finding]:
+        admitted = [tool for tool in self._tools if self._admitted(tool, role.layer)]
+        if self._tools and not admitted:
+            yield Finding(WARNING, f"roles.{name}", f"the role {name} admits no tool at all")
+        for tool in admitted:
+            missing = role.granted.lacks(tool.scopes)
+            if missing:
+                text = (
+                    f"the role {name} allows {tool.name} and does not grant {name_all(missing)}, so it cannot call it"
+                )
+                yield Finding(WARNING, f"roles.{name}.scopes", text)
+
+    def _tool(self, tool: Tool) -> Iterator[Finding]:
+        if not tool.declared:
+            yield Finding(WARNING, tool.name, undeclared(tool).text)
+        elif not any(self._admitted(tool, role.layer) for role in self._roles.values()):
+            yield Finding(WARNING, tool.name, f"no role admits {tool.name}")
+        for mode in self._settings.observe:
+            if observes(mode, tool):
+                text = f"{tool.name} is in observe mode for {mode.source}: decisions are recorded and not enforced"
+                yield Finding(WARNING, tool.name, text)
+        if tool.hooks.undo is None:
+            yield from self._vetoes(tool)
+
+    def _vetoes(self, tool: Tool) -> Iterator[Finding]:
+        for key, layer in self.layers():
+            for at, rule in enumerate(layer.rules):
+                if rule.rule.on_expiry == "proceed" and rule.names(tool):
+                    text = f"on_expiry: proceed does not count for {tool.name}, which has no undo"
+                    yield Finding(WARNING, f"{key}.rules[{at}].on_expiry", text)
+
+
+def _admits(layer: CompiledLayer | None, tool: Tool) -> bool:
+    return layer is None or layer.judge(tool).verdict is None

@@ -1,0 +1,87 @@
+"""OwnFiles: Callgate's own files, out of reach of every tool, whether they exist yet or not.
+
+Configuration, policy, store, keys, secrets: no role, scope or grant lifts this. A name is compared in the widest
+sense any file system gives it: without case, without invisible characters, through links of either kind.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+_BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
+"""What a database keeps beside its file belongs to it."""
+_MOST_IN_A_FOLDER = 1000
+
+Key = tuple[str, ...]
+
+
+def key_of(path: str) -> Key:
+    """The parts of an absolute path in the spelling they are compared in."""
+    return tuple(_part(part) for part in path.replace(os.sep, "/").split("/") if part)
+
+
+@lru_cache(maxsize=8192)
+def _part(name: str) -> str:
+    # Some file systems drop case, invisible characters, trailing dots and spaces, or what follows a colon.
+    visible = "".join(letter for letter in unicodedata.normalize("NFKC", name) if unicodedata.category(letter) != "Cf")
+    folded = unicodedata.normalize("NFKC", visible.casefold())
+    return (folded.partition(":")[0] or folded).rstrip(". ") or name
+
+
+def is_git(part: str) -> bool:
+    """Whether a part of a key names git's own directory."""
+    return part in (".git", "git~1")
+
+
+class OwnFiles:
+    """The places no tool may touch."""
+
+    def __init__(self, paths: Iterable[Path | str]) -> None:
+        self._paths = tuple(os.path.abspath(path) for path in paths)  # noqa: PTH100 - links must not be followed here
+        places = {*self._paths, *map(os.path.realpath, self._paths)}
+        self._keys = frozenset(key_of(place + ending) for place in places for ending in _BESIDE)
+        self._above = frozenset(key[:length] for key in self._keys for length in range(len(key)))
+
+    def holds(self, path: str) -> bool:
+        """Whether the path is one of them or lies in one of them."""
+        key = key_of(path)
+        return any(key[:length] in self._keys for length in range(1, len(key) + 1))
+
+    def lie_below(self, path: str) -> bool:
+        """Whether one of them lies somewhere under this directory."""
+        return key_of(path) in self._above
+
+    def is_link_to(self, status: os.stat_result) -> bool:
+        """Whether this is one of them under another name."""
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:  # noqa: PLR2004 - its own name, and another
+            return False
+        return any(os.path.samestat(status, own) for own in self._existing())
+
+    def _existing(self) -> Iterator[os.stat_result]:
+        for path in self._paths:
+            for ending in _BESIDE:
+                yield from _status(path + ending)
+            for inner in _listed(path):
+                yield from _status(inner)
+
+
+def _listed(path: str) -> list[str]:
+    """What lies directly in a folder; nothing for a file."""
+    try:
+        with os.scandir(path) as entries:
+            return [entry.path for entry in islice(entries, _MOST_IN_A_FOLDER)]
+    except OSError:
+        return []
+
+
+def _status(path: str) -> Iterator[os.stat_result]:
+    try:
+        yield os.stat(path)  # noqa: PTH116 - a text all along
+    except OSError:
+        return

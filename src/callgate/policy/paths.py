@@ -1,0 +1,172 @@
+"""Paths: where a path of a call really leads, and whether a tool may go there.
+
+A relative path resolves in the working directory, symlinks are followed part by part, and what is not there yet
+resolves by what is. The answer holds for the moment it is given: a handler that opens files does so by directory
+handle, and looks at what its own patterns match.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from callgate.model.levels import Effect
+from callgate.model.tool import Tool
+from callgate.policy.own_files import OwnFiles, is_git, key_of
+from callgate.policy.showing import name_all, show
+
+_LONGEST = 4096
+_MAGIC = re.compile(r"[*?\[{]")
+_CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
+_OTHER_MEANING = re.compile(r"~|file:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+class Unfit(Exception):
+    """The path may not be touched; the message says why and what would change that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where the tools of one scope family may go."""
+
+    family: str
+    roots: tuple[str, ...]
+    """Real directories."""
+    git: tuple[str, ...]
+    """Those among them that are named in a `.git`, which opens it for writing."""
+
+    @classmethod
+    def of(cls, family: str, entries: Iterable[str], *, working_directory: str) -> Ground:
+        """Resolve what the configuration says; relative entries lie in the working directory."""
+        places = [os.path.join(working_directory, os.path.expanduser(entry)) for entry in entries]  # noqa: PTH111, PTH118
+        git = tuple(os.path.realpath(place) for place in places if any(map(is_git, key_of(os.path.normpath(place)))))
+        return cls(family, tuple(map(os.path.realpath, places)), git)
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """What counts for the paths of one call."""
+
+    tool: Tool
+    base: str
+    """The working directory."""
+    grounds: tuple[Ground, ...]
+    """Every one of them must hold the path; none is: anywhere."""
+    own: OwnFiles
+
+    def judge(self, text: str, *, base: str | None = None, confined: bool = True, whole: bool = True) -> str:
+        """The real path.
+
+        Args:
+            text: The path as the call has it.
+            base: Where it is relative to; the working directory when nothing is said.
+            confined: Whether it must lie inside the grounds.
+            whole: Whether the call is about all that lies below it, and not only at work there.
+
+        Raises:
+            Unfit: It may not be touched.
+        """
+        _refuse_spelling(text)
+        joined = os.path.join(self.base if base is None else base, text)  # noqa: PTH118 - `..` must stay where it is
+        literal = os.path.normpath(joined)
+        resolved = self._real(text, joined)
+        # A tool that tidies the path before it opens it means another file wherever a link stands before a `..`.
+        meant = {resolved, self._real(text, literal)} if ".." in text else {resolved}
+        for place in meant:
+            self._refuse_own(text, place, literal=literal)
+            if whole:
+                self._refuse_holder(text, place)
+            self._refuse_git(text, place, literal=literal)
+            if confined:
+                self._refuse_outside(text, place)
+        return resolved
+
+    def judge_pattern(self, text: str, *, base: str | None = None) -> str:
+        """The real path of a pattern's fixed part, with the pattern behind it.
+
+        Raises:
+            Unfit: It climbs, or starts where the tool may not go.
+        """
+        if not is_pattern(text):
+            return self.judge(text, base=base)
+        if _CLIMBS.search(text):
+            raise Unfit(f"pattern {show(text)} has `..` in it; start it from the directory it is about")
+        parts = text.split("/")
+        fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
+        start = "/".join(parts[:fixed]) or ("/" if text.startswith("/") else ".")
+        _refuse_spelling(text)
+        return os.path.join(self.judge(start, base=base, whole=False), *parts[fixed:])  # noqa: PTH118 - a pattern
+
+    def _real(self, text: str, joined: str) -> str:
+        try:
+            resolved = os.path.realpath(joined)
+            status = _status(resolved)
+        except (OSError, ValueError) as error:
+            raise Unfit(f"where path {show(text)} leads cannot be seen ({type(error).__name__})") from error
+        if status is not None and stat.S_ISLNK(status.st_mode):
+            raise Unfit(f"path {show(text)} is a link that leads to itself")
+        if status is not None and self.own.is_link_to(status):
+            raise Unfit(_own(text))
+        return resolved
+
+    def _refuse_own(self, text: str, place: str, *, literal: str) -> None:
+        if self.own.holds(place) or self.own.holds(literal):
+            raise Unfit(_own(text))
+
+    def _refuse_holder(self, text: str, place: str) -> None:
+        # A program that is started there is judged by what it is, not by where.
+        runs_programs = Effect.LOCAL_EXEC in self.tool.effects
+        if self.tool.destructive and not runs_programs and self.own.lie_below(place):
+            raise Unfit(f"path {show(text)} holds Callgate's own files, so nothing destructive may name it as a whole")
+
+    def _refuse_git(self, text: str, place: str, *, literal: str) -> None:
+        if self.tool.read_only or not any(map(is_git, (*key_of(place), *key_of(literal)))):
+            return
+        if not any(_inside(place, root) for ground in self.grounds for root in ground.git):
+            advice = "list that .git in the paths of the scope family to open it"
+            raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
+
+    def _refuse_outside(self, text: str, place: str) -> None:
+        for ground in self.grounds:
+            if not any(_inside(place, root) for root in ground.roots):
+                where = name_all(map(show, ground.roots)) or "nothing"
+                advice = f"name a path inside, or add its directory to scopes.{ground.family}.paths"
+                raise Unfit(f"path {show(text)} leads to {show(place)}, and {ground.family} allows {where}; {advice}")
+
+
+def _inside(place: str, root: str) -> bool:
+    return place == root or place.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _own(text: str) -> str:
+    return f"path {show(text)} is one of Callgate's own files, which no tool may touch; no role and no grant lifts this"
+
+
+def _refuse_spelling(text: str) -> None:
+    if "\0" in text:
+        raise Unfit(f"path {show(text)} has a NUL character in it")
+    if len(text) > _LONGEST:
+        raise Unfit(f"a path has at most {_LONGEST} characters, this one {len(text)}")
+    if _OTHER_MEANING.match(text):
+        raise Unfit(f"path {show(text)} means something else to some tools; write it out as a plain path")
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a tool that expands patterns would expand this."""
+    return _MAGIC.search(text) is not None
+
+
+def real_directory(directory: str | Path | None) -> str:
+    """The working directory as relative paths see it; None is the process's own."""
+    return os.path.realpath(directory or Path.cwd())

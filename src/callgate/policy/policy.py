@@ -1,0 +1,146 @@
+"""Policy: the immutable snapshot of one configuration that answers who may do what. Compiled once per change.
+
+Everything that does not depend on a call's arguments is worked out once per tool and authority, and remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from callgate.errors import ConfigurationError
+from callgate.model.context import Context
+from callgate.model.decision import Decision, Reason
+from callgate.model.levels import Verdict
+from callgate.model.tool import Arguments, Tool
+from callgate.policy.admission import Admission
+from callgate.policy.answers import NOTHING_TOUCHED, Authorization, Facts, Standing, name_asker
+from callgate.policy.conditions import Subject
+from callgate.policy.decide import Decider, Question
+from callgate.policy.explain import explained, refused
+from callgate.policy.layers import CompiledRule
+from callgate.policy.resources import Resources
+from callgate.policy.risk import base_risk
+from callgate.policy.terms import work_out
+from callgate.settings.values import Settings
+
+__all__ = ["Authorization", "Facts", "Policy", "Standing"]
+
+MOST_STANDINGS = 16_384
+"""So many answers are remembered; beyond it, remembering starts anew."""
+
+
+class Policy:
+    """Who may do what, and which risk asks for which answer.
+
+    Args:
+        settings: The configuration.
+        working_directory: Where relative paths resolve when a context says nothing; None is the process's own.
+        own_paths: Callgate's own files and folders, out of reach of every tool.
+
+    Raises:
+        ConfigurationError: A selector, a condition, the matrix or a time zone in the settings is wrong.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        working_directory: str | Path | None = None,
+        own_paths: Iterable[Path | str] = (),
+    ) -> None:
+        try:
+            self._admission = Admission(settings)
+            self._decider = Decider(settings)
+        except ConfigurationError as error:
+            raise ConfigurationError(error.message, file=settings.file, key=error.key) from error
+        self._resources = Resources(settings.families, working_directory=working_directory, own_paths=own_paths)
+        self._settings = settings
+        self._standings: dict[object, Standing] = {}
+
+    def standing(self, tool: Tool, context: Context) -> Standing:
+        """Whether this context may use the tool at all. Costs one look-up once it is known."""
+        key = (tool.id, context.authority)
+        try:
+            standing = self._standings.get(key)
+        except TypeError:
+            # A layer made with lists has no hash, and may change: it is judged anew each time.
+            return self._judge(tool, context).told_to(context.principal)
+        # An id may be given by hand, and given again to another definition.
+        if standing is None or standing.tool is not tool:
+            standing = self._remember(key, self._judge(tool, context))
+        return standing if standing.refusal is None else standing.told_to(context.principal)
+
+    def admits(self, tool: Tool, context: Context) -> bool:
+        """Whether the tool belongs into a pool for this context: the same rules that judge the call."""
+        return self.standing(tool, context).refusal is None
+
+    def authorize(  # noqa: PLR0917 - the words of the way of a call, in their order
+        self, tool: Tool, arguments: Arguments, context: Context, standing: Standing
+    ) -> Authorization:
+        """The part of authorize that depends on the arguments: resources, and denials with a condition."""
+        terms = standing.terms
+        if terms.reach is None and not terms.refusing:
+            return NOTHING_TOUCHED
+        touched = (
+            NOTHING_TOUCHED if terms.reach is None else self._resources.judge(terms.reach, arguments, context=context)
+        )
+        denied = tuple(_denials(terms.refusing, Subject(tool, arguments, context)))
+        if not denied:
+            return touched
+        reasons = (*touched.reasons, *denied)
+        return Authorization(refusal=reasons[0], reasons=reasons, resources=touched.resources)
+
+    def decide(  # noqa: PLR0917 - the words of the way of a call, in their order
+        self,
+        tool: Tool,
+        arguments: Arguments,
+        context: Context,
+        *,
+        standing: Standing,
+        authorization: Authorization,
+        facts: Facts,
+    ) -> Decision:
+        """The gate's decision about a call. One that was not authorized is denied, with the code that refused it."""
+        refusal = standing.refusal or authorization.refusal
+        if refusal is None and standing.fixed is not None and not facts.repeated and not facts.label_reasons:
+            return standing.fixed
+        decision = self._decider.decide(Question(tool, arguments, context, standing.terms, facts))
+        if refusal is None:
+            return decision
+        return refused(decision, refusal=refusal, reasons=(*standing.reasons, *authorization.reasons))
+
+    def explain(  # noqa: PLR0917 - the words of the way of a call, in their order
+        self, tool: Tool, arguments: Arguments, context: Context, facts: Facts
+    ) -> Decision:
+        """The decision with every reason, layer by layer, also those after the first refusal."""
+        standing = self.standing(tool, context)
+        authorization = self.authorize(tool, arguments, context, standing)
+        decision = self._decider.decide(Question(tool, arguments, context, standing.terms, facts))
+        trace = (name_asker(reason, context.principal) for reason in self._admission.trace(tool, context))
+        return explained(decision, trace=trace, standing=standing, authorization=authorization)
+
+    def _judge(self, tool: Tool, context: Context) -> Standing:
+        reasons = tuple(reason for reason in self._admission.trace(tool, context) if reason.code)
+        terms = work_out(tool, context, admission=self._admission, settings=self._settings)
+        return Standing(
+            tool=tool,
+            refusal=reasons[0] if reasons else None,
+            reasons=reasons,
+            terms=terms,
+            risk=base_risk(tool).risk,
+            fixed=None if reasons else self._decider.fixed(tool, context, terms=terms),
+        )
+
+    def _remember(self, key: object, standing: Standing) -> Standing:
+        if len(self._standings) >= MOST_STANDINGS:
+            self._standings.clear()
+        self._standings[key] = standing
+        return standing
+
+
+def _denials(rules: Iterable[CompiledRule], subject: Subject) -> Iterator[Reason]:
+    for rule in rules:
+        held = rule.holds(subject)
+        if held.applies:
+            yield Reason(rule.step, rule.told(held), Verdict.DENY, "policy_denied")

@@ -1,0 +1,183 @@
+"""Reach: which paths, patterns and hosts a call names. Finds them; whether they are allowed, others say.
+
+A tool that knows better brings `resources(arguments)`, and nothing is guessed. Otherwise an argument counts
+
+- by its schema: `format` path, file-path, directory-path, glob; uri, url, hostname, ipv4, ipv6 and their kin;
+- by its name, unless the tool's own schema gives it a format: its last word is path, file, directory, cwd, target …
+  (paths), glob, pattern, include, exclude (patterns), url, uri, host, endpoint … (hosts).
+
+Names count for files where the tool has an `fs:*` or `shell:*` scope, changes files or runs programs, and for hosts
+where it uses the network; for both where its effects are not declared. A path of any other tool is kept away from
+Callgate's own files and is otherwise its own affair. A foreign schema adds to what is looked at and takes nothing
+away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from callgate.model.levels import FOREIGN, Effect
+from callgate.model.tool import Arguments, Tool
+from callgate.policy.groups import effects_unknown, reaches_network
+from callgate.policy.hooks import HookFailed, ask
+from callgate.policy.scopes import family_of
+from callgate.policy.survey import Kind, Survey, kind_of_name, survey
+
+MOST_RESOURCES = 1000
+"""A call that names more paths and hosts than this is not judged, but refused."""
+_DEEPEST = 64
+_MOST_INSIDE = 20_000
+_ANSWERS = frozenset({"paths", "hosts"})
+_FILE_FAMILIES = frozenset({"fs", "shell", "*"})
+_FILE_EFFECTS = frozenset({Effect.MODIFIES_FILES, Effect.LOCAL_EXEC})
+
+
+class Found(NamedTuple):
+    """One thing a call names."""
+
+    kind: Kind
+    text: str
+    argument: str
+    confined: bool = True
+    """Whether the scope families say where it may lie; else only Callgate's own files are kept away."""
+
+
+class Unjudged(Exception):
+    """What the call will touch cannot be told, so it is not allowed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """How to find what the calls of one tool touch."""
+
+    tool: Tool
+    survey: Survey
+    files: bool
+    """Whether the tool works on files, so that names count."""
+    network: bool
+    own: bool
+    """Whether its schema is believed when it says that something is no path."""
+
+    def find(self, arguments: Arguments) -> tuple[Found, ...]:
+        """Everything the call names, once each.
+
+        Raises:
+            Unjudged: It names too much, is nested too deeply, or its own `resources` does not answer.
+        """
+        found: dict[Found, None] = {}
+        for item in self._walk(arguments) if self.tool.hooks.resources is None else self._told(arguments):
+            found[item] = None
+            if len(found) > MOST_RESOURCES:
+                raise Unjudged(f"it names more than {MOST_RESOURCES} paths and hosts; make several calls of it")
+        return tuple(found)
+
+    def looks_at(self, name: str) -> bool:
+        """Whether an argument of this name can name anything."""
+        return any(True for _ in self._kinds(name)) or name in self.survey.values
+
+    def _kinds(self, name: str) -> Iterator[tuple[Kind, bool]]:
+        given = self.survey.formats.get(name, frozenset())
+        yield from ((kind, True) for kind in given if kind is not Kind.HOST or self.network)
+        usual = kind_of_name(name)
+        if usual is None or usual in given or (self.own and name in self.survey.settled):
+            return
+        if usual is Kind.HOST:
+            yield from [(usual, True)] if self.network else ()
+        elif self.files or usual is not Kind.PATTERN:
+            yield usual, self.files
+
+    def _told(self, arguments: Arguments) -> Iterator[Found]:
+        hook = self.tool.hooks.resources
+        try:
+            answer: Any = None if hook is None else ask(hook, arguments)
+        except HookFailed as error:
+            raise Unjudged(f"resources() of {self.tool.name} did not say what it touches: {error}") from error
+        if answer is None:
+            return
+        if not isinstance(answer, Mapping) or not _ANSWERS.issuperset(cast("Mapping[Any, Any]", answer)):
+            raise Unjudged(f'resources() of {self.tool.name} must give {{"paths": […], "hosts": […]}} and nothing else')
+        listed = cast("Mapping[str, Any]", answer)
+        yield from (Found(Kind.PATH, text, "resources()") for text in self._texts(listed.get("paths")))
+        yield from (Found(Kind.HOST, text, "resources()") for text in self._texts(listed.get("hosts")))
+
+    def _texts(self, listed: Any) -> Iterator[str]:
+        is_one = isinstance(listed, str) or hasattr(listed, "__fspath__")
+        try:
+            items: list[Any] = [listed] if is_one else list(listed or ())
+        except TypeError as error:
+            raise Unjudged(f"resources() of {self.tool.name} gives no list but {type(listed).__name__}") from error
+        for item in items:
+            text = item.__fspath__() if hasattr(item, "__fspath__") else item
+            if not isinstance(text, str):
+                raise Unjudged(f"resources() of {self.tool.name} gives {type(text).__name__} where a text belongs")
+            yield text
+
+    def _walk(self, arguments: Arguments) -> Iterator[Found]:
+        """Level by level, so that no nesting can exhaust the stack."""
+        level: list[tuple[str, Any]] = list(arguments.items())
+        yield from self._of_mapping("", arguments)
+        yield from (found for name, value in level for found in self._at_top(name, value))
+        seen = 0
+        for _ in range(_DEEPEST):
+            level = [inner for name, value in level for inner in self._inside(name, value)]
+            seen += len(level)
+            if not level:
+                return
+            if seen > _MOST_INSIDE:
+                break
+            yield from (found for name, value in level for found in self._nested(name, value))
+        raise Unjudged("its arguments are too many or nested too deeply to tell what it touches")
+
+    def _at_top(self, name: str, value: Any) -> Iterator[Found]:
+        if isinstance(value, str):
+            yield from (Found(kind, value, name, confined) for kind, confined in self._kinds(name))
+        elif isinstance(value, dict):
+            yield from self._of_mapping(name, cast("dict[Any, Any]", value))
+
+    def _nested(self, name: str, value: Any) -> Iterator[Found]:
+        # Only what stands by itself is a place for others: a hundred edits with a path each are a hundred paths.
+        for found in self._at_top(name, value):
+            yield found._replace(kind=Kind.PATH) if found.kind is Kind.PLACE else found
+
+    def _of_mapping(self, name: str, value: dict[Any, Any]) -> Iterator[Found]:
+        # A mapping under a path's name is one from paths: {"a.txt": "its content"}.
+        for kind, confined in self._kinds(name):
+            if kind is not Kind.HOST:
+                yield from (Found(Kind.PATH, str(key), name, confined) for key in value)
+        for kind in self.survey.values.get(name, ()):
+            if kind is not Kind.HOST or self.network:
+                yield from (Found(kind, text, name) for text in _texts_among(value.values()))
+
+    def _inside(self, name: str, value: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, dict):
+            mapping = cast("dict[Any, Any]", value)
+            yield from ((str(key), item) for key, item in mapping.items())
+        elif isinstance(value, (list, tuple)):
+            kept = (dict, list, tuple, str) if self.looks_at(name) else (dict, list, tuple)
+            yield from ((name, item) for item in cast("list[Any]", value) if isinstance(item, kept))
+
+
+def _texts_among(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from (item for item in cast("list[Any]", value) if isinstance(item, str))
+
+
+def plan(tool: Tool) -> Reach | None:
+    """How to find what calls of this tool touch; None when no argument of it can name anything."""
+    families = {family_of(scope) for scope in tool.scopes}
+    said = survey(tool.input_schema)
+    reach = Reach(
+        tool,
+        said,
+        files=effects_unknown(tool) or bool(families & _FILE_FAMILIES or tool.effects & _FILE_EFFECTS),
+        network=effects_unknown(tool) or reaches_network(tool),
+        own=tool.source not in FOREIGN,
+    )
+    if tool.hooks.resources is not None or said.open or any(map(reach.looks_at, said.names)):
+        return reach
+    return None

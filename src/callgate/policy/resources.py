@@ -1,0 +1,136 @@
+"""Resources: whether everything a call names, paths and hosts, lies where its scope families allow.
+
+The families of the tool's scopes that speak of paths (or hosts) all have to agree; where none does, `fs` (or `net`)
+decides. So a tool without any scope is confined as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from callgate.model.context import Context
+from callgate.model.decision import Reason
+from callgate.model.levels import Verdict
+from callgate.model.tool import Arguments, Tool
+from callgate.policy import hosts, paths
+from callgate.policy.answers import NOTHING_TOUCHED, Authorization
+from callgate.policy.hosts import Airspace, read_host
+from callgate.policy.own_files import OwnFiles
+from callgate.policy.paths import Ground, Paths, is_pattern, real_directory
+from callgate.policy.reach import Found, Reach, Unjudged
+from callgate.policy.scopes import ANY, family_of
+from callgate.policy.survey import Kind, is_surroundings
+from callgate.settings.values import DEFAULT_FAMILIES, Family
+
+_MOST_PLACES = 8
+_MOST_KEPT = 1024
+
+
+class Resources:
+    """Paths and hosts of calls, judged by the scope families of one configuration."""
+
+    def __init__(
+        self, families: Mapping[str, Family], *, working_directory: str | Path | None, own_paths: Iterable[Path | str]
+    ) -> None:
+        self._families = {**DEFAULT_FAMILIES, **families}
+        self._directory = real_directory(working_directory)
+        self._own = OwnFiles(own_paths)
+        self._grounds: dict[tuple[str, str], Ground | None] = {}
+
+    def judge(self, reach: Reach, arguments: Arguments, *, context: Context) -> Authorization:
+        """Resolve and judge everything the call names; every refusal is among the reasons."""
+        try:
+            found = reach.find(arguments)
+            places = _places(found)
+        except Unjudged as error:
+            reason = _refuse(f"{reach.tool.name} is refused: {error}")
+            return Authorization(refusal=reason, reasons=(reason,))
+        if not found:
+            return NOTHING_TOUCHED
+        resources, reasons = self._judge_each(reach.tool, found, places=places, context=context)
+        return Authorization(refusal=next(iter(reasons), None), reasons=reasons, resources=resources)
+
+    def _judge_each(
+        self, tool: Tool, found: Iterable[Found], *, places: tuple[str, ...], context: Context
+    ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
+        ground = self._paths(tool, context)
+        airspaces = tuple(self._airspaces(tool))
+        resources: dict[str, None] = {}
+        reasons: list[Reason] = []
+        for item in found:
+            try:
+                names = _host(item, airspaces) if item.kind is Kind.HOST else _path(item, ground, places=places)
+                resources.update(dict.fromkeys(names))
+            except (paths.Unfit, hosts.Unfit) as error:
+                reasons.append(_refuse(f"argument {item.argument}: {error}"))
+        return tuple(resources), tuple(reasons)
+
+    def _paths(self, tool: Tool, context: Context) -> Paths:
+        directory = context.working_directory
+        base = self._directory if directory is None else os.path.realpath(os.path.join(self._directory, directory))  # noqa: PTH118
+        grounds = [self._ground(name, base) for name in self._governing(tool, "paths", otherwise="fs")]
+        return Paths(tool, base, tuple(ground for ground in grounds if ground is not None), self._own)
+
+    def _ground(self, family: str, base: str) -> Ground | None:
+        # A root is followed once and remembered: if it is replaced by a link later, what lies behind it is outside.
+        if (family, base) not in self._grounds:
+            if len(self._grounds) >= _MOST_KEPT:
+                self._grounds.clear()
+            entries = self._families[family].paths
+            self._grounds[family, base] = (
+                None if entries is None else Ground.of(family, entries, working_directory=base)
+            )
+        return self._grounds[family, base]
+
+    def _airspaces(self, tool: Tool) -> Iterator[Airspace]:
+        for name in self._governing(tool, "hosts", otherwise="net"):
+            family = self._families[name]
+            yield Airspace(name, family.hosts, private_addresses=family.private_addresses)
+
+    def _governing(self, tool: Tool, what: str, *, otherwise: str) -> list[str]:
+        wanted = {family_of(scope) for scope in tool.scopes}
+        named = self._families if ANY in wanted else wanted & self._families.keys()
+        speaking = [name for name in sorted(named) if getattr(self._families[name], what) is not None]
+        return speaking or [otherwise]
+
+
+def _places(found: Iterable[Found]) -> tuple[str, ...]:
+    places = tuple(item.text for item in found if item.kind is Kind.PLACE)
+    if len(places) > _MOST_PLACES:
+        raise Unjudged(f"it names more than {_MOST_PLACES} directories that its paths could be relative to")
+    return places
+
+
+def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]:
+    """The path in the working directory, after it was also judged inside each other directory the call names."""
+    bases = [place for place in places if place != item.text] if not os.path.isabs(item.text) else []  # noqa: PTH117
+    for base in (None, *bases):
+        start = None if base is None else os.path.join(ground.base, base)  # noqa: PTH118 - judged by itself as well
+        resolved = _judge(item, ground, base=start)
+        if base is None:
+            yield f"path:{resolved}"
+
+
+def _judge(item: Found, ground: Paths, *, base: str | None) -> str:
+    if item.kind is Kind.PATTERN:
+        return ground.judge_pattern(item.text, base=base)
+    if item.confined and is_pattern(item.text):
+        # Some tools expand what others take literally; it must be harmless both ways.
+        ground.judge_pattern(item.text, base=base)
+    whole = not is_surroundings(item.argument)
+    return ground.judge(item.text, base=base, confined=item.confined, whole=whole)
+
+
+def _host(item: Found, airspaces: Iterable[Airspace]) -> Iterator[str]:
+    host = read_host(item.text)
+    if host is None:
+        return
+    for airspace in airspaces:
+        airspace.refuse(host, item.text)
+    yield f"host:{host}"
+
+
+def _refuse(text: str) -> Reason:
+    return Reason("resources", text, Verdict.DENY, "policy_denied")
