@@ -1,0 +1,89 @@
+"""The one entry for anything that can be a tool: whatever it is, it comes out as `Tool` values, or with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import Any, Unpack, cast
+
+from callgate.adapters.base_tool import BaseTool
+from callgate.adapters.base_tool_actions import construct, make_action_tools
+from callgate.adapters.build import build_declared
+from callgate.adapters.declare import Declaration, Fields, declare
+from callgate.adapters.function import make_function_tool, marked_declaration
+from callgate.adapters.protocol_object import make_protocol_tool, satisfies_protocol
+from callgate.errors import ConfigurationError
+from callgate.model.tool import Tool
+from callgate.ports import SecretsStore
+
+_ACCEPTED = (
+    "a function, a method, a callable object, an object with name, input_schema and execute, a BaseTool, "
+    "a dict for build_tool, a Tool, a module with @tool functions, or a list of these"
+)
+_MANY = (list, tuple, set, frozenset)
+
+
+def convert(thing: Any, *, secrets: SecretsStore | None = None, **declaration: Unpack[Fields]) -> list[Tool]:
+    """Make tools of anything that can be one.
+
+    Args:
+        thing: A function (decorated or not), method, partial, callable object, object of the Tool protocol, BaseTool
+            (class or instance), dict for `build_tool`, `Tool`, module, or a list of these.
+        secrets: Handed to BaseTool classes when they are made.
+        **declaration: Fields that stand before what the thing says of itself.
+
+    Raises:
+        ConfigurationError: It cannot be a tool, or is declared wrongly.
+    """
+    stated = declare(**declaration)
+    if isinstance(thing, _MANY):
+        many = cast("Iterable[Any]", thing)
+        return _alone(stated, [tool for item in many for tool in _convert_one(item, stated, secrets=secrets)])
+    return _alone(stated, _convert_one(thing, stated, secrets=secrets))
+
+
+def _convert_one(thing: Any, stated: Declaration, *, secrets: SecretsStore | None) -> list[Tool]:
+    if isinstance(thing, Tool):
+        return [_untouched(thing, stated)]
+    if isinstance(thing, ModuleType):
+        return [tool for item in _marked_in(thing) for tool in _convert_one(item, stated, secrets=secrets)]
+    if isinstance(thing, type) and issubclass(thing, BaseTool):
+        return make_action_tools(construct(thing, secrets), stated)
+    if isinstance(thing, BaseTool):
+        return make_action_tools(thing, stated)
+    if isinstance(thing, Mapping):
+        return [build_declared(cast("Mapping[str, Any]", thing), stated)]
+    if satisfies_protocol(thing):
+        return [make_protocol_tool(thing, stated)]
+    return [_convert_callable(thing, stated)]
+
+
+def _convert_callable(thing: Any, stated: Declaration) -> Tool:
+    if not callable(thing):
+        raise ConfigurationError(f"{type(thing).__name__} cannot be a tool; add {_ACCEPTED}")
+    marked = marked_declaration(thing)
+    return make_function_tool(thing, marked.with_more(stated.stated) if marked else stated)
+
+
+def _untouched(tool: Tool, stated: Declaration) -> Tool:
+    if stated.stated:
+        raise ConfigurationError(f"{tool.name} is a tool already; declare it where it is made")
+    return tool
+
+
+def _marked_in(module: ModuleType) -> list[Any]:
+    """What a module offers: its @tool functions and ready tools, each once, in the order they were written."""
+    found = {
+        id(item): item
+        for item in vars(module).values()
+        if isinstance(item, Tool) or (callable(item) and marked_declaration(item) is not None)
+    }
+    if not found:
+        raise ConfigurationError(f"the module {module.__name__} has no @tool function")
+    return list(found.values())
+
+
+def _alone(stated: Declaration, tools: list[Tool]) -> list[Tool]:
+    if len(tools) > 1 and (stated.name is not None or stated.id is not None):
+        raise ConfigurationError(f"one name cannot stand for {len(tools)} tools", key="name")
+    return tools

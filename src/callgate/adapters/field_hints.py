@@ -1,0 +1,112 @@
+"""Parameters as pydantic fields: which hint stands in the schema, and which default JSON can say."""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+from typing import Annotated, Any, NotRequired, Optional, cast
+
+from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined, to_json
+from typing_extensions import TypedDict
+
+from callgate.adapters.parameters import NONE, Parameter
+from callgate.adapters.plain import accepts_none, is_plain
+from callgate.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldHint:
+    """One parameter, ready for the schema."""
+
+    name: str
+    key: str
+    """Its name in the arguments, where the author gave another (`Field(alias="from")`)."""
+    hint: Any
+    plain: bool
+    """Whether what is validated is what the function gets."""
+    default: bytes | None = None
+    """As JSON text; None when there is none, or none that JSON can say."""
+
+
+def read_field(parameter: Parameter) -> FieldHint:
+    """Work out hint and default of one parameter.
+
+    Raises:
+        ConfigurationError: The default given in a `Field` does not fit the hint.
+    """
+    info = _field_info(parameter)
+    hint = Annotated[parameter.hint, info] if isinstance(parameter.default, FieldInfo) else parameter.hint
+    alias = (info.validation_alias or info.alias) if info else None
+    key = alias if isinstance(alias, str) else parameter.name
+    plain = is_plain(parameter.hint) and alias is None and not (info and info.default_factory)
+    value = _default_of(parameter, info)
+    if value is NONE:
+        return FieldHint(name=parameter.name, key=key, hint=hint, plain=plain)
+    if value is None and not accepts_none(parameter.hint):
+        hint = Optional[hint]  # noqa: UP045 - a value, not a hint
+    text = _default_text(hint, value)
+    if text is not None:
+        hint = Annotated[hint, Field(default=value)]
+        return FieldHint(name=parameter.name, key=key, hint=hint, plain=plain, default=text)
+    if parameter.default is NONE or isinstance(parameter.default, FieldInfo):
+        raise ConfigurationError(f"the default of {parameter.name} does not fit its own hint")
+    # The function's own default speaks when nothing is given.
+    return FieldHint(name=parameter.name, key=key, hint=NotRequired[hint], plain=plain)
+
+
+def make_adapter(fields: dict[str, Any]) -> TypeAdapter[Any]:
+    """An adapter for an object with these fields and no others, strict.
+
+    Raises:
+        ConfigurationError: A hint has no JSON form; names the parameter.
+    """
+    try:
+        return _adapt(fields)
+    except Exception as error:
+        name = next((name for name, hint in fields.items() if not _has_schema(hint)), ", ".join(fields))
+        reason = str(error).splitlines()[0]
+        raise ConfigurationError(f"no schema can be made from the hint of {name}: {reason}") from error
+
+
+def _adapt(fields: dict[str, Any]) -> TypeAdapter[Any]:
+    shape = cast("Any", TypedDict("arguments", fields))  # pyright: ignore[reportArgumentType, reportGeneralTypeIssues]
+    shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    return TypeAdapter(shape)
+
+
+def _has_schema(hint: Any) -> bool:
+    try:
+        _adapt({"value": hint})
+    except Exception:  # noqa: BLE001 - that is the answer
+        return False
+    return True
+
+
+def _field_info(parameter: Parameter) -> FieldInfo | None:
+    """What `Field(...)` says, in place of a default or beside the hint."""
+    if isinstance(parameter.default, FieldInfo):
+        return parameter.default
+    metadata: tuple[Any, ...] = ()
+    if typing.get_origin(parameter.hint) is Annotated:
+        metadata = typing.get_args(parameter.hint)[1:]
+    return next((item for item in reversed(metadata) if isinstance(item, FieldInfo)), None)
+
+
+def _default_of(parameter: Parameter, info: FieldInfo | None) -> Any:
+    if parameter.default is not NONE and not isinstance(parameter.default, FieldInfo):
+        return parameter.default
+    if info is None or info.default is PydanticUndefined or info.default is ...:
+        return NONE
+    return info.default
+
+
+def _default_text(hint: Any, value: Any) -> bytes | None:
+    """The default as JSON, if it comes back from there as it was; a masked secret, for one, does not."""
+    try:
+        text = to_json(value)
+        same = _adapt({"value": hint}).validator.validate_json(b'{"value":' + text + b"}", strict=True)["value"]
+        return text if bool(same == value) else None
+    except Exception:  # noqa: BLE001 - whatever goes wrong, JSON cannot say it
+        return None

@@ -1,0 +1,126 @@
+"""Validators for schemas that others wrote, kept as they are: JSON Schema 2020-12, draft-07 and their kin.
+
+Compiled once by jsonschema-rs, which is loaded with the first such schema. Nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from callgate.adapters.argument_text import write_arguments
+from callgate.adapters.schema_defaults import Fits, plan_defaults
+from callgate.adapters.schema_faults import explain, tell
+from callgate.adapters.schema_rules import copy_schema, refuse_other_types
+from callgate.adapters.schema_walk import Schema
+from callgate.errors import ConfigurationError, InvalidArguments
+from callgate.model.tool import Arguments, OutputCheck, Validator
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+_BACKTRACKS = 50_000
+"""Steps one match of a pattern with look-around or back-references may take; all others match in linear time."""
+_PATTERN_BYTES = 1024 * 1024
+_REASON_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledSchema:
+    """A foreign schema, ready for calls."""
+
+    schema: Schema
+    validator: Validator
+
+
+def compile_schema(schema: Mapping[str, Any], *, limit: int) -> CompiledSchema:
+    """Compile an input schema.
+
+    Args:
+        schema: As it came.
+        limit: The largest arguments, in bytes.
+
+    Raises:
+        ConfigurationError: It is no valid schema for an object, too large, or refers to other places.
+    """
+    from pydantic_core import from_json  # noqa: PLC0415 - loaded with the first tool, not with callgate
+
+    copy = copy_schema(schema)
+    refuse_other_types(copy)
+    compiled = _compile(copy)
+    plan = plan_defaults(copy, _fitting(copy))
+
+    def validate(arguments: Mapping[str, Any], /) -> Arguments:
+        final = from_json(write_arguments(arguments, limit))
+        if plan is not None:
+            plan.fill(final)
+        if not compiled.is_valid(final):
+            raise explain(compiled.iter_errors(final))
+        return final
+
+    return CompiledSchema(schema=copy, validator=_guarded(validate))
+
+
+def compile_output(schema: Mapping[str, Any]) -> tuple[Schema, OutputCheck]:
+    """Compile an output schema; gives the copy that was compiled, and its check.
+
+    Raises:
+        ConfigurationError: As `compile_schema`; any type will do.
+    """
+    copy = copy_schema(schema)
+    compiled = _compile(copy)
+
+    def check(output: Any, /) -> str | None:
+        try:
+            if compiled.is_valid(output):
+                return None
+            return "; ".join(words.replace("parameter", "output", 1) for words in tell(compiled.iter_errors(output)))
+        except ValueError:
+            return f"returned {type(output).__name__}, which is not JSON"
+
+    return copy, check
+
+
+def _compile(schema: Schema) -> jsonschema_rs.Validator:
+    import jsonschema_rs  # noqa: PLC0415 - loaded with the first foreign schema
+
+    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_BYTES)
+    try:
+        return jsonschema_rs.validator_for(schema, retriever=_fetch_nothing, pattern_options=options)
+    except Exception as error:
+        raise ConfigurationError(f"the schema is not valid: {_first_line(error)}") from error
+
+
+def _fitting(schema: Schema) -> Fits:
+    """Whether a value fits the part of the schema at a pointer; unknown is no."""
+    import jsonschema_rs  # noqa: PLC0415 - as above
+
+    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_BYTES)
+    parts = jsonschema_rs.validator_map_for(schema, retriever=_fetch_nothing, pattern_options=options)
+
+    def fits(pointer: str, value: Any) -> bool:
+        part = parts.get(f"#{pointer}")
+        return part is not None and part.is_valid(value)
+
+    return fits
+
+
+def _guarded(validate: Callable[[Mapping[str, Any]], Arguments]) -> Validator:
+    def guarded(arguments: Mapping[str, Any], /) -> Arguments:
+        try:
+            return validate(arguments)
+        except InvalidArguments:
+            raise
+        except Exception as error:
+            raise InvalidArguments(f"The arguments could not be checked ({type(error).__name__})") from error
+
+    return guarded
+
+
+def _fetch_nothing(uri: str) -> Any:
+    raise LookupError(uri)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:_REASON_LENGTH]

@@ -1,0 +1,139 @@
+"""Schemas and validators from type hints, through pydantic. Loaded with the first tool, because pydantic is heavy.
+
+A validator reads the arguments as JSON, strictly: `True` is no integer and `"1"` no number, but an integer is a
+number. Plain JSON types are validated once; others (models, enums, dates) again when the handler needs Python values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from callgate.adapters.argument_text import write_arguments
+from callgate.adapters.field_hints import make_adapter, read_field
+from callgate.adapters.parameters import Parameters
+from callgate.adapters.pydantic_faults import explain
+from callgate.adapters.pydantic_schema import close, describe, make_schema
+from callgate.adapters.schema_rules import show_hidden
+from callgate.errors import InvalidArguments
+from callgate.model.tool import Arguments, Validator
+
+Check = Callable[[bytes], dict[str, Any]]
+"""Reads JSON text and gives Python values by parameter name, or raises pydantic's error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What a function takes."""
+
+    schema: dict[str, Any]
+    validator: Validator
+    to_python: Callable[[Arguments], dict[str, Any]] | None
+    """Final arguments as the values the function wants; None where they already are."""
+
+
+def compile_signature(parameters: Parameters, *, descriptions: Mapping[str, str], limit: int) -> Signature:
+    """Make the schema and the validator of a function.
+
+    Args:
+        parameters: What the function takes.
+        descriptions: What its docstring says about them, by parameter.
+        limit: The largest arguments, in bytes.
+
+    Raises:
+        ConfigurationError: A hint has no JSON form, or a default does not fit its own hint.
+    """
+    fields = [read_field(parameter) for parameter in parameters.fillable]
+    adapter = make_adapter({field.name: field.hint for field in fields})
+    schema = make_schema(adapter)
+    closed = close(schema)
+    describe(schema, {field.key: descriptions[field.name] for field in fields if field.name in descriptions})
+    show_hidden(schema)
+    if all(field.plain for field in fields):
+        return Signature(
+            schema=schema, validator=_plain_validator(adapter.validator.validate_json, limit), to_python=None
+        )
+    check = _strict_check(adapter, closed=closed)
+    defaults = {field.key: field.default for field in fields if field.default is not None}
+    return Signature(
+        schema=schema, validator=_rich_validator(check, limit, defaults=defaults), to_python=_converter(check)
+    )
+
+
+def _strict_check(adapter: TypeAdapter[Any], *, closed: bool) -> Check:
+    """Strict and closed all the way down, whatever the nested models say of themselves."""
+    validate = adapter.validator.validate_json
+    extra: Literal["forbid"] | None = "forbid" if closed else None
+    return lambda text: validate(text, strict=True, extra=extra)
+
+
+def _plain_validator(check: Check, limit: int) -> Validator:
+    def validate(arguments: Mapping[str, Any], /) -> Arguments:
+        text = write_arguments(arguments, limit)
+        try:
+            return check(text)
+        except ValidationError as error:
+            return check(_accepted(check, text, error=error))
+
+    return validate
+
+
+def _rich_validator(check: Check, limit: int, *, defaults: Mapping[str, bytes]) -> Validator:
+    def validate(arguments: Mapping[str, Any], /) -> Arguments:
+        text = write_arguments(arguments, limit)
+        try:
+            check(text)
+        except ValidationError as error:
+            text = _accepted(check, text, error=error)
+        except Exception as error:
+            # An author's own validator broke; an unchecked value does not pass.
+            raise InvalidArguments(f"The arguments could not be checked ({type(error).__name__})") from error
+        final: Arguments = from_json(text)
+        for key, default in defaults.items():
+            if key not in final:
+                final[key] = from_json(default)
+        return final
+
+    return validate
+
+
+def _converter(check: Check) -> Callable[[Arguments], dict[str, Any]]:
+    def convert(arguments: Arguments) -> dict[str, Any]:
+        try:
+            return check(to_json(arguments))
+        except ValidationError as error:
+            raise explain(error, arguments) from None
+
+    return convert
+
+
+def _accepted(check: Check, text: bytes, *, error: ValidationError) -> bytes:
+    """The text with 1.0 written as 1, if that makes it fit: JSON has one kind of number, and some writers one form.
+
+    Raises:
+        InvalidArguments: It does not fit either way.
+    """
+    arguments = from_json(text)
+    whole = _whole_numbers(arguments)
+    try:
+        again = to_json(whole)
+        if again == text:
+            raise explain(error, arguments) from None
+        check(again)
+    except ValidationError as fault:
+        raise explain(fault, whole) from None
+    return again
+
+
+def _whole_numbers(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _whole_numbers(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, list):
+        return [_whole_numbers(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
