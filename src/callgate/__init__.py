@@ -1,3 +1,72 @@
-"""Callgate: the one checked door between an AI agent and its tools."""
+"""Callgate: the one gate between a model and everything it can do.
+
+What is promised is listed here; everything is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from callgate.adapters.base_tool import BaseTool
+    from callgate.adapters.build import build_tool
+    from callgate.adapters.function import tool
+    from callgate.errors import NoEffect
+    from callgate.model.call import Call
+    from callgate.model.context import Context
+    from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused, Succeeded, Unknown
+    from callgate.model.tool_context import ToolContext
+    from callgate.runtime.gate import Callgate
+
+_PLACES = {
+    "BaseTool": "callgate.adapters.base_tool",
+    "Call": "callgate.model.call",
+    "Callgate": "callgate.runtime.gate",
+    "Context": "callgate.model.context",
+    "Failed": "callgate.model.outcome",
+    "NoEffect": "callgate.errors",
+    "Outcome": "callgate.model.outcome",
+    "Pending": "callgate.model.outcome",
+    "Previewed": "callgate.model.outcome",
+    "Refused": "callgate.model.outcome",
+    "Succeeded": "callgate.model.outcome",
+    "ToolContext": "callgate.model.tool_context",
+    "Unknown": "callgate.model.outcome",
+    "build_tool": "callgate.adapters.build",
+    "tool": "callgate.adapters.function",
+}
+
+__all__ = [
+    "BaseTool",
+    "Call",
+    "Callgate",
+    "Context",
+    "Failed",
+    "NoEffect",
+    "Outcome",
+    "Pending",
+    "Previewed",
+    "Refused",
+    "Succeeded",
+    "ToolContext",
+    "Unknown",
+    "build_tool",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    place = _PLACES.get(name)
+    if place is None:
+        message = f"module 'callgate' has no attribute {name!r}"
+        raise AttributeError(message)
+    found = getattr(import_module(place), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

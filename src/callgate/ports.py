@@ -356,11 +356,11 @@ class Asker(Protocol):
 class Labels(Protocol):
     """What is known about the data of a session (taint, private data). Built in a later part."""
 
-    def reasons(self, tool: Tool, arguments: Arguments, context: Context) -> Sequence[Reason]:
+    def reasons(self, tool: Tool, arguments: Arguments, context: Context, /) -> Sequence[Reason]:
         """Reasons that tighten this call."""
         ...
 
-    def returned(self, tool: Tool, output: Any, context: Context) -> None:
+    def returned(self, tool: Tool, output: Any, context: Context, /) -> None:
         """The tool's output reached this session."""
         ...
 
@@ -368,6 +368,6 @@ class Labels(Protocol):
 class Limits(Protocol):
     """Calls, concurrency and amounts per window. Built in a later part."""
 
-    def reserve(self, tx: Transaction, tool: Tool, call: Call, context: Context) -> Reason | None:
+    def reserve(self, tx: Transaction, tool: Tool, call: Call, context: Context, /) -> Reason | None:
         """Reserve inside the claim; a reason when a limit is used up."""
         ...

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from callgate.model.call import Call
 from callgate.model.outcome import Outcome
+from callgate.model.shapes import as_mapping
 
 MakeCall = Callable[[Call], Awaitable[Outcome]]
 IsSafe = Callable[[str], bool]
@@ -52,18 +53,20 @@ def as_call(item: Any) -> Call:
         Malformed: Saying what is missing or mistyped.
     """
     if isinstance(item, Call):
-        name, arguments = item.tool, item.arguments
-    elif isinstance(item, Mapping):
-        name, arguments = item.get("name", item.get("tool")), item.get("arguments")
+        body: Mapping[Any, Any] | None = {"name": item.tool, "arguments": item.arguments}
     else:
+        body = as_mapping(item)
+    if body is None:
         raise Malformed(f"a call must be a Call or an object with name and arguments, not {type(item).__name__}")
+    name: Any = body.get("name", body.get("tool"))
+    arguments: Any = body.get("arguments")
     if not isinstance(name, str) or not name:
         raise Malformed("the call has no tool name")
     if not isinstance(arguments, Mapping):
         raise Malformed(f"arguments of {name} must be an object, not {type(arguments).__name__}")
     if isinstance(item, Call):
         return item
-    return Call(name, arguments, id=item.get("id"), key=item.get("key"))
+    return Call(name, cast("Mapping[str, Any]", arguments), id=body.get("id"), key=body.get("key"))
 
 
 def call_ids(calls: Sequence[Any]) -> list[str]:
@@ -81,7 +84,8 @@ def call_ids(calls: Sequence[Any]) -> list[str]:
 
 
 def _given_id(item: Any) -> str | None:
-    own = item.get("id") if isinstance(item, Mapping) else getattr(item, "id", None)
+    body = as_mapping(item)
+    own: Any = getattr(item, "id", None) if body is None else body.get("id")
     return own if isinstance(own, str) and own else None
 
 

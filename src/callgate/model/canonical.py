@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -67,7 +67,7 @@ def _spell(value: Any) -> bytes:
 
 def _write(value: Any) -> str:
     if isinstance(value, dict):
-        return _write_object(value)
+        return _write_object(cast("dict[Any, Any]", value))
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(_write(item) for item in value) + "]"  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, int) and not isinstance(value, bool):

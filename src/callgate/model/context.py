@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,13 +51,7 @@ class Context:
     """Everything the policy's static answer depends on, hashed once; derived."""
 
     def __post_init__(self) -> None:
-        if self.scopes is not None and not isinstance(self.scopes, frozenset):
-            object.__setattr__(self, "scopes", frozenset(self.scopes))
-        if isinstance(self.autonomy, str):
-            object.__setattr__(self, "autonomy", Autonomy.parse(self.autonomy))
-        if isinstance(self.caller, str) and not isinstance(self.caller, Caller):
-            object.__setattr__(self, "caller", Caller(self.caller))
-        object.__setattr__(self, "layers", tuple(self.layers))
+        self._accept_words()
         if self.timeout is not None and not self.timeout > 0:
             message = f"timeout must be more than 0 seconds, not {self.timeout}"
             raise ValueError(message)
@@ -65,6 +60,17 @@ class Context:
             "authority",
             (self.role, self.scopes, self.autonomy, self.caller, self.read_only, self.no_web, self.layers),
         )
+
+    def _accept_words(self) -> None:
+        """Callers write sets, lists and words; the fields are what they say."""
+        put = object.__setattr__
+        if self.scopes is not None:
+            put(self, "scopes", frozenset(self.scopes))
+        autonomy: Any = self.autonomy
+        if isinstance(autonomy, str):
+            put(self, "autonomy", Autonomy.parse(autonomy))
+        put(self, "caller", Caller(self.caller))
+        put(self, "layers", tuple(self.layers))
 
     def narrow(self, **changes: Any) -> Context:
         """A context that may do the same or less.
@@ -79,13 +85,13 @@ class Context:
             if name in _IDENTITY and value != getattr(self, name):
                 message = f"narrow() cannot change {name}; make a new Context"
                 raise ValueError(message)
-        check = {
+        check: dict[str, Callable[[Any], bool]] = {
             "scopes": self._narrower_scopes,
             "autonomy": self._narrower_autonomy,
             "timeout": self._narrower_timeout,
             "caller": lambda value: value in {self.caller, Caller.CHAIN},
-            "read_only": lambda value: value or not self.read_only,
-            "no_web": lambda value: value or not self.no_web,
+            "read_only": lambda value: bool(value) or not self.read_only,
+            "no_web": lambda value: bool(value) or not self.no_web,
             "working_directory": self._narrower_directory,
         }
         for name, value in changes.items():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
+from callgate.model.canonical import dumps
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Autonomy, Risk, Verdict
 
@@ -51,11 +54,21 @@ class Decision:
     on_expiry: str = "reject"
     observed: Verdict | None = None
     """In observe mode: what would have been decided."""
+    _written: orjson.Fragment | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def allowed(self) -> bool:
         """Whether the call may run without asking anyone."""
         return self.verdict is Verdict.ALLOW
+
+    @property
+    def written(self) -> orjson.Fragment:
+        """`to_json` in canonical bytes, made once: most calls share their decision with many others."""
+        found = self._written
+        if found is None:
+            found = orjson.Fragment(dumps(self.to_json()))
+            object.__setattr__(self, "_written", found)
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """For events, approvals and the API."""

@@ -5,13 +5,25 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from callgate.model.canonical import dumps
 from callgate.model.levels import Severity
 
 GENESIS = "0" * 64
 """What the first event of a stream names as the hash before it."""
+
+
+class Redactor(Protocol):
+    """Strikes secrets; most payloads hold none, and their bytes show it."""
+
+    def suspects(self, text: bytes, /) -> bool:
+        """Whether something in the written form may have to be struck."""
+        ...
+
+    def strike(self, value: Any, /) -> Any:
+        """The value with everything secret in it replaced."""
+        ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,8 +40,8 @@ class Draft:
     """Hashes of events in other streams that this one follows from."""
     payload: dict[str, Any] = field(default_factory=dict[str, Any])
     """Redacted already."""
-    redact: Any = None
-    """Written-behind events are redacted when they are written: a callable, or None when it is done."""
+    redact: Redactor | None = None
+    """Who strikes secrets from the payload when it is written; None when that is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,4 +105,5 @@ def envelope_hash(envelope: dict[str, Any]) -> str:
 
 def from_json(body: dict[str, Any]) -> Event:
     """Read back what `Event.to_json` wrote."""
-    return Event(**{**body, "causes": tuple(body["causes"])})
+    fields: dict[str, Any] = {**body, "causes": tuple(body["causes"])}
+    return Event(**fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
@@ -64,13 +64,13 @@ class ToolContext:
             self.progress_sink(fraction, note)
 
     @asynccontextmanager
-    async def effect(self) -> AsyncIterator[None]:
+    async def effect(self) -> AsyncGenerator[None]:
         """The point of no return: a failure before it left nothing behind."""
         self._mark()
         yield
 
     @contextmanager
-    def effect_sync(self) -> Iterator[None]:
+    def effect_sync(self) -> Generator[None]:
         """`effect()` for handlers that are plain functions."""
         self._mark()
         yield

@@ -17,9 +17,10 @@ from callgate.model.approval import ApprovalState
 from callgate.model.attempt import Attempt
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
-from callgate.pipeline.notes import note
+from callgate.pipeline.notes import note, who
 from callgate.pipeline.permit import Permit
 from callgate.pipeline.recall import attempt_key, meet, same_as_unknown, stopped_by
+from callgate.pipeline.recorded import struck
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.time_limit import time_limit
@@ -200,18 +201,13 @@ def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
     payload: dict[str, Any] = {
         "tool": tool.name,
         "tool_id": tool.id,
-        "source": tool.source.value,
-        "arguments": parts.striker.strike(permit.arguments),
-        "role": context.role,
-        "principal": context.principal,
-        "user": context.user,
-        "session": context.session,
-        "key": permit.key,
-        "caller": context.caller.value,
-        "chain_id": context.chain_id,
-        "chain_index": context.chain_index,
-        "decision": permit.decision.to_json(),
+        "source": tool.source._value_,
+        "arguments": struck(parts, permit.arguments),
+        "decision": permit.decision.written,
+        **who(context),
     }
+    if permit.key is not None:
+        payload["key"] = permit.key
     if passed.approval is not None:
         payload["approval_id"] = passed.approval.id
     if passed.authorized.fingerprint:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
 
 
+_NUMBERS = frozenset({int, float, bool, type(None)})
+"""What cannot hold a secret."""
+
+
 @dataclass(slots=True)
 class Ending:
     """The outcome, the event that closes the call, and why it is unknown, where it is."""
@@ -45,7 +49,9 @@ def ending_of(parts: Parts, executed: Executed) -> Ending:
 
 def _returned(parts: Parts, executed: Executed) -> Ending:
     tool = executed.permit.tool
-    value = parts.striker.strike(executed.value)
+    value = executed.value
+    if type(value) not in _NUMBERS:
+        value = parts.striker.strike(value)
     soft = _soft_error(tool, value)
     if soft is not None:
         info = _info(tool, "handler_failed", soft, Category.RUNTIME)

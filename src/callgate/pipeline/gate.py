@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from callgate.approvals.grants import matching
 from callgate.model.decision import Decision, Reason
@@ -102,7 +102,7 @@ async def _previewed(parts: Parts, authorized: Authorized, decision: Decision) -
         preview=shown.preview,
         supported=shown.supported,
     )
-    payload = {"decision": decision.to_json(), "supported": shown.supported}
+    payload: dict[str, Any] = {"decision": decision.to_json(), "supported": shown.supported}
     if shown.preview is not None:
         payload["preview"] = shown.preview.text
     return Stopped(outcome, event="gate.previewed", payload=payload)

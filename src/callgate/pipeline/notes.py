@@ -9,6 +9,7 @@ from callgate.model.levels import Verdict
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval
+    from callgate.model.context import Context
     from callgate.model.decision import Decision
 
 
@@ -25,6 +26,21 @@ def note(approval: Approval, event: str, *, now: float, **more: Any) -> Draft:
         "session": approval.session,
     }
     return Draft(type=event, time=now, trace=approval.trace_id, call=approval.call_id, payload=payload | more)
+
+
+def who(context: Context) -> dict[str, Any]:
+    """Who asks, as every event of a call says it; what is not set is left out."""
+    body: dict[str, Any] = {
+        "role": context.role,
+        "principal": context.principal,
+        "session": context.session,
+        "caller": context.caller._value_,
+    }
+    if context.user is not None:
+        body["user"] = context.user
+    if context.chain_id is not None:
+        body |= {"chain_id": context.chain_id, "chain_index": context.chain_index}
+    return body
 
 
 def reasons_shown(decision: Decision) -> tuple[str, ...]:

@@ -31,18 +31,18 @@ running: contextvars.ContextVar[ToolContext | None] = contextvars.ContextVar("ca
 class NoLabels:
     """Nothing is known about the data: no reason to tighten. The place the labels part will take."""
 
-    def reasons(self, _tool: Tool, _arguments: Arguments, _context: Context) -> tuple[Reason, ...]:
+    def reasons(self, _tool: Tool, _arguments: Arguments, _context: Context, /) -> tuple[Reason, ...]:
         """None."""
         return ()
 
-    def returned(self, _tool: Tool, _output: Any, _context: Context) -> None:
+    def returned(self, _tool: Tool, _output: Any, _context: Context, /) -> None:
         """Nothing to follow."""
 
 
 class NoLimits:
     """No limits are configured. The place the limits part will take."""
 
-    def reserve(self, _tx: Transaction, _tool: Tool, _call: Call, _context: Context) -> Reason | None:
+    def reserve(self, _tx: Transaction, _tool: Tool, _call: Call, _context: Context, /) -> Reason | None:
         """Nothing to reserve."""
         return None
 

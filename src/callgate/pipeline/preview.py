@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ToolError
 from callgate.model.levels import FOREIGN
+from callgate.model.shapes import as_mapping
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
@@ -79,5 +80,5 @@ def _as_preview(parts: Parts, raw: Any) -> Preview | None:
         )
     if isinstance(struck, str):
         return Preview(text=struck, details=struck)
-    state = struck.get("state") if isinstance(struck, dict) else None
+    state: Any = (as_mapping(struck) or {}).get("state")
     return Preview(text=str(struck), details=struck, state=state if isinstance(state, str) else None)

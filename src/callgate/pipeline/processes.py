@@ -11,7 +11,7 @@ import multiprocessing
 import pickle
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from callgate.errors import ConfigurationError, ToolExecutionError
 from callgate.pipeline.child import child_main
@@ -34,7 +34,8 @@ async def run_in_process(
     """
     work = _pickled(tool, arguments, context)
     spawn = multiprocessing.get_context("spawn")
-    ours, theirs = spawn.Pipe()
+    pipe = spawn.Pipe()
+    ours, theirs = cast("tuple[Connection, Connection]", pipe)
     process = spawn.Process(target=child_main, args=(theirs, work), daemon=True, name=f"callgate-{tool.name}")
     loop = asyncio.get_running_loop()
     await loop.run_in_executor(None, process.start)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
@@ -127,8 +126,7 @@ def stopped_by(authorized: Authorized, row: Attempt, answer: Answer) -> Stopped:
 
 
 def _recorded(authorized: Authorized, row: Attempt) -> Outcome:
-    outcome = read_outcome(row)
-    return replace(outcome, call_id=authorized.asked.call_id, trace_id=authorized.asked.context.trace_id, deduped=True)
+    return read_outcome(row, call_id=authorized.asked.call_id, trace_id=authorized.asked.context.trace_id, deduped=True)
 
 
 async def recorded_outcome(parts: Parts, key: AttemptKey) -> Outcome | None:

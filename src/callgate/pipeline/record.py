@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import StoreError
 from callgate.model.event import Draft
 from callgate.model.outcome import Refused
+from callgate.pipeline.notes import who
 from callgate.pipeline.recorded import view
 
 if TYPE_CHECKING:
@@ -44,15 +45,10 @@ def _draft(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
     if not _is_hot(stop):
         payload |= {
             "arguments": view(parts.striker.strike(asked.call.arguments)),
-            "role": context.role,
-            "principal": context.principal,
-            "user": context.user,
-            "session": context.session,
-            "key": asked.key,
-            "caller": context.caller.value,
-            "chain_id": context.chain_id,
-            "chain_index": context.chain_index,
+            **who(context),
         }
+        if asked.key is not None:
+            payload["key"] = asked.key
         payload["tool"] = str(view(asked.call.tool))[:256]
     return Draft(
         type=stop.event,

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from callgate.model.canonical import NotCanonical, dumps, loads
+from callgate.model.shapes import as_mapping, as_sequence
+
+if TYPE_CHECKING:
+    from callgate.model.tool import Arguments
+    from callgate.pipeline.parts import Parts
 
 MOST_BYTES = 65_536
 """Beyond this, events keep the beginning and a digest; the ledger keeps the whole."""
@@ -38,6 +44,14 @@ def view(value: Any) -> Any:
     return {"cut": True, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest(), "begins": shown}
 
 
+def struck(parts: Parts, arguments: Arguments) -> Any:
+    """The arguments as an event keeps them: secrets struck, and already written, so that nothing changes them later."""
+    text = dumps(arguments)
+    if parts.striker.suspects(text):
+        return view(parts.striker.strike(arguments))
+    return orjson.Fragment(text) if len(text) <= MOST_BYTES else view(arguments)
+
+
 def _canonical(value: Any) -> bool:
     if not isinstance(value, str):
         return True
@@ -52,7 +66,7 @@ def _stand_in(value: Any, depth: int) -> Any:
     if depth == 0:
         return "<nested too deeply>"
     if isinstance(value, _SCALARS):
-        return value if _canonical(value) else value.encode("utf-8", "backslashreplace").decode()
+        return value if _canonical(value) else _escaped(str(value))
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, bytes | bytearray):
@@ -61,10 +75,11 @@ def _stand_in(value: Any, depth: int) -> Any:
 
 
 def _stand_in_container(value: Any, depth: int) -> Any:
-    if isinstance(value, Mapping):
-        return {_key(name): _stand_in(item, depth) for name, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_stand_in(item, depth) for item in value]
+    mapping, items = as_mapping(value), as_sequence(value)
+    if mapping is not None:
+        return {_escaped(str(name)): _stand_in(item, depth) for name, item in mapping.items()}
+    if items is not None:
+        return [_stand_in(item, depth) for item in items]
     dump = getattr(value, "model_dump", None)
     try:
         if callable(dump):
@@ -76,6 +91,5 @@ def _stand_in_container(value: Any, depth: int) -> Any:
         return f"<{type(value).__name__}>"
 
 
-def _key(name: Any) -> str:
-    text = name if isinstance(name, str) else str(name)
+def _escaped(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()

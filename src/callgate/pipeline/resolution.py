@@ -114,8 +114,12 @@ async def _apply(parts: Parts, key: AttemptKey, fact: Resolve, facts: dict[str, 
     return read_outcome(row)
 
 
+def _happened(output: Any) -> dict[str, Any]:
+    return {"side_effects": [], "output": output}
+
+
 def _absent(key: AttemptKey, by: str) -> dict[str, Any]:
-    error = {
+    error: dict[str, Any] = {
         "code": "handler_failed",
         "message": f"it did not happen, says {by}",
         "category": "runtime_error",

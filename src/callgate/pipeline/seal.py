@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from callgate.errors import StoreError
 from callgate.model.canonical import dumps, loads
 from callgate.model.context_form import context_from_json, context_to_json
+from callgate.model.shapes import as_mapping
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -46,8 +47,8 @@ def open_blob(parts: Parts, sealed_id: str, blob: bytes) -> Sealed:
     Raises:
         StoreError: The blob was changed or belongs to another id or key.
     """
-    body = loads(parts.keys.unseal(blob, bound_to=sealed_id.encode()))
-    if not isinstance(body, dict) or set(body) != {"arguments", "context", "extra"}:
+    body = as_mapping(loads(parts.keys.unseal(blob, bound_to=sealed_id.encode())))
+    if body is None or set(body) != {"arguments", "context", "extra"}:
         raise StoreError(f"sealed record {sealed_id} has an unknown form")
     return Sealed(body["arguments"], context_from_json(body["context"]), body["extra"])
 

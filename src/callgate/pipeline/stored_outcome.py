@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from callgate.model.attempt import Attempt, AttemptState
@@ -31,13 +30,16 @@ def _error_body(error: ErrorInfo) -> dict[str, Any]:
     }
 
 
-def read_outcome(row: Attempt) -> Outcome:
-    """The outcome a row stands for. A started row is Refused in_flight."""
+def read_outcome(
+    row: Attempt, *, call_id: str | None = None, trace_id: str | None = None, deduped: bool = False
+) -> Outcome:
+    """The outcome a row stands for, told to another call of its key. A started row is Refused in_flight."""
     body = row.outcome or {}
     common: dict[str, Any] = {
         "tool": row.tool,
-        "call_id": row.call_id,
-        "trace_id": row.trace_id,
+        "call_id": call_id or row.call_id,
+        "trace_id": trace_id or row.trace_id,
+        "deduped": deduped,
         "key": row.key.key,
         "side_effects": tuple(body.get("side_effects", ())),
         "duration_ms": body.get("duration_ms", 0.0),
@@ -45,18 +47,13 @@ def read_outcome(row: Attempt) -> Outcome:
     if row.resolved_by:
         common["metadata"] = {"resolved_by": row.resolved_by}
     if row.state is AttemptState.SUCCEEDED:
-        return Succeeded(value=_own_copy(body.get("output")), **common)
+        return Succeeded(value=body.get("output"), **common)
     if row.state is AttemptState.FAILED:
         return Failed(error=_error(body, row), happened=row.happened or Happened.POSSIBLE, **common)
     if row.state is AttemptState.UNKNOWN:
-        return Unknown(error=_error(body, row), value=_own_copy(body.get("output")), **common)
+        return Unknown(error=_error(body, row), value=body.get("output"), **common)
     running = ErrorInfo(code="in_flight", message=f"a call with key {row.key.key} is still running", tool=row.tool)
     return Refused(error=running, **common)
-
-
-def _own_copy(value: Any) -> Any:
-    """A value the caller may change without changing the record."""
-    return copy.deepcopy(value) if isinstance(value, list | dict) else value
 
 
 def _error(body: dict[str, Any], row: Attempt) -> ErrorInfo:

@@ -6,6 +6,7 @@ The context caps all of them; a per-call value may be larger than the tool's own
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from callgate.model.context import Context
 from callgate.model.tool import Tool
@@ -28,7 +29,7 @@ def time_limit(tool: Tool, context: Context, settings: Settings, *, per_call: fl
     return seconds if context.timeout is None else min(seconds, context.timeout)
 
 
-def check_seconds(value: float) -> None:
+def check_seconds(value: Any) -> None:
     """Refuse what is not a positive, finite number of seconds.
 
     Raises:
@@ -41,10 +42,10 @@ def check_seconds(value: float) -> None:
 
 
 def _configured(tool: Tool, context: Context, settings: Settings) -> float:
-    if settings.user_timeouts and context.user in settings.user_timeouts:
+    if context.user is not None and context.user in settings.user_timeouts:
         return settings.user_timeouts[context.user]
     if tool.name in settings.tool_timeouts:
         return settings.tool_timeouts[tool.name]
     if tool.timeout is not None:
         return tool.timeout
-    return settings.timeout or DEFAULT_SECONDS
+    return DEFAULT_SECONDS if settings.timeout is None else settings.timeout

@@ -14,6 +14,7 @@ from callgate.model.attempt import AttemptKey
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.ids import uuid7
+from callgate.model.shapes import as_mapping
 from callgate.pipeline import judge as judging
 from callgate.pipeline.deciding import reread
 from callgate.pipeline.explain import explain
@@ -178,6 +179,7 @@ def _asked(parts: Parts, call: Call, context: Context, wait: float | None) -> As
 
 
 async def _malformed(parts: Parts, context: Context, item: Any, message: str) -> Outcome:
-    name = item.get("name") if isinstance(item, Mapping) else getattr(item, "tool", None)
+    body = as_mapping(item)
+    name: Any = getattr(item, "tool", None) if body is None else body.get("name")
     asked = _asked(parts, Call(name if isinstance(name, str) else "", {}), context, None)
     return await record(parts, asked, refused(asked, "invalid_arguments", message, faults=(message,)))

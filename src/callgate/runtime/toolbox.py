@@ -63,8 +63,8 @@ class Toolbox(Face):
     def search(self, words: str, *, limit: int = 10, context: Context | None = None) -> list[Tool]:
         """The tools this asker may use that fit the words best."""
         allowed = self.pool(context)
-        admits = lambda tool: allowed.find(tool.name) is not None  # noqa: E731 - one line, one use
-        return list(self._registry.snapshot.search(words, limit=limit, admits=admits))
+        found = self._registry.snapshot.search(words, limit=limit, admits=lambda tool: tool.name in allowed.names)
+        return list(found)
 
 
 def registration_drafts(changes: Changes, *, now: float, trace: str) -> list[Draft]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from callgate.events.staleness import note_reading, note_writing
+from callgate.model.shapes import as_mapping
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -46,7 +46,6 @@ def _sources(tool: Tool, arguments: Arguments, output: Any) -> list[tuple[str, s
         found = hook(arguments, output)
     except Exception:  # noqa: BLE001 - a call that ended well is not undone by what watches it
         return []
-    if not isinstance(found, Mapping):
-        return []
-    pairs = [(str(path), content) for path, content in found.items() if isinstance(content, str | bytes)]
+    pairs = [(str(path), content) for path, content in (as_mapping(found) or {}).items()]
+    pairs = [(path, content) for path, content in pairs if isinstance(content, str | bytes)]
     return pairs[:_MOST_SOURCES]

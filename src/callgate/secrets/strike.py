@@ -60,6 +60,10 @@ class Striker(Private):
             pass  # It has no JSON text to look at.
         return rewrite(value, known.strike)
 
+    def suspects(self, text: bytes) -> bool:
+        """Whether something in this JSON text may have to be struck; most texts show at once that nothing has."""
+        return self._known.may_be_in(text)
+
     def strike_text(self, text: str) -> str:
         """The text with everything secret in it replaced. Strike before cutting: half a secret is not recognised."""
         return self.strike(text)

@@ -1,0 +1,16 @@
+"""Telling apart what a model or a tool wrote: values of unknown shape, seen as what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+
+def as_mapping(value: Any) -> Mapping[Any, Any] | None:
+    """The value as a mapping, or None if it is none."""
+    return cast("Mapping[Any, Any]", value) if isinstance(value, Mapping) else None
+
+
+def as_sequence(value: Any) -> list[Any] | None:
+    """The value's items as a list if it is a list, tuple or set, else None."""
+    return list(cast("list[Any]", value)) if isinstance(value, list | tuple | set | frozenset) else None
