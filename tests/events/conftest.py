@@ -1,11 +1,13 @@
 """A store to record in, and what goes with it."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from callgate.events.anchor import AnchorFile
 from callgate.ports import Store
-from callgate.stores.memory import MemoryStore
+from tests.events.houses import House, MemoryHouse, SqliteHouse
 from tests.events.stories import HandClock, HouseKeys
 
 
@@ -19,9 +21,19 @@ def keys() -> HouseKeys:
     return HouseKeys()
 
 
+@pytest.fixture(params=["memory", "sqlite"])
+async def house(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path) -> AsyncIterator[House]:
+    made = MemoryHouse(clock) if request.param == "memory" else SqliteHouse(clock, tmp_path / "store" / "callgate.db")
+    await made.open()
+    yield made
+    await made.close()
+
+
 @pytest.fixture
-async def store(clock: HandClock) -> AsyncIterator[Store]:
-    opened = MemoryStore(clock=clock)
-    await opened.open()
-    yield opened
-    await opened.close()
+async def store(house: House) -> Store:
+    return await house.open()
+
+
+@pytest.fixture
+def anchors(tmp_path: Path, store: Store) -> AnchorFile:
+    return AnchorFile(tmp_path / "keys", store.store_id)

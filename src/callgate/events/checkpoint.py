@@ -32,6 +32,8 @@ class Reached(NamedTuple):
     digest: str
     heads: dict[str, int]
     """The last signed event of every stream."""
+    told_in: str | None = None
+    """The stream whose next event is the one about that checkpoint."""
 
 
 def make_checkpoint(tx: Transaction, keys: Keys, *, stream: str, now: float, record: bool = True) -> Checkpoint | None:
@@ -42,17 +44,18 @@ def make_checkpoint(tx: Transaction, keys: Keys, *, stream: str, now: float, rec
         keys: Whose signature it gets.
         stream: Who makes it.
         now: The time it will name.
-        record: Whether an event tells of it; left out where it shall be the last thing that happens.
+        record: Whether an event tells of it. Without, it is the last thing that happens, and covers everything; with,
+            it is made only if there is more to sign than the event about the last one.
     """
     reached = last_reached(tx)
     moved = {name: head for name, head in tx.heads().items() if reached.heads.get(name) != head.sequence}
-    if not moved:
+    if not moved or (record and _only_told(moved, reached)):
         return None
-    heads = moved | {CHAIN: Head(reached.number, reached.digest)}
-    unsigned = Checkpoint(id=uuid7(), time=now, stream=stream, heads=heads, key_id=keys.key_id, signature=b"")
+    cited = moved | {CHAIN: Head(reached.number, reached.digest)}
+    unsigned = Checkpoint(id=uuid7(), time=now, stream=stream, heads=cited, key_id=keys.key_id, signature=b"")
     checkpoint = replace(unsigned, signature=keys.sign(signed_bytes(unsigned)))
     tx.put_checkpoint(checkpoint)
-    _remember(tx, _after(reached, checkpoint))
+    _remember(tx, _after(reached, checkpoint), told_in=stream if record else None)
     if record:
         tx.append(_told(checkpoint))
     return checkpoint
@@ -119,7 +122,7 @@ def last_reached(reader: Reader) -> Reached:
     if noted is not None:
         try:
             body = loads(noted)
-            return Reached(int(body["number"]), str(body["digest"]), dict(body["heads"]))
+            return Reached(int(body["number"]), str(body["digest"]), dict(body["heads"]), body.get("told_in"))
         except (NotCanonical, KeyError, TypeError, ValueError):
             pass
     return reached_by(reader.checkpoints())
@@ -138,9 +141,14 @@ def _after(reached: Reached, checkpoint: Checkpoint) -> Reached:
     return Reached(number_of(checkpoint), digest_of(checkpoint), reached.heads | heads)
 
 
-def _remember(tx: Transaction, reached: Reached) -> None:
+def _remember(tx: Transaction, reached: Reached, *, told_in: str | None) -> None:
     # Only saves reading all checkpoints at each new one. Wrong, it leaves heads unsigned, which verifying shows.
-    tx.put_meta(_META, dumps(reached._asdict()).decode())
+    tx.put_meta(_META, dumps(reached._replace(told_in=told_in)._asdict()).decode())
+
+
+def _only_told(moved: dict[str, Head], reached: Reached) -> bool:
+    """Whether nothing is new but the event about the last checkpoint, which would go on for ever."""
+    return all(name == reached.told_in and head.sequence == reached.heads[name] + 1 for name, head in moved.items())
 
 
 def _told(checkpoint: Checkpoint) -> Draft:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from callgate.errors import CallgateError
 from callgate.events.anchor import AnchorFile
 from callgate.events.checkpoint import digest_of, make_checkpoint, number_of
-from callgate.events.vocabulary import CHECKPOINT
-from callgate.model.event import Event
+from callgate.events.vocabulary import CHECKPOINT, KINDS, STREAM_CLOSED
+from callgate.model.event import Draft, Event
 from callgate.ports import Checkpoint, Clock, Keys, Reader, Store
 
 _log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class Checkpointer:
             self._timer = asyncio.get_running_loop().call_later(self._every_seconds, self._due)
 
     async def close(self) -> None:
-        """Sign and anchor what is left, as the last thing the store records. Twice is once."""
+        """End the stream, and sign and anchor what is left, as the last thing it records. Twice is once."""
         if self._closed:
             return
         self._closed = True
@@ -100,6 +100,10 @@ class Checkpointer:
         if self._task is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
+        try:
+            await self._store.write(lambda tx: tx.append(_closed(self._store.owner, self._clock.now())))
+        except CallgateError as error:
+            _log.warning("the end of the stream is not recorded: %s", error)
         await self.sign(record=False)
 
     def _due(self) -> None:
@@ -121,6 +125,10 @@ class Checkpointer:
         if last is not None and number_of(checkpoint) > last.number + 1:
             passed = await self._store.read(lambda reader: _digest_at(reader, last.number))
         await asyncio.to_thread(anchors.record, checkpoint, passed=passed)
+
+
+def _closed(stream: str, now: float) -> Draft:
+    return Draft(type=STREAM_CLOSED, time=now, trace=stream, severity=KINDS[STREAM_CLOSED].severity)
 
 
 def _digest_at(reader: Reader, number: int) -> str | None:

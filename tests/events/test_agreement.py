@@ -1,0 +1,297 @@
+"""Ledger and approvals must say what the events say; a row changed behind the gate's back is found."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from callgate.events import vocabulary
+from callgate.events.agreement import PagedLedger
+from callgate.events.report import Report
+from callgate.events.verify import verify, verify_store
+from callgate.model.approval import Approval, ApprovalState
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.layer import ConfirmBy
+from callgate.model.levels import Assurance, Risk
+from callgate.ports import Reader, Store, Transaction
+from tests.events.stories import HouseKeys, Story, record
+
+
+def row_of(story: Story, state: AttemptState, **more: Any) -> Attempt:
+    fields: dict[str, Any] = {
+        "key": AttemptKey("agent", "s1", story.key or ""),
+        "call_id": story.call,
+        "trace_id": story.trace,
+        "tool": story.tool,
+        "definition_hash": "d" * 64,
+        "fingerprint": "f" * 64,
+        "final_fingerprint": "f" * 64,
+        "state": state,
+        "owner": "o",
+        "fence": 1,
+    }
+    return Attempt(**(fields | more))
+
+
+def approval_of(story: Story, state: ApprovalState, **more: Any) -> Approval:
+    fields: dict[str, Any] = {
+        "id": "a1",
+        "state": state,
+        "principal": "agent",
+        "session": "s1",
+        "user": "ada",
+        "tool": story.tool,
+        "definition_hash": "d" * 64,
+        "call_id": story.call,
+        "trace_id": story.trace,
+        "key": "k1",
+        "asked_fingerprint": "f" * 64,
+        "final_fingerprint": "f" * 64,
+        "sealed_id": "sealed",
+        "what": "mail.send",
+        "why": (),
+        "origins": {},
+        "risk": Risk.MEDIUM,
+        "autonomy": "A2",
+        "preview": None,
+        "preview_state": None,
+        "resources": (),
+        "working_directory": "",
+        "account": "",
+        "by": ConfirmBy.USER,
+        "assurance": Assurance.ASSERTED,
+        "plus": False,
+        "on_expiry": "reject",
+        "created_at": 1.0,
+        "expires_at": 2.0,
+        "mac": "m",
+    }
+    return Approval(**(fields | more))
+
+
+@pytest.fixture
+def check(store: Store, keys: HouseKeys):
+    async def look() -> Report:
+        return await verify_store(store, public_keys=keys.public_keys)
+
+    return look
+
+
+async def put(store: Store, *rows: Attempt | Approval) -> None:
+    def unit(tx: Transaction) -> None:
+        for row in rows:
+            tx.put_attempt(row) if isinstance(row, Attempt) else tx.put_approval(row)
+
+    await store.write(unit)
+
+
+@pytest.mark.requirement("EVT-04")
+@pytest.mark.parametrize(
+    ("closing", "state"),
+    [
+        (Story.succeeded, AttemptState.SUCCEEDED),
+        (Story.failed, AttemptState.FAILED),
+        (Story.timed_out, AttemptState.FAILED),
+        (Story.unknown, AttemptState.UNKNOWN),
+    ],
+)
+async def test_a_row_that_says_what_its_closing_event_says_agrees(
+    store: Store, check: Any, closing: Callable[[Story], Any], state: AttemptState
+):
+    story = Story(key="k1")
+    await put(store, row_of(story, state))
+    await record(store, story.attempted(), closing(story))
+    report = await check()
+    assert report.ok, report.problems
+    assert report.notes == ()
+
+
+async def test_a_row_still_started_needs_no_closing_event(store: Store, check: Any):
+    story = Story(key="k1")
+    await put(store, row_of(story, AttemptState.STARTED))
+    await record(store, story.attempted())
+    report = await check()
+    assert (report.ok, report.notes) == (True, ())
+
+
+async def test_a_row_that_says_something_else_is_found(store: Store, check: Any):
+    story = Story(key="k1")
+    await put(store, row_of(story, AttemptState.SUCCEEDED))
+    await record(store, story.attempted(), story.unknown())
+    report = await check()
+    assert report.problems == (
+        f"the ledger row of key 'k1' (mail.send, call {story.call}) says succeeded, and the events say unknown",
+    )
+
+
+async def test_a_row_that_ended_without_a_closing_event_is_found(store: Store, check: Any):
+    story = Story(key="k1")
+    await put(store, row_of(story, AttemptState.FAILED))
+    await record(store, story.attempted())
+    assert "says failed, and the events say started" in (await check()).problems[0]
+
+
+async def test_a_row_that_was_made_up_is_found(store: Store, check: Any):
+    await put(store, row_of(Story(key="k1"), AttemptState.SUCCEEDED))
+    assert "no event says that it was attempted" in (await check()).problems[0]
+
+
+async def test_a_removed_row_is_found_because_its_key_is_free_again(store: Store, check: Any):
+    story = Story(key="k1")
+    await record(store, story.attempted(), story.succeeded())
+    assert (await check()).problems == (
+        f"the ledger row of key 'k1' (call {story.call}) is gone: its call could run again",
+    )
+
+
+async def test_a_key_that_was_freed_and_used_again_agrees(store: Store, check: Any):
+    first, second = Story(key="k1"), Story(key="k1")
+    await record(store, first.attempted(), first.failed(), second.attempted(), second.succeeded())
+    await put(store, row_of(second, AttemptState.SUCCEEDED))
+    assert (await check()).ok
+
+
+@pytest.mark.requirement("EVT-04")
+async def test_two_closing_events_of_one_call_are_found(store: Store, check: Any):
+    story = Story()
+    await record(store, story.attempted(), story.succeeded(), story.failed())
+    assert "was closed twice: succeeded, then tool_call.failed" in (await check()).problems[0]
+
+
+async def test_a_closing_event_without_an_attempt_and_a_second_attempt_are_found(store: Store, check: Any):
+    story, other = Story(), Story()
+    await record(store, story.succeeded(), other.attempted(), other.attempted(), other.succeeded())
+    problems = (await check()).problems
+    assert f"call {story.call} was closed by tool_call.succeeded and never attempted" in problems
+    assert f"call {other.call} was attempted twice" in problems
+
+
+async def test_a_read_that_never_closed_is_noted_and_no_problem(store: Store, check: Any):
+    await record(store, Story().attempted())
+    report = await check()
+    assert report.ok
+    assert "1 calls without a ledger row have no closing event" in report.notes[0]
+
+
+@pytest.mark.parametrize("state", [AttemptState.SUCCEEDED, AttemptState.FAILED])
+async def test_an_unknown_that_was_resolved_agrees_with_what_it_was_resolved_to(
+    store: Store, check: Any, state: AttemptState
+):
+    story = Story(key="k1")
+    resolved = story.draft(vocabulary.RESOLVED, state=state.value, by="ada")
+    await put(store, row_of(story, state))
+    await record(store, story.attempted(), story.unknown(), resolved)
+    assert (await check()).ok
+    await put(store, row_of(story, AttemptState.UNKNOWN))
+    assert "and the events say " + state.value in (await check()).problems[0]
+
+
+async def test_a_late_fact_leaves_open_what_the_row_says_but_not_that_it_ended(store: Store, check: Any):
+    story = Story(key="k1")
+    await record(store, story.attempted(), story.unknown(), story.draft(vocabulary.SETTLED_LATE))
+    for state in (AttemptState.UNKNOWN, AttemptState.SUCCEEDED, AttemptState.FAILED):
+        await put(store, row_of(story, state))
+        assert (await check()).ok
+    await put(store, row_of(story, AttemptState.STARTED))
+    assert "says started, and the events say that it ended" in (await check()).problems[0]
+
+
+async def test_a_late_fact_about_a_call_that_was_never_closed_is_found(store: Store, check: Any):
+    story = Story()
+    await record(store, story.attempted(), story.draft(vocabulary.SETTLED_LATE))
+    assert "has a later fact, tool_call.settled_late, and was never closed" in (await check()).problems[0]
+
+
+def asked(story: Story, kind: str, state: ApprovalState) -> Any:
+    return story.draft(kind, approval_id="a1", state=state.value)
+
+
+async def test_an_approval_agrees_with_its_last_event(store: Store, check: Any):
+    story = Story()
+    await put(store, approval_of(story, ApprovalState.USED))
+    await record(
+        store,
+        asked(story, vocabulary.GATE_REQUIRED, ApprovalState.PENDING),
+        asked(story, vocabulary.VOTED, ApprovalState.PENDING),
+        asked(story, vocabulary.EDITED, ApprovalState.APPROVED),
+        asked(story, vocabulary.USED, ApprovalState.USED),
+    )
+    assert (await check()).ok
+
+
+async def test_an_approval_that_says_something_else_is_found(store: Store, check: Any):
+    story = Story()
+    await put(store, approval_of(story, ApprovalState.APPROVED))
+    await record(store, asked(story, vocabulary.GATE_REQUIRED, ApprovalState.PENDING))
+    assert (await check()).problems == ("approval a1 (mail.send) is approved, and the events say pending",)
+
+
+async def test_an_approval_that_was_made_up_or_removed_is_found(store: Store, check: Any):
+    story = Story()
+    await put(store, replace(approval_of(story, ApprovalState.APPROVED), id="a2"))
+    await record(store, asked(story, vocabulary.GATE_REQUIRED, ApprovalState.PENDING))
+    assert (await check()).problems == (
+        "approval a2 (mail.send) is approved, and no event says that anyone asked",
+        "approval a1 is gone, and the events say pending",
+    )
+
+
+async def test_an_approval_used_twice_is_found(store: Store, check: Any):
+    story = Story()
+    await put(store, approval_of(story, ApprovalState.USED))
+    used = asked(story, vocabulary.USED, ApprovalState.USED)
+    await record(store, asked(story, vocabulary.GATE_REQUIRED, ApprovalState.PENDING), used, used)
+    assert (await check()).problems == ("approval a1 was used twice",)
+
+
+async def test_an_approval_whose_events_are_erased_is_noted_and_no_other_is_excused(store: Store, check: Any):
+    story, other = Story(), Story()
+    await put(store, approval_of(story, ApprovalState.APPROVED))
+    await put(store, replace(approval_of(other, ApprovalState.APPROVED), id="a2"))
+    events = await record(
+        store,
+        asked(story, vocabulary.GATE_REQUIRED, ApprovalState.PENDING),
+        other.draft(vocabulary.GATE_REQUIRED, approval_id="a2", state="pending"),
+    )
+    erased = [events[0].id]
+    await store.write(lambda tx: tx.erase_payloads(erased))
+    await record(store, story.draft(vocabulary.ERASED, events=erased))
+    report = await check()
+    assert report.problems == ("approval a2 (mail.send) is approved, and the events say pending",)
+    assert report.notes == ("approvals of 1 calls were not compared: events about them are erased",)
+
+
+class Paged:
+    """A reader that hands out its ledger a page at a time, and never all at once."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.asked: list[AttemptKey | None] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def attempts(self, **_: Any) -> list[Attempt]:
+        raise AssertionError("all rows at once")
+
+    def attempts_after(self, key: AttemptKey | None, limit: int) -> list[Attempt]:
+        self.asked.append(key)
+        rows = sorted(self._reader.attempts(), key=lambda row: row.key)
+        return [row for row in rows if key is None or row.key > key][: min(limit, 2)]
+
+
+async def test_a_ledger_that_has_pages_is_read_by_pages(store: Store, keys: HouseKeys):
+    stories = [Story(key=f"k{number}") for number in range(5)]
+    for story in stories:
+        await put(store, row_of(story, AttemptState.SUCCEEDED))
+        await record(store, story.attempted(), story.succeeded())
+
+    def look(reader: Reader) -> tuple[Report, int]:
+        paged = Paged(reader)
+        assert isinstance(paged, PagedLedger)
+        return verify(paged, public_keys=keys.public_keys), len(paged.asked)  # pyright: ignore[reportArgumentType]
+
+    report, pages = await store.read(look)
+    assert report.ok, report.problems
+    assert pages == 4

@@ -1,0 +1,311 @@
+"""Whatever is done to the record behind the gate's back is found, and said in a sentence."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from callgate.events import vocabulary
+from callgate.events.anchor import AnchorFile
+from callgate.events.checkpointer import Checkpointer
+from callgate.events.report import Report
+from callgate.events.verify import verify_store
+from callgate.model.event import Draft
+from callgate.ports import Store
+from tests.events.houses import House, Rows, edit, rehash, seal, text
+from tests.events.stories import HandClock, HouseKeys, Story, record, record_many
+
+CALLS = 5
+
+
+@pytest.fixture
+async def signer(store: Store, keys: HouseKeys, clock: HandClock, anchors: AnchorFile) -> Checkpointer:
+    """Five calls, signed and anchored, nothing after them."""
+    made = Checkpointer(store, keys, clock=clock, anchors=anchors)
+    await made.start(listen=False)
+    await record_many(store, CALLS)
+    clock.turn(60)
+    await made.sign(record=False)
+    assert made.problem is None
+    return made
+
+
+@pytest.fixture
+def check(store: Store, keys: HouseKeys, anchors: AnchorFile, signer: Checkpointer):
+    async def look(*, outside: bool = True) -> Report:
+        anchored = anchors.look() if outside else None
+        return await verify_store(store, public_keys=keys.public_keys, anchored=anchored)
+
+    return look
+
+
+def the_one(report: Report, *words: str) -> str:
+    """The problem that has these words."""
+    assert not report.ok
+    found = [problem for problem in report.problems if all(word in problem for word in words)]
+    assert found, report.problems
+    return found[0]
+
+
+def middle(rows: Rows) -> dict[str, Any]:
+    return rows[len(rows) // 2]
+
+
+async def test_what_nobody_touched_verifies_and_says_how_far_it_is_proven(check: Any, clock: HandClock, store: Store):
+    report = await check()
+    assert report.ok, report.problems
+    assert report.problems == ()
+    assert report.broken_at is None
+    assert report.events == sum(report.streams.values()) == 2 + CALLS * 2
+    assert report.unsigned == 0
+    assert report.signed_until == report.anchored_until == clock.now()
+    assert report.unanchored_since is None
+    clock.turn(60)
+    await record(store, Draft(type="health.changed", time=clock.now(), trace="t"))
+    later = await check()
+    assert later.ok
+    assert later.unsigned == 1
+    assert later.unanchored_since == clock.now()
+    assert later.to_json()["ok"] is True
+
+
+async def test_an_edited_envelope_is_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        middle(rows)["time"] += 1
+
+    edit(house, change)
+    report = await check()
+    the_one(report, "was edited: its hash does not fit")
+    row = middle(house.rows())
+    assert report.broken_at == (row["stream"], row["sequence"])
+
+
+async def test_an_edited_payload_is_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        row = next(row for row in rows if row["type"] == vocabulary.ATTEMPTED)
+        row["payload"] = row["payload"].replace(b"ada@example.org", b"eve@example.org")
+
+    edit(house, change)
+    the_one(await check(), "payload of event", "(tool_call.attempted)", "was edited")
+
+
+async def test_an_edited_salt_is_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        middle(rows)["salt"] = b"0" * 16
+
+    edit(house, change)
+    the_one(await check(), "payload", "was edited")
+
+
+@pytest.mark.parametrize("payload", [b"[1, 2", b'"text"', b"[]", b"\xff", b'{"a": 1, "a": 2}'])
+async def test_a_payload_that_is_no_payload_ends_no_verification(house: House, check: Any, payload: bytes):
+    def change(rows: Rows) -> None:
+        middle(rows)["payload"] = payload
+
+    edit(house, change)
+    report = await check()
+    assert not report.ok
+    assert report.events >= 2 + CALLS * 2 - 1
+
+
+async def test_a_row_that_was_removed_is_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        del rows[4:6]
+
+    edit(house, change)
+    report = await check()
+    the_one(report, "events 4 to 5 are missing from stream")
+    assert report.broken_at is not None
+    assert report.broken_at.sequence == 4
+
+
+async def test_rows_that_were_reordered_are_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        rows[3], rows[4] = rows[4], rows[3]
+
+    edit(house, change)
+    report = await check()
+    the_one(report, "stands after a later one: events were reordered")
+    assert not any("missing" in problem for problem in report.problems)
+
+
+async def test_one_row_rewritten_with_its_hash_is_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        row = middle(rows)
+        row["payload"] = text({"tool": "mail.send", "tool_id": "x", "output": "nothing happened"})
+        seal(row)
+
+    edit(house, change)
+    the_one(await check(), "does not follow from the event before it: one of the two was rewritten")
+
+
+async def test_history_rewritten_to_the_end_is_found_by_the_signed_checkpoint(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        row = rows[3]
+        row["payload"] = text({"tool": "mail.send", "tool_id": "x", "output": "nothing happened"})
+        rehash(rows, stream=row["stream"], start=row["sequence"])
+
+    edit(house, change)
+    the_one(await check(outside=False), "the checkpoint of", "saw another event", "history was rewritten")
+
+
+async def test_history_rewritten_with_its_checkpoints_is_found_by_the_anchor(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        rows[3]["payload"] = text({"tool": "mail.send", "tool_id": "x"})
+        rehash(rows, stream=rows[3]["stream"], start=3)
+
+    edit(house, change)
+    house.put_checkpoints(house.checkpoints()[:1])
+    inside = await check(outside=False)
+    assert inside.ok, "nothing inside the store can tell"
+    assert inside.unsigned > 0
+    report = await check()
+    the_one(report, "the anchor of", "saw another event")
+    the_one(report, "saw checkpoint number 1, which the store does not have (its last is number 0)")
+
+
+async def test_a_row_put_in_twice_is_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        again = dict(rows[2])
+        again["id"] = again["id"][:-1] + ("0" if again["id"][-1] != "0" else "1")
+        again["sequence"] = len(rows)
+        rows.append(again)
+
+    edit(house, change)
+    the_one(await check(), "was edited")
+
+
+async def test_a_cut_tail_is_found(house: House, check: Any):
+    edit(house, lambda rows: rows.__delitem__(slice(-3, None)))
+    report = await check(outside=False)
+    the_one(report, "was cut: the checkpoint of", "saw its event 11, and it ends at 8")
+
+
+async def test_a_tail_cut_with_its_checkpoint_is_found_by_the_anchor(house: House, check: Any):
+    edit(house, lambda rows: rows.__delitem__(slice(-3, None)))
+    house.put_checkpoints(house.checkpoints()[:1])
+    report = await check()
+    the_one(report, "was cut: the anchor of", "saw its event 11, and it ends at 8")
+
+
+@pytest.mark.parametrize("house", ["sqlite"], indirect=True)  # a memory store has one stream
+async def test_a_dropped_stream_is_found(house: House, store: Store, check: Any, signer: Checkpointer):
+    name = await house.other_process([Story().draft("health.changed")])
+    await signer.sign(record=False)
+    assert (await check()).ok
+    edit(house, lambda rows: rows.__setitem__(slice(None), [row for row in rows if row["stream"] != name]))
+    report = await check(outside=False)
+    the_one(report, f"stream {name} was dropped", "the checkpoint of", "saw 2 events of it, and none is left")
+
+
+async def test_a_stream_that_another_one_saw_cannot_be_dropped_unseen(house: House, store: Store, check: Any):
+    first = await house.other_process([Story().draft("health.changed")])
+    second = await house.other_process([])
+    edit(house, lambda rows: rows.__setitem__(slice(None), [row for row in rows if row["stream"] != first]))
+    the_one(await check(), f"stream {first} was dropped: stream {second}, opened", "saw 2 events of it")
+
+
+async def test_a_stream_of_another_store_is_found(house: House, check: Any):
+    await house.other_process([])
+
+    def change(rows: Rows) -> None:
+        rows[-1]["payload"] = text({"store_id": "another", "heads": {}})
+        seal(rows[-1])
+
+    edit(house, change)
+    the_one(await check(), "was opened for another store, another")
+
+
+async def test_a_restored_backup_is_found(
+    house: House, store: Store, keys: HouseKeys, anchors: AnchorFile, signer: Checkpointer, clock: HandClock
+):
+    await house.back_up()
+    await record_many(store, 2)
+    clock.turn(60)
+    await signer.sign(record=False)
+    restored = await house.restore()
+    inside = await verify_store(restored, public_keys=keys.public_keys)
+    assert inside.ok, "an older copy is a good store, seen from inside"
+    report = await verify_store(restored, public_keys=keys.public_keys, anchored=anchors.look())
+    the_one(report, "the anchor of", "which the store does not have", "an older copy was put in its place")
+
+
+async def test_a_restored_backup_that_went_on_recording_is_still_found(
+    house: House, store: Store, keys: HouseKeys, anchors: AnchorFile, signer: Checkpointer, clock: HandClock
+):
+    await house.back_up()
+    await record_many(store, 2)
+    await signer.sign(record=False)
+    restored = await house.restore()
+    going_on = Checkpointer(restored, keys, clock=clock, anchors=anchors)
+    for _ in range(3):
+        await record_many(restored, 2)
+        clock.turn(60)
+        await going_on.sign(record=False)
+        assert going_on.problem is not None
+    assert "not the one seen" in str(going_on.problem)
+    report = await verify_store(restored, public_keys=keys.public_keys, anchored=anchors.look())
+    the_one(report, "saw another checkpoint number", "history was rewritten")
+
+
+async def test_a_removed_checkpoint_is_found(house: House, check: Any):
+    house.put_checkpoints(house.checkpoints()[1:])
+    the_one(await check(outside=False), "but checkpoints 0 to 0 are missing")
+
+
+async def test_reordered_checkpoints_are_found(house: House, check: Any):
+    house.put_checkpoints(house.checkpoints()[::-1])
+    the_one(await check(outside=False), "the checkpoint")
+
+
+async def test_a_changed_checkpoint_is_found(house: House, check: Any):
+    first, *rest = house.checkpoints()
+    house.put_checkpoints([replace(first, time=first.time + 1), *rest])
+    report = await check(outside=False)
+    the_one(report, "has a signature that does not fit: it was changed or forged")
+
+
+async def test_a_checkpoint_of_somebody_else_is_found(house: House, check: Any):
+    first, *rest = house.checkpoints()
+    mallory = HouseKeys(b"another")
+    house.put_checkpoints([replace(first, key_id=mallory.key_id), *rest])
+    the_one(await check(outside=False), f"is signed with key {mallory.key_id!r}, which is not known here")
+
+
+async def test_an_erased_payload_that_nobody_announced_is_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        row = middle(rows)
+        row["payload"], row["salt"] = None, None
+
+    edit(house, change)
+    the_one(await check(), "is gone, and no event says that it was erased")
+
+
+async def test_an_erased_announcement_is_found(house: House, store: Store, check: Any):
+    await record(store, Draft(type=vocabulary.ERASED, time=1.0, trace="t", payload={"events": ["x"]}))
+
+    def change(rows: Rows) -> None:
+        rows[-1]["payload"], rows[-1]["salt"] = None, None
+
+    edit(house, change)
+    the_one(await check(), "(audit.erased)", "such events are never erased")
+
+
+@pytest.mark.parametrize("payload", [{"events": 5}, {"events": [["x"], None]}, {}, {"other": 1}])
+async def test_an_announcement_of_nonsense_announces_nothing(store: Store, check: Any, payload: dict[str, Any]):
+    await record(store, Draft(type=vocabulary.ERASED, time=1.0, trace="t", payload=payload))
+    assert (await check()).ok
+
+
+async def test_a_ruin_is_told_in_bounded_words(house: House, store: Store, check: Any):
+    await record_many(store, 80)
+
+    def change(rows: Rows) -> None:
+        for row in rows:
+            row["producer"] = "somebody else"
+
+    edit(house, change)
+    report = await check()
+    assert len(report.problems) == 101
+    assert report.problems[-1].startswith("and ")
+    assert report.problems[-1].endswith("more problems of these kinds")
