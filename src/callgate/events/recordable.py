@@ -1,4 +1,4 @@
-"""The part of any value that JSON can hold: what it cannot is marked in its place, so that no record is lost for a leaf."""
+"""The part of any value that JSON can hold; the rest is marked in its place, so that no record is lost for a leaf."""
 
 from __future__ import annotations
 

@@ -73,8 +73,7 @@ def uuid7s(count: int) -> list[str]:
     at = 0
     for tick in _source.reserve(count):
         stem = f"{tick:015x}"
-        made.append(
-            f"{stem[:8]}-{stem[8:12]}-7{stem[12:]}-{variant[digits[at]]}{digits[at + 1 : at + 4]}-{digits[at + 4 : at + 16]}"
-        )
+        middle = f"7{stem[12:]}-{variant[digits[at]]}{digits[at + 1 : at + 4]}"
+        made.append(f"{stem[:8]}-{stem[8:12]}-{middle}-{digits[at + 4 : at + _DIGITS]}")
         at += _DIGITS
     return made

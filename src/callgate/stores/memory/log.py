@@ -105,6 +105,7 @@ class EventLog:
         for place in range(self._indexed, end):
             row = self.rows[place]
             self._by_trace.setdefault(row[_TRACE], []).append(place)
-            if row[_CALL] is not None:
-                self._by_call.setdefault(row[_CALL], []).append(place)
+            call = row[_CALL]
+            if call is not None:
+                self._by_call.setdefault(call, []).append(place)
         self._indexed = end

@@ -7,7 +7,8 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from re import Pattern, compile as compile_pattern, escape
+from re import Pattern, escape
+from re import compile as compile_pattern
 from typing import Any
 
 import orjson
@@ -36,7 +37,7 @@ class LedgerReader:
         found = None if key is None else self.attempt(key)
         return found if found is not None and found.call_id == call_id else None
 
-    def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:
+    def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:  # noqa: PLR0917
         keys = self._tables.unknown.get((principal, session, fingerprint))
         return self.attempt(keys[0]) if keys else None
 
@@ -136,7 +137,7 @@ class MemoryReader(ApprovalReader):
     def checkpoints(self) -> list[Checkpoint]:
         return [deepcopy(item) for item in self._tables.checkpoints.values()]
 
-    def reading(self, user: str, project: str, path: str) -> Reading | None:
+    def reading(self, user: str, project: str, path: str) -> Reading | None:  # noqa: PLR0917
         return self._tables.readings.get((user, project, path))
 
     def meta(self, name: str) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from callgate.errors import StoreError
+from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Appender
 from callgate.model.event import Draft, Event
 from callgate.model.ids import uuid7
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _TELL_WITHIN = 0.05
 
 
-class MemoryStore:
+class MemoryStore:  # noqa: PLR0904 - as many as its port has
     """A `Store` in memory, for tests, notebooks and calls whose record may end with the process.
 
     Args:
@@ -56,7 +56,7 @@ class MemoryStore:
         if self._state != "not open yet":
             raise StoreError(f"the store is {self._state or 'open already'}")
         self._state = ""
-        payload = {"store_id": self._store_id, "heads": {}}
+        payload: dict[str, Any] = {"store_id": self._store_id, "heads": {}}
         self.behind(Draft(type="stream.opened", time=self._clock.now(), trace=self._owner, payload=payload))
 
     async def close(self) -> None:
@@ -126,8 +126,8 @@ class MemoryStore:
         for listener in self._listeners:
             try:
                 listener(events)
-            except Exception:
+            except Exception:  # noqa: BLE001 - a listener harms nobody else
                 _log.exception("a listener of the store failed")
 
-    def _not_open(self) -> StoreError:
-        return StoreError(f"the store is {self._state}")
+    def _not_open(self) -> StoreUnavailable:
+        return StoreUnavailable(f"the store is {self._state}")

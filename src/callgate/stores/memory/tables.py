@@ -16,7 +16,7 @@ Fingerprinted = tuple[str, str, str]
 
 
 class Tables:
-    """Dictionaries whose changes are logged. Every value is replaced, never changed in place, so that undoing is exact."""
+    """Dictionaries whose changes are logged. Values are replaced, never changed in place, so that undoing is exact."""
 
     def __init__(self) -> None:
         self.attempts: dict[AttemptKey, tuple[Attempt, bytes | None]] = {}
@@ -37,7 +37,7 @@ class Tables:
         self.projections: dict[str, dict[str, bytes]] = {}
         self._undo: list[Callable[[], None]] = []
 
-    def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+    def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:  # noqa: PLR0917
         """Set an entry; undone by `rollback`."""
         old = table.get(key, _ABSENT)
         table[key] = value
@@ -58,7 +58,7 @@ class Tables:
             self._undo.pop()()
 
 
-def _restore(table: dict[Any, Any], key: Any, old: Any) -> None:
+def _restore(table: dict[Any, Any], key: Any, old: Any) -> None:  # noqa: PLR0917
     if old is _ABSENT:
         del table[key]
     else:

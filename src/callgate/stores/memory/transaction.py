@@ -50,8 +50,8 @@ class LedgerWriter(MemoryReader):
             self._tables.put(self._tables.succeeded, place, at if last is None else max(last, at))
 
 
-class MemoryTransaction(LedgerWriter):
-    """Everything a unit of work may change."""
+class ApprovalWriter(LedgerWriter):
+    """Puts questions to people and standing answers, and counts those that wait."""
 
     def put_approval(self, approval: Approval) -> None:
         tables = self._tables
@@ -68,6 +68,10 @@ class MemoryTransaction(LedgerWriter):
     def put_grant(self, grant: Grant) -> None:
         self._tables.put(self._tables.grants, grant.id, deepcopy(grant))
 
+
+class MemoryTransaction(ApprovalWriter):
+    """Everything a unit of work may change."""
+
     def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:
         self._tables.put(self._tables.sealed, sealed_id, (blob, keep_until))
 
@@ -83,7 +87,7 @@ class MemoryTransaction(LedgerWriter):
 
     def erase_payloads(self, event_ids: Sequence[str]) -> int:
         self._show()
-        return sum([self._log.erase(event_id) for event_id in event_ids])
+        return sum(self._log.erase(event_id) for event_id in event_ids)
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> None:
         kept = replace(checkpoint, heads=dict(checkpoint.heads))
@@ -101,7 +105,7 @@ class MemoryTransaction(LedgerWriter):
     def put_meta(self, name: str, value: str) -> None:
         self._tables.put(self._tables.meta, name, value)
 
-    def put_projection(self, name: str, key: str, body: dict[str, Any]) -> None:
+    def put_projection(self, name: str, key: str, body: dict[str, Any]) -> None:  # noqa: PLR0917
         if name not in self._tables.projections:
             self._tables.put(self._tables.projections, name, {})
         self._tables.put(self._tables.projections[name], key, recordable_bytes(body))

@@ -1,0 +1,53 @@
+"""Turns a store's URL into the store. The one place that knows their names; loads only the one that is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import unquote
+
+from callgate.errors import ConfigurationError
+from callgate.ports import Clock, Store
+
+_FORMS = "memory://, sqlite:///relative.db or sqlite:////absolute.db"
+_STORES = {"memory": "MemoryStore", "sqlite": "SqliteStore"}
+
+
+def open_store(url: str, *, clock: Clock, folder: Path | None = None) -> Store:
+    """The store a URL names, not opened yet.
+
+    Args:
+        url: `memory://`, `sqlite:///relative.db` or `sqlite:////absolute.db`.
+        clock: The clock of the gate.
+        folder: Where relative paths start; the process's own when absent.
+
+    Raises:
+        ConfigurationError: The URL names no store that there is.
+    """
+    scheme, separator, rest = url.partition("://")
+    if scheme in {"postgresql", "postgres"}:
+        raise ConfigurationError(f"PostgreSQL stores are not built yet; use {_FORMS}", key="store")
+    if not separator or scheme not in _STORES:
+        raise ConfigurationError(f"{_shown(url)} names no store; use {_FORMS}", key="store")
+    # By name, because no store knows another, and one that is not used costs nothing.
+    kind = getattr(import_module(f"callgate.stores.{scheme}"), _STORES[scheme])
+    if scheme == "memory":
+        if rest:
+            raise ConfigurationError(f"{_shown(url)}: nothing can follow memory://", key="store")
+        return kind(clock=clock)
+    return kind((folder or Path()) / _path(rest, url=url), clock=clock)
+
+
+def _path(rest: str, *, url: str) -> Path:
+    name = unquote(rest[1:])
+    if not rest.startswith("/") or not name.strip("/") or name.endswith("/"):
+        raise ConfigurationError(f"{_shown(url)} names no file; use {_FORMS}", key="store")
+    if "?" in rest or "#" in rest or "\0" in name:
+        raise ConfigurationError(f"{_shown(url)}: a store's URL takes no options", key="store")
+    return Path(name).expanduser()
+
+
+def _shown(url: str) -> str:
+    """The URL as far as it may be shown: what stands before an @ may be a password."""
+    scheme, separator, rest = url.partition("://")
+    return repr(f"{scheme}{separator}…@{rest.rpartition('@')[2]}" if "@" in rest else url)

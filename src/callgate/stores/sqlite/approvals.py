@@ -1,0 +1,105 @@
+"""Approvals and grants: how they are read and written. Decides nothing about them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from callgate.events.recordable import recordable_bytes
+from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope, Vote
+from callgate.model.layer import ConfirmBy
+from callgate.model.levels import Assurance, Risk
+from callgate.stores.sqlite.attempts import AttemptReader
+from callgate.stores.sqlite.queries import ALL, parse
+from callgate.stores.sqlite.statements import load
+
+SQL = load("approvals")
+_APPROVAL = tuple(Approval.__slots__)
+_GRANT = tuple(Grant.__slots__)
+
+
+class ApprovalReader(AttemptReader):
+    """Answers about questions to people, and standing answers."""
+
+    def approval(self, approval_id: str) -> Approval | None:
+        return _approval(self._one(SQL["by_id"], approval_id))
+
+    def latest_approval(  # noqa: PLR0917
+        self, principal: str, session: str, tool: str, fingerprint: str, *, key: str | None = None
+    ) -> Approval | None:
+        return _approval(self._one(SQL["latest"], fingerprint, session, principal, tool, key))
+
+    def approvals(
+        self, *, states: Iterable[ApprovalState] | None = None, session: str | None = None, limit: int | None = None
+    ) -> list[Approval]:
+        most = ALL if limit is None else limit
+        if states is None:
+            found = self._ask(SQL["all"], session, most)
+        else:
+            among = orjson.dumps([state.value for state in states]).decode()
+            found = self._ask(SQL["in_states"], among, session, most)
+        return [to_approval(parse(row[0])) for row in found]
+
+    def pending_count(self, principal: str, session: str) -> int:
+        return self._one(SQL["pending"], session, principal)
+
+    def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
+        found = self._ask(SQL["grants"], principal) if tool is None else self._ask(SQL["grants_for"], principal, tool)
+        return [to_grant(parse(row[0])) for row in found]
+
+    def grant(self, grant_id: str) -> Grant | None:
+        body = self._one(SQL["grant"], grant_id)
+        return None if body is None else to_grant(parse(body))
+
+
+def put_approval(db: sqlite3.Connection, approval: Approval) -> None:
+    """Insert or replace an approval."""
+    body = {name: getattr(approval, name) for name in _APPROVAL} | {
+        "state": approval.state.value,
+        "risk": approval.risk.label,
+        "by": approval.by.value,
+        "assurance": approval.assurance.label,
+        "votes": [[vote.by, vote.assurance.label, vote.at] for vote in approval.votes],
+    }
+    columns = (approval.id, body["state"], approval.principal, approval.session, approval.tool)
+    db.execute(SQL["put"], (*columns, approval.asked_fingerprint, approval.key, recordable_bytes(body).decode()))
+
+
+def put_grant(db: sqlite3.Connection, grant: Grant) -> None:
+    """Insert or replace a grant."""
+    body = {name: getattr(grant, name) for name in _GRANT} | {
+        "max_risk": grant.max_risk.label,
+        "scope": grant.scope.value,
+    }
+    columns = (grant.id, grant.principal, grant.tool, int(grant.revoked_at is not None))
+    db.execute(SQL["put_grant"], (*columns, recordable_bytes(body).decode()))
+
+
+def to_approval(body: dict[str, Any]) -> Approval:
+    """The approval a body stands for."""
+    body["state"] = ApprovalState(body["state"])
+    body["risk"] = Risk.parse(body["risk"])
+    body["by"] = ConfirmBy(body["by"])
+    body["assurance"] = Assurance.parse(body["assurance"])
+    body["why"] = tuple(body["why"])
+    body["resources"] = tuple(body["resources"])
+    body["votes"] = tuple(Vote(by=by, assurance=_assurance(word), at=at) for by, word, at in body["votes"])
+    return Approval(**body)
+
+
+def to_grant(body: dict[str, Any]) -> Grant:
+    """The grant a body stands for."""
+    body["max_risk"] = Risk.parse(body["max_risk"])
+    body["scope"] = GrantScope(body["scope"])
+    return Grant(**body)
+
+
+def _approval(body: str | None) -> Approval | None:
+    return None if body is None else to_approval(parse(body))
+
+
+def _assurance(word: str) -> Assurance:
+    return Assurance[word.upper()]

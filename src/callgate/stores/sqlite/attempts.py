@@ -1,0 +1,171 @@
+"""The ledger's rows: how one is read and written. Decides nothing about them."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from callgate.events.recordable import recordable_bytes
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.levels import Happened
+from callgate.stores.sqlite.queries import ALL, Queries, parse
+from callgate.stores.sqlite.statements import load
+
+SQL = load("attempts")
+_BY_KEY = SQL["by_key"]
+_STATES = {state.value: state for state in AttemptState}
+_HAPPENED = {None: None} | {word.value: word for word in Happened}
+_STRETCH = 600
+_STRETCHES_AT_MOST = 64
+
+
+class AttemptReader(Queries):
+    """Answers about ledger rows."""
+
+    def attempt(self, key: AttemptKey) -> Attempt | None:
+        row = self.db.execute(_BY_KEY, key).fetchone()
+        return None if row is None else to_attempt(row)
+
+    def attempt_of_call(self, call_id: str) -> Attempt | None:
+        return self._attempt(SQL["by_call"], call_id)
+
+    def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:  # noqa: PLR0917
+        return find_unresolved(self.db, (fingerprint, session, principal))
+
+    def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:  # noqa: PLR0917
+        last = self._one(SQL["last_stretch"])
+        if last is None:
+            return False
+        first = int(max(since, 0.0) // _STRETCH)
+        equal = (fingerprint, session, principal, since)
+        if last - first >= _STRETCHES_AT_MOST:
+            return bool(self._one(SQL["succeeded_ever"], *equal))
+        return any(self._one(SQL["succeeded_in"], stretch, *equal) for stretch in range(first, last + 1))
+
+    def attempts(
+        self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None
+    ) -> list[Attempt]:
+        found = self._ask(*_listing(state, owner), ALL if limit is None else limit)
+        return [to_attempt(row) for row in found]
+
+    def _attempt(self, statement: str, *values: Any) -> Attempt | None:
+        row = self._ask(statement, *values).fetchone()
+        return None if row is None else to_attempt(row)
+
+
+def find_unresolved(db: sqlite3.Connection, place: tuple[str, str, str]) -> Attempt | None:
+    """An unknown row by fingerprint (asked or final), session and principal."""
+    row = db.execute(SQL["unknown"], place).fetchone() or db.execute(SQL["unknown_edited"], place).fetchone()
+    return None if row is None else to_attempt(row)
+
+
+def _listing(state: AttemptState | None, owner: str | None) -> tuple[Any, ...]:
+    """The statement that has an index for the question, and its values."""
+    if state is AttemptState.STARTED:
+        return (SQL["started"],) if owner is None else (SQL["started_of_owner"], owner)
+    if state is AttemptState.UNKNOWN and owner is None:
+        return (SQL["unknowns"],)
+    if state is None:
+        return (SQL["all"],) if owner is None else (SQL["all_of_owner"], owner)
+    return (SQL["in_state"], state.value) if owner is None else (SQL["in_state_of_owner"], state.value, owner)
+
+
+def to_attempt(row: tuple[Any, ...]) -> Attempt:
+    """The attempt a row stands for."""
+    outcome = row[21]
+    return Attempt(
+        key=AttemptKey(row[1], row[2], row[3]),
+        call_id=row[4],
+        trace_id=row[5],
+        tool=row[6],
+        definition_hash=row[7],
+        fingerprint=row[8],
+        final_fingerprint=row[9],
+        state=_STATES[row[10]],
+        happened=_HAPPENED[row[11]],
+        owner=row[12],
+        fence=row[13],
+        tries=row[14],
+        idempotent=row[15] == 1,
+        has_verify=row[16] == 1,
+        horizon=row[17],
+        started_at=row[18],
+        ended_at=row[19],
+        deadline=row[20],
+        outcome=None if outcome is None else parse(outcome),
+        approval_id=row[22],
+        sealed_id=row[23],
+        cause=row[24],
+        resolved_by=row[25],
+    )
+
+
+def to_row(number: int, attempt: Attempt) -> tuple[Any, ...]:
+    """The row of an attempt, as plain values: anything else costs SQLite's adapters."""
+    happened = attempt.happened
+    return (
+        number,
+        *attempt.key,
+        attempt.call_id,
+        attempt.trace_id,
+        attempt.tool,
+        attempt.definition_hash,
+        attempt.fingerprint,
+        attempt.final_fingerprint,
+        attempt.state._value_,
+        None if happened is None else happened._value_,
+        attempt.owner,
+        attempt.fence,
+        attempt.tries,
+        1 if attempt.idempotent else 0,
+        1 if attempt.has_verify else 0,
+        attempt.horizon,
+        attempt.started_at,
+        attempt.ended_at,
+        attempt.deadline,
+        _outcome(attempt),
+        attempt.approval_id,
+        attempt.sealed_id,
+        attempt.cause,
+        attempt.resolved_by,
+    )
+
+
+def to_progress(number: int, attempt: Attempt) -> tuple[Any, ...]:
+    """The part of a row that changes while a call goes its way."""
+    happened = attempt.happened
+    return (
+        attempt.state._value_,
+        None if happened is None else happened._value_,
+        attempt.owner,
+        attempt.fence,
+        attempt.tries,
+        attempt.ended_at,
+        attempt.deadline,
+        _outcome(attempt),
+        attempt.cause,
+        attempt.resolved_by,
+        number,
+    )
+
+
+def is_progress(old: Attempt, new: Attempt) -> bool:
+    """Whether only that part differs, so that the indexes over the rest need not be touched."""
+    return (
+        old.call_id == new.call_id
+        and old.fingerprint == new.fingerprint
+        and old.final_fingerprint == new.final_fingerprint
+        and old.trace_id == new.trace_id
+        and old.sealed_id == new.sealed_id
+        and old.approval_id == new.approval_id
+        and old.started_at == new.started_at
+        and old.horizon == new.horizon
+        and old.definition_hash == new.definition_hash
+        and old.tool == new.tool
+        and old.idempotent == new.idempotent
+        and old.has_verify == new.has_verify
+    )
+
+
+def _outcome(attempt: Attempt) -> str | None:
+    return None if attempt.outcome is None else recordable_bytes(attempt.outcome).decode()

@@ -1,0 +1,99 @@
+"""Connections to one SQLite file: how they are set up, and what their errors mean to a person. Knows no table."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+from callgate.errors import StoreError, StoreUnavailable
+
+HEADER = b"SQLite format 3\x00"
+OLDEST_SQLITE = (3, 40, 0)
+_STATEMENTS_KEPT = 128
+_SETTINGS = (
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = OFF",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -16384",
+    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA journal_size_limit = 67108864",
+)
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "the file cannot be written to",
+    sqlite3.SQLITE_BUSY: "another process keeps it locked",
+    sqlite3.SQLITE_LOCKED: "another connection keeps it locked",
+    sqlite3.SQLITE_IOERR: "the disk reports an input/output error",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_PERM: "the file may not be opened",
+    sqlite3.SQLITE_AUTH: "the file may not be opened",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup",
+    sqlite3.SQLITE_NOTADB: "the file is not a database any more; restore it from a backup",
+    sqlite3.SQLITE_NOMEM: "there is not enough memory",
+}
+
+
+def create(path: Path) -> None:
+    """Make the file and its folder, readable by their owner alone; leave what is there as it is.
+
+    Raises:
+        StoreError: It cannot be made, or what is there is not a database.
+    """
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Callgate needs 3.40 or newer")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "rb") as file:
+            header = file.read(len(HEADER))
+    except OSError as error:
+        raise StoreError(f"{path}: cannot open the store: {error.strerror or error}") from error
+    if header not in {b"", HEADER}:
+        raise StoreError(f"{path} is not a Callgate store, and not an SQLite database at all; it was left as it is")
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit mode, usable from any thread, by one at a time.
+
+    Raises:
+        sqlite3.Error: It cannot be opened.
+    """
+    mode = "ro" if read_only else "rw"
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        timeout=0.0,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_STATEMENTS_KEPT,
+    )
+    for setting in _SETTINGS:
+        connection.execute(setting)
+    return connection
+
+
+def is_locked(error: sqlite3.Error) -> bool:
+    """Whether another process or connection has what we want."""
+    return _primary(error) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether the statement was wrong, and not the disk or the file."""
+    return not isinstance(error, sqlite3.Error) or isinstance(
+        error, (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
+    )
+
+
+def unavailable(error: BaseException) -> StoreUnavailable:
+    """The error the caller gets: what is wrong with the store, without a word of what was to be stored."""
+    if isinstance(error, StoreUnavailable):
+        return error
+    reason = _REASONS.get(_primary(error)) if isinstance(error, sqlite3.Error) else None
+    return StoreUnavailable(f"the store cannot be used: {reason or error}")
+
+
+def _primary(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,0 +1,86 @@
+"""Events as rows: how they are read back and in which order. The chain is made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from callgate.events.chain import Row, to_event
+from callgate.model.event import Event
+from callgate.ports import Head
+from callgate.stores.sqlite.approvals import ApprovalReader
+from callgate.stores.sqlite.queries import parse
+from callgate.stores.sqlite.statements import load
+
+SQL = load("events")
+_TYPES = "/* types */"
+_TRACE, _CALL, _STREAM = 6, 7, 2
+
+
+class EventReader(ApprovalReader):
+    """Answers about events."""
+
+    def events(
+        self,
+        *,
+        after: int = 0,
+        types: Sequence[str] | None = None,
+        trace: str | None = None,
+        call: str | None = None,
+        stream: str | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        if limit == 0 or (types is not None and not types):
+            return []
+        statement, values = _narrowest(call=call, trace=trace, stream=stream)
+        if types is not None:
+            statement = statement.replace(_TYPES, f"AND ({' OR '.join(['type GLOB ?'] * len(types))})")
+            values += tuple(_glob(item) for item in types)
+        rows = self._ask(statement, after, *values)
+        return list(islice(_matching(rows, {_TRACE: trace, _CALL: call, _STREAM: stream}), limit))
+
+    def heads(self) -> dict[str, Head]:
+        return {stream: Head(sequence, digest) for stream, sequence, digest in self._ask(SQL["heads"])}
+
+
+def to_values(position: int, row: Row) -> tuple[Any, ...]:
+    """An event's row as the table has it."""
+    causes, payload = row[9], row[13]
+    return (
+        position,
+        *row[:9],
+        orjson.dumps(causes).decode() if causes else None,
+        *row[10:13],
+        None if payload is None else payload.decode(),
+        row[14],
+    )
+
+
+def _narrowest(*, call: str | None, trace: str | None, stream: str | None) -> tuple[str, tuple[str, ...]]:
+    if call is not None:
+        return SQL["of_call"], (call,)
+    if trace is not None:
+        return SQL["of_trace"], (trace,)
+    if stream is not None:
+        return SQL["of_stream"], (stream,)
+    return SQL["all"], ()
+
+
+def _matching(rows: Iterator[tuple[Any, ...]], wanted: dict[int, str | None]) -> Iterator[Event]:
+    checks = [(place, value) for place, value in wanted.items() if value is not None]
+    for row in rows:
+        if all(row[place] == value for place, value in checks):
+            yield to_event(_event_row(row), position=row[0])
+
+
+def _event_row(row: tuple[Any, ...]) -> Any:
+    """The chain's row for one of the table."""
+    return (*row[1:10], () if row[10] is None else tuple(parse(row[10])), *row[11:])
+
+
+def _glob(pattern: str) -> str:
+    """In a port's glob only `*` and `?` are special."""
+    return pattern.replace("[", "[[]")

@@ -1,0 +1,96 @@
+"""Ledger rows inside a transaction: read at most once, written together. Everything else writes through it."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.stores.sqlite.attempts import SQL, find_unresolved, is_progress, to_attempt, to_progress, to_row
+from callgate.stores.sqlite.known import Known
+from callgate.stores.sqlite.reader import SqliteReader
+
+_BY_KEY = SQL["by_key"]
+_STARTED = AttemptState.STARTED
+_UNKNOWN = AttemptState.UNKNOWN
+
+
+class LedgerWriter(SqliteReader):
+    """Reads and puts ledger rows. One that waits to be written is known or noted as changed: no read misses it."""
+
+    def __init__(self, db: sqlite3.Connection, known: Known) -> None:
+        super().__init__(db)
+        self._known = known
+        self._inserts: list[tuple[Any, ...]] = []
+        self._progress: list[tuple[Any, ...]] = []
+        self._seen: dict[AttemptKey, tuple[int, Attempt | None]] = {}
+        """Rows read in this commit and not written since; None is a free key."""
+        self._changed: set[AttemptKey] = set()
+        """Keys whose rows wait to be written and are not known."""
+        self.wrote = False
+        """Whether the running unit has put anything."""
+        self.dirtied = False
+        """Whether any of that has reached the database already."""
+
+    def flush(self) -> None:
+        """Write what waits."""
+        raise NotImplementedError
+
+    def attempt(self, key: AttemptKey) -> Attempt | None:
+        known = self._known.started.get(key)
+        if known is not None:
+            return known[1]
+        return self._look(key)[1]
+
+    def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:  # noqa: PLR0917
+        known = self._known
+        if known.unknown is None:
+            known.unknown = bool(self._one(SQL["any_unknown"]))
+        if not known.unknown:
+            return None
+        if self._changed:
+            self.flush()
+        return find_unresolved(self.db, (fingerprint, session, principal))
+
+    def put_attempt(self, attempt: Attempt) -> None:
+        self.wrote = True
+        key = attempt.key
+        number, old = self._known.started.pop(key, None) or self._look(key)
+        self._seen.pop(key, None)
+        if old is None:
+            number = self._next_number()
+            self._inserts.append(to_row(number, attempt))
+        elif is_progress(old, attempt):
+            self._progress.append(to_progress(number, attempt))
+        else:
+            self.flush()
+            self.db.execute(SQL["replace"], to_row(number, attempt))
+            self.dirtied = True
+        self._note(key, number, old, attempt)
+
+    def _note(self, key: AttemptKey, number: int, old: Attempt | None, new: Attempt) -> None:  # noqa: PLR0917
+        if new.state is _STARTED and new.outcome is None:
+            self._known.started[key] = (number, new)
+        else:
+            self._changed.add(key)
+        if new.state is _UNKNOWN:
+            self._known.unknown = True
+        elif old is not None and old.state is _UNKNOWN:
+            self._known.unknown = None
+
+    def _look(self, key: AttemptKey) -> tuple[int, Attempt | None]:
+        if key in self._changed:
+            self.flush()
+        seen = self._seen.get(key)
+        if seen is None:
+            row = self.db.execute(_BY_KEY, key).fetchone()
+            seen = (0, None) if row is None else (row[0], to_attempt(row))
+            self._seen[key] = seen
+        return seen
+
+    def _next_number(self) -> int:
+        last = self._known.attempt_id
+        if last is None:
+            last = int(self.db.execute(SQL["last_id"]).fetchone()[0])
+        self._known.attempt_id = last + 1
+        return last + 1

@@ -1,0 +1,103 @@
+"""How a SQLite store is opened and let go: file, schema, owner's lock, stream, thread. Knows nothing of calls."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from callgate.errors import StoreError, StoreUnavailable
+from callgate.events.chain import Appender
+from callgate.model.attempt import AttemptState
+from callgate.model.event import Draft
+from callgate.model.ids import uuid7
+from callgate.ports import Clock, Reader
+from callgate.stores.sqlite import forks
+from callgate.stores.sqlite.batch import Batch
+from callgate.stores.sqlite.connection import create
+from callgate.stores.sqlite.owners import Owners
+from callgate.stores.sqlite.schema import prepare
+from callgate.stores.sqlite.session import Session
+from callgate.stores.sqlite.streams import open_stream
+from callgate.stores.sqlite.transaction import SqliteTransaction
+from callgate.stores.sqlite.view import View
+
+_log = logging.getLogger(__name__)
+_PREPARE_WAIT_MS = 30_000
+
+
+class SqliteFile:
+    """One store's file while this process uses it."""
+
+    def __init__(self, path: Path, *, clock: Clock, producer: str, readings: int) -> None:
+        self.owner = uuid7()
+        self.owners = Owners(path.with_name(f"{path.name}.owners"))
+        self.store_id = ""
+        self.view = View(path)
+        self._path = path
+        self._clock = clock
+        appender = Appender(self.owner, producer=producer)
+        self.session = Session(path, prepare=self._prepare, appender=appender, readings=readings)
+
+    def open(self) -> None:
+        """Make or check the file, migrate, take the owner's lock, start the stream. May take long.
+
+        Raises:
+            StoreError: With what to do.
+        """
+        create(self._path)
+        try:
+            self.owners.take(self.owner)
+            self._start_stream()
+        except StoreError as error:
+            self.session.discard()
+            self.owners.release(forget=True)
+            raise StoreError(f"{self._path}: {error}") from error
+
+    def close(self) -> None:
+        """Let go. Closing the last connection copies the log into the file, which may take long."""
+        mine = View(self._path)
+        forget = False
+        try:
+            forget = not mine.ask(self._running)
+        except StoreUnavailable:
+            _log.warning("%s could not be read while closing; the owner's file stays for recovery", self._path)
+        mine.close()
+        self.session.discard()
+        self.owners.release(forget=forget)
+
+    def abandon(self) -> None:
+        """In a forked child: leave the parent's connections and lock alone."""
+        self.session.leak(forks.leak)
+        self.view.leak(forks.leak)
+        self.owners.abandon()
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        db.execute(f"PRAGMA busy_timeout = {_PREPARE_WAIT_MS}")
+        store_id = prepare(db, now=self._clock.now())
+        db.execute("PRAGMA busy_timeout = 0")
+        if self.store_id not in {"", store_id}:
+            raise StoreError("another store's file has taken the place of this one's")
+        self.store_id = store_id
+
+    def _start_stream(self) -> None:
+        batch = Batch([(self._enter, Future())])  # pyright: ignore[reportArgumentType] - nobody waits for this one
+        self.session.run(batch, wait=True)
+        for _, _, error in batch.results:
+            if error is not None:
+                raise error
+        self.session.commit()
+
+    def _enter(self, transaction: SqliteTransaction) -> None:
+        opened = Draft(
+            type="stream.opened", time=self._clock.now(), trace=self.owner, payload={"store_id": self.store_id}
+        )
+        open_stream(transaction, opened=opened, stream=self.owner, alive=self.owners.alive)
+        for owner in self.owners.gone():
+            if not transaction.attempts(state=AttemptState.STARTED, owner=owner, limit=1):
+                self.owners.forget(owner)
+
+    def _running(self, reader: Reader) -> list[Any]:
+        return reader.attempts(state=AttemptState.STARTED, owner=self.owner, limit=1)

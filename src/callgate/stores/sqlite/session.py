@@ -1,0 +1,231 @@
+"""Session: the one write connection, and how a batch becomes one durable transaction. Knows no loop and no thread."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from callgate.errors import StoreError, StoreUnavailable
+from callgate.events.chain import Appender
+from callgate.model.event import Draft
+from callgate.ports import Head
+from callgate.stores.sqlite.batch import Batch, Unit
+from callgate.stores.sqlite.connection import connect, is_locked, is_ours, unavailable
+from callgate.stores.sqlite.events import SQL
+from callgate.stores.sqlite.known import Known
+from callgate.stores.sqlite.transaction import SqliteTransaction
+
+_LOCK_WAIT_MS = 5000
+
+
+class Locked(Exception):
+    """Another process writes; wait where waiting harms nobody."""
+
+
+class _Tangled(Exception):
+    """A unit failed after some of it reached the database."""
+
+
+class Session:
+    """Runs batches on the write connection. Used by one thread at a time, whichever it is.
+
+    After any trouble with the file the connection is not trusted: it is closed, and opened again for the next batch.
+
+    Args:
+        path: The database file.
+        prepare: Called with each new connection before its first use; raises StoreError if it must not be used.
+        appender: Chains the events of this session's stream.
+        readings: About how many readings are kept.
+    """
+
+    def __init__(
+        self, path: Path, *, prepare: Callable[[sqlite3.Connection], None], appender: Appender, readings: int
+    ) -> None:
+        self._path = path
+        self._prepare = prepare
+        self._appender = appender
+        self._readings = readings
+        self._known = Known()
+        self._tx: SqliteTransaction | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the next batch has to open the file first, which may take long."""
+        return self._tx is None
+
+    def run(self, batch: Batch, *, wait: bool) -> None:
+        """Run every unit inside one open transaction; `commit` or `abandon` it next.
+
+        Args:
+            batch: Gets its results, and whether anything changed.
+            wait: Whether to wait for another process that writes.
+
+        Raises:
+            Locked: Another process writes, and `wait` is False; nothing was run.
+            StoreUnavailable: The store cannot be used; nothing of the batch remains.
+        """
+        try:
+            transaction = self._begin(wait=wait)
+            try:
+                _run_swiftly(transaction, batch)
+            except _Tangled:
+                self.abandon()
+                transaction = self._begin(wait=wait)
+                _run_carefully(transaction, batch)
+        except (sqlite3.Error, StoreError) as error:
+            self.discard()
+            raise unavailable(error) from error
+        batch.changed = transaction.changed
+        batch.rows, batch.first = transaction.rows, transaction.first
+
+    def commit(self) -> None:
+        """Make what ran durable.
+
+        Raises:
+            StoreUnavailable: It could not be; nothing of it remains.
+        """
+        try:
+            self._open_transaction().db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self.discard()
+            raise unavailable(error) from error
+        self._appender.commit()
+        self._known.trim()
+
+    def abandon(self) -> None:
+        """End the transaction as if it had never been."""
+        transaction = self._open_transaction()
+        transaction.db.execute("ROLLBACK")
+        transaction.rewind(self._appender.head, 0)
+
+    def discard(self) -> None:
+        """Close the connection with whatever it has open, and trust nothing that was known through it."""
+        transaction, self._tx = self._tx, None
+        self._appender.rollback()
+        self._known.forget()
+        if transaction is not None:
+            with suppress(sqlite3.Error):
+                transaction.db.execute("ROLLBACK")
+            with suppress(sqlite3.Error):
+                transaction.db.close()
+
+    def leak(self, keep: Callable[[object], None]) -> None:
+        """In a forked child: leave the connection as it is, for ever."""
+        if self._tx is not None:
+            keep(self._tx.db)
+            self._tx = None
+
+    def _begin(self, *, wait: bool) -> SqliteTransaction:
+        transaction = self._tx or self._open()
+        db = transaction.db
+        try:
+            if wait:
+                db.execute(f"PRAGMA busy_timeout = {_LOCK_WAIT_MS}")
+            db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if is_locked(error) and not wait:
+                raise Locked from error
+            raise
+        finally:
+            if wait:
+                db.execute("PRAGMA busy_timeout = 0")
+        version = db.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._known.version:
+            self._known.forget()
+            self._known.version = version
+        transaction.begin()
+        return transaction
+
+    def _open(self) -> SqliteTransaction:
+        db = connect(self._path)
+        try:
+            self._prepare(db)
+            self._resume(db)
+        except BaseException:
+            db.close()
+            raise
+        self._tx = SqliteTransaction(db, self._known, appender=self._appender, readings=self._readings)
+        return self._tx
+
+    def _resume(self, db: sqlite3.Connection) -> None:
+        """Go on after the last event that is in the file, which may be one whose commit was reported as failed."""
+        row = db.execute(SQL["head"], (self._appender.stream,)).fetchone()
+        if row is not None:
+            self._appender.rewind(Head(*row))
+            self._appender.commit()
+
+    def _open_transaction(self) -> SqliteTransaction:
+        if self._tx is None:
+            raise StoreUnavailable("the store's connection is closed")
+        return self._tx
+
+
+def _run_swiftly(transaction: SqliteTransaction, batch: Batch) -> None:
+    """All units one after the other, their writes together at the end. One that fails before that is just dropped."""
+    results = batch.results = []
+    for item in batch.items:
+        if isinstance(item, Draft):
+            transaction.drafts.append(item)
+            continue
+        unit, future = item
+        transaction.begin_unit()
+        try:
+            results.append((future, unit(transaction), None))
+        except BaseException as error:
+            if not is_ours(error):
+                raise
+            if not transaction.drop_unit():
+                raise _Tangled from error
+            results.append((future, None, error))
+    try:
+        transaction.flush()
+    except BaseException as error:
+        if not is_ours(error):
+            raise
+        raise _Tangled from error
+
+
+def _run_carefully(transaction: SqliteTransaction, batch: Batch) -> None:
+    """Each unit by itself, so that one whose writes cannot be kept takes back its own and no others'."""
+    batch.results = []
+    for item in batch.items:
+        if isinstance(item, Draft):
+            transaction.drafts.append(item)
+            transaction.flush()
+        else:
+            batch.results.append((item[1], *_run_alone(transaction, item[0])))
+
+
+def _run_alone(transaction: SqliteTransaction, unit: Unit) -> tuple[Any, BaseException | None]:
+    tip, events = transaction.tip, len(transaction.rows)
+    transaction.db.execute("SAVEPOINT unit")
+    transaction.begin_unit()
+    value, failure = None, None
+    try:
+        value = unit(transaction)
+        _flush(transaction)
+    except BaseException as error:
+        if not is_ours(error):
+            raise
+        failure = error
+        transaction.db.execute("ROLLBACK TO unit")
+        transaction.rewind(tip, events)
+    transaction.db.execute("RELEASE unit")
+    return value, failure
+
+
+def _flush(transaction: SqliteTransaction) -> None:
+    try:
+        transaction.flush()
+    except (
+        sqlite3.IntegrityError,
+        sqlite3.ProgrammingError,
+        sqlite3.InterfaceError,
+        ValueError,
+        OverflowError,
+    ) as error:
+        # The words of an encoding error would show what was to be stored.
+        raise StoreUnavailable(f"the store cannot hold what was to be written: {type(error).__name__}") from error

@@ -1,0 +1,170 @@
+"""SqliteStore: everything in one file, for one process or several on one host. The port's promises, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from callgate.errors import StoreError, StoreUnavailable
+from callgate.events.chain import Events
+from callgate.model.event import Draft, Event
+from callgate.ports import Clock, Reader, Transaction
+from callgate.stores.sqlite import forks
+from callgate.stores.sqlite.batch import Batch
+from callgate.stores.sqlite.opening import SqliteFile
+from callgate.stores.sqlite.view import View
+from callgate.stores.sqlite.worker import Worker
+from callgate.stores.sqlite.writer import Writer
+
+T = TypeVar("T")
+Listener = Callable[[Sequence[Event]], None]
+_log = logging.getLogger(__name__)
+
+
+class Lifecycle:
+    """Opens, closes, and says why the store cannot be used."""
+
+    def __init__(self, path: str | Path, *, clock: Clock, producer: str = "callgate", readings: int = 10_000) -> None:
+        self._path = Path(path).absolute()
+        self._file = SqliteFile(self._path, clock=clock, producer=producer, readings=readings)
+        self._listeners: list[Listener] = []
+        self._writer: Writer | None = None
+        """The way in; None when the store cannot be used."""
+        self._why = "not open yet"
+        """Why it cannot."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def owner(self) -> str:
+        return self._file.owner
+
+    @property
+    def store_id(self) -> str:
+        return self._file.store_id
+
+    async def open(self) -> None:
+        if self._loop is not None:
+            raise StoreError(f"the store was opened before and is {self._why or 'open'}; make another one")
+        self._loop = asyncio.get_running_loop()
+        worker = Worker("callgate-store")
+        try:
+            await worker.wait_for(self._file.open)
+        except BaseException as error:
+            self._why = "not open, because opening it failed"
+            if isinstance(error, asyncio.CancelledError):
+                worker.do(self._file.close, _ignore)
+            worker.stop()
+            raise
+        self._writer = Writer(self._file.session, worker, loop=self._loop, tell=self._tell)
+        self._why = ""
+        forks.watch(self)
+
+    async def close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            self._why = "closed"
+            self._closing = asyncio.get_running_loop().create_task(self._let_go(writer))
+        if self._closing is not None:
+            await asyncio.shield(self._closing)
+
+    def abandon(self) -> None:
+        """In a forked child: this is the parent's store."""
+        self._writer = None
+        self._why = "its parent process's; a forked process opens a store of its own"
+        self._file.abandon()
+
+    async def _let_go(self, writer: Writer) -> None:
+        try:
+            await writer.close()
+        finally:
+            forks.unwatch(self)
+            self._file.view.close()
+            await writer.worker.wait_for(self._file.close)
+            writer.worker.stop()
+
+    def _tell(self, batch: Batch) -> None:
+        events = Events(batch.rows, first=batch.first)
+        for listener in self._listeners:
+            try:
+                listener(events)
+            except Exception:  # noqa: BLE001 - a listener harms nobody else
+                _log.exception("a listener of the store failed")
+
+
+class SqliteStore(Lifecycle):
+    """A `Store` in one SQLite file.
+
+    Args:
+        path: The database; it and its folder are made when they are not there.
+        clock: Dates the opening of the store.
+        producer: Named by every event as its maker.
+        readings: About how many readings are kept.
+    """
+
+    async def write(self, unit: Callable[[Transaction], T]) -> T:
+        writer = self._writer
+        if writer is None:
+            raise self._unusable()
+        if asyncio.get_running_loop() is not self._loop:
+            return await self._at_home(self.write(unit))
+        return await writer.submit(unit)
+
+    def behind(self, draft: Draft) -> None:
+        writer = self._writer
+        if writer is None:
+            raise self._unusable()
+        writer.behind(draft)
+
+    async def flush(self) -> None:
+        await self.write(_nothing)
+
+    async def read(self, query: Callable[[Reader], T]) -> T:
+        if self._writer is None:
+            raise self._unusable()
+        if asyncio.get_running_loop() is not self._loop:
+            return await self._at_home(self.read(query))
+        return self._file.view.ask(query)
+
+    async def scan(self, query: Callable[[Reader], T]) -> T:
+        if self._writer is None:
+            raise self._unusable()
+        return await asyncio.to_thread(self._scan, query)
+
+    def owner_alive(self, owner: str) -> bool:
+        return self._file.owners.alive(owner)
+
+    def forget_owner(self, owner: str) -> None:
+        self._file.owners.forget(owner)
+
+    def subscribe(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def _scan(self, query: Callable[[Reader], T]) -> T:
+        view = View(self._path)
+        try:
+            return view.ask(query)
+        finally:
+            view.close()
+
+    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do on the loop the store was opened on what was asked on another."""
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            work.close()
+            raise StoreUnavailable("the event loop this store was opened on has ended; open it where it is used")
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+
+    def _unusable(self) -> StoreUnavailable:
+        return StoreUnavailable(f"the store is {self._why}")
+
+
+def _nothing(_: Transaction) -> None:
+    """A unit that waits for everything before it."""
+
+
+def _ignore(_: object) -> None:
+    """Nobody asks any more."""

@@ -1,0 +1,126 @@
+"""What waits to be written in one commit, and how it is written together or taken back."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from callgate.events.chain import Appender, Row
+from callgate.model.event import Draft
+from callgate.ports import Head
+from callgate.stores.sqlite.attempts import SQL as ATTEMPTS
+from callgate.stores.sqlite.events import SQL as EVENTS
+from callgate.stores.sqlite.events import to_values
+from callgate.stores.sqlite.known import Known
+from callgate.stores.sqlite.ledger import LedgerWriter
+from callgate.stores.sqlite.reader import SQL
+
+
+class Waiting(LedgerWriter):
+    """Writes of one commit. Those of the hot path wait for its end; any read that could miss them sends them first."""
+
+    def __init__(self, db: sqlite3.Connection, known: Known, *, appender: Appender) -> None:
+        super().__init__(db, known)
+        self._appender = appender
+        self._sealed: list[tuple[str, bytes, float | None]] = []
+        self.drafts: list[Draft] = []
+        self.changed = False
+        """Whether this commit has anything to make durable."""
+        self.rows: list[Row] = []
+        """Events of this commit that are in the database."""
+        self.first = 0
+        """The position of the first of them."""
+        self._mark = (0, 0, 0, 0)
+
+    @property
+    def tip(self) -> Head:
+        """The last event chained so far."""
+        return self._appender.tip
+
+    def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:
+        self.wrote = True
+        self._sealed.append((sealed_id, blob, keep_until))
+
+    def append(self, draft: Draft) -> None:
+        self.wrote = True
+        self.drafts.append(draft)
+
+    def begin(self) -> None:
+        """Start another commit."""
+        self._seen.clear()
+        self.changed = False
+        self.rows = []
+        self.first = 0
+        self.begin_unit()
+
+    def begin_unit(self) -> None:
+        """What is put from here on belongs to the next unit."""
+        self.wrote = self.dirtied = False
+        self._mark = (len(self._inserts), len(self._progress), len(self._sealed), len(self.drafts))
+
+    def drop_unit(self) -> bool:
+        """Take back the running unit's writes; False when some have reached the database."""
+        if self.dirtied:
+            return False
+        if self.wrote:
+            for waiting, mark in zip(
+                (self._inserts, self._progress, self._sealed, self.drafts), self._mark, strict=True
+            ):
+                del waiting[mark:]
+            # What is known speaks of rows just dropped; what remains must be in the database before it is forgotten.
+            self.flush()
+            self._known.forget()
+            self._seen.clear()
+        return True
+
+    def rewind(self, tip: Head, events: int) -> None:
+        """Drop what waits, and what was chained after `tip`: the database is back where it was then."""
+        for waiting in (self._inserts, self._progress, self._sealed, self.drafts):
+            waiting.clear()
+        self._changed.clear()
+        self._seen.clear()
+        self._known.forget()
+        self._appender.rewind(tip)
+        del self.rows[events:]
+
+    def flush(self) -> None:
+        if self.wrote:
+            self.dirtied = True
+        for statement, waiting in (
+            (ATTEMPTS["insert"], self._inserts),
+            (ATTEMPTS["progress"], self._progress),
+            (SQL["put_sealed"], self._sealed),
+        ):
+            if waiting:
+                self.db.executemany(statement, waiting)
+                waiting.clear()
+                self.changed = True
+        self._changed.clear()
+        if self.drafts:
+            self._write_events()
+            self.changed = True
+
+    def _write_events(self) -> None:
+        known = self._known
+        if known.position is None:
+            known.position = int(self.db.execute(EVENTS["last_position"]).fetchone()[0])
+        rows = self._appender.rows(self.drafts)
+        self.drafts.clear()
+        first = known.position + 1
+        self.first = self.first or first
+        self.db.executemany(EVENTS["insert"], [to_values(place, row) for place, row in enumerate(rows, first)])
+        known.position += len(rows)
+        self.rows += rows
+
+    def _ask(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        self.flush()
+        return self.db.execute(statement, values)
+
+    def do(self, statement: str, *values: Any) -> int:
+        """Write at once; how many rows."""
+        self._write_first()
+        return self.db.execute(statement, values).rowcount
+
+    def _write_first(self) -> None:
+        self.wrote = self.changed = True
+        self.flush()
