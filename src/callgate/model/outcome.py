@@ -44,9 +44,12 @@ class ErrorInfo:
         return body | self.details
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Outcome:
-    """How a call ended. Use the six kinds."""
+    """How a call ended. Use the six kinds.
+
+    Not frozen, only because making a frozen one costs a read more than its handler does; nothing reads it back.
+    """
 
     status: ClassVar[str] = ""
     tool: str
@@ -115,7 +118,7 @@ class Outcome:
         return facts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Succeeded(Outcome):
     """The handler ended well."""
 
@@ -141,7 +144,7 @@ class Succeeded(Outcome):
         return self.value if isinstance(self.value, str) else str(self.value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Failed(Outcome):
     """The handler failed; `happened` says what it may have left behind."""
 
@@ -149,7 +152,7 @@ class Failed(Outcome):
     happened: Happened = Happened.NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Unknown(Outcome):
     """Whether the effect happened cannot be known from here."""
 
@@ -166,14 +169,14 @@ class Unknown(Outcome):
         return self.value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Refused(Outcome):
     """Nothing happened, and why."""
 
     status: ClassVar[str] = "refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Pending(Outcome):
     """A person has to decide first."""
 
@@ -205,7 +208,7 @@ class Pending(Outcome):
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Previewed(Outcome):
     """Shown, not run."""
 
@@ -216,7 +219,7 @@ class Previewed(Outcome):
 
     def _raised(self) -> errors.ToolError:
         return errors.PreviewRequired(
-            f"{self.tool} was previewed, not run: autonomy A0 never executes an effect",
+            self._told(),
             preview=self.preview,
             supported=self.supported,
             info=self.error,
@@ -227,6 +230,15 @@ class Previewed(Outcome):
         if self.preview is None:
             return f"[PREVIEW] {self.tool} cannot say what it would do; nothing was run"
         return f"[PREVIEW] {self.preview.text}"
+
+    def to_machine(self) -> dict[str, Any]:
+        """A preview is no success: its text says that nothing was run, its metadata what would be."""
+        shown = {"supported": self.supported, "text": None if self.preview is None else self.preview.text}
+        machine = Outcome.to_machine(self)
+        return machine | {"output": self._told(), "metadata": machine["metadata"] | {"preview": shown}}
+
+    def _told(self) -> str:
+        return f"{self.tool} was previewed, not run; nothing has changed"
 
 
 _ERRORS: dict[str, type[errors.ToolError]] = {

@@ -126,10 +126,19 @@ class Tool:
     definition_hash: str = field(init=False, repr=False)
     read_only: bool = field(init=False, repr=False)
     """Derived: declared read_only and nothing that changes anything."""
+    plain_read: bool = field(init=False, repr=False)
+    """Derived: reads without egress and secrets; the only calls whose events may be written behind."""
+    side_effects: tuple[str, ...] = field(init=False, repr=False)
+    """Derived: the declared effects as words, sorted."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "read_only", Effect.READ_ONLY in self.effects)
-        object.__setattr__(self, "definition_hash", _definition_hash(self))
+        put = object.__setattr__
+        read_only = Effect.READ_ONLY in self.effects
+        secret = any(scope.startswith("secrets:") for scope in self.scopes)
+        put(self, "read_only", read_only)
+        put(self, "plain_read", read_only and not self.egress and not secret)
+        put(self, "side_effects", tuple(sorted(effect.value for effect in self.effects)))
+        put(self, "definition_hash", _definition_hash(self))
 
     @property
     def effectful(self) -> bool:

@@ -14,7 +14,7 @@ def _no_secret(connector: str, key: str) -> str:
     raise SecretsClosed(f"secrets are not open here: {connector}/{key} can only be asked for inside a running handler")
 
 
-def _no_progress(fraction: float | None, note: str) -> None:
+def _no_progress(_context: ToolContext, _fraction: float | None, _note: str) -> None:
     """Nobody listens."""
 
 
@@ -31,7 +31,7 @@ class ToolContext:
     deadline: float | None = None
     """`time.monotonic()` at which the limit is reached."""
     secret_source: Callable[[str, str], str] = _no_secret
-    progress_sink: Callable[[float | None, str], None] = _no_progress
+    progress_sink: Callable[[ToolContext, float | None, str], None] = _no_progress
     on_mark: Callable[[], None] | None = None
     entered_effect: bool = field(default=False, init=False)
     """Whether the point of no return was passed."""
@@ -61,7 +61,7 @@ class ToolContext:
     def progress(self, fraction: float | None = None, note: str = "") -> None:
         """Say how far the work is; recorded as an event and shown to whoever waits."""
         if not self.closed:
-            self.progress_sink(fraction, note)
+            self.progress_sink(self, fraction, note)
 
     @asynccontextmanager
     async def effect(self) -> AsyncGenerator[None]:

@@ -63,7 +63,7 @@ async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> A
     if sealed is None:
         message = f"approval {approval.id} is void: its sealed arguments are gone"
         raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
-    call = replace(authorized.asked.call, arguments=sealed.arguments)
+    call = authorized.asked.call._replace(arguments=sealed.arguments)
     asked = replace(authorized.asked, call=call)
     arguments = validate(parts, asked, authorized.tool)
     return await authorize(parts, asked, authorized.tool, arguments)

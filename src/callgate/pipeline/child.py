@@ -30,7 +30,7 @@ def _run(pipe: Connection, work: bytes) -> Any:
     os.chdir(directory)
     context = ToolContext(context=Context(), tool=name, call_id=call_id, key=key, working_directory=directory)
     context.secret_source = lambda connector, secret: _ask(pipe, "secret", (connector, secret))
-    context.progress_sink = lambda fraction, note: pipe.send(("progress", (fraction, note)))
+    context.progress_sink = lambda _context, fraction, note: pipe.send(("progress", (fraction, note)))
     context.on_mark = lambda: _ask(pipe, "effect", None)
     wanted = [
         p.name for p in inspect.signature(function).parameters.values() if p.annotation in {ToolContext, "ToolContext"}

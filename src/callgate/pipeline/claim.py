@@ -76,7 +76,7 @@ async def _record_intent(parts: Parts, passed: Passed, permit: Permit) -> None:
 
 async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
     draft = attempted(parts, passed, permit)
-    if not permit.tool.egress and not any(scope.startswith("secrets:") for scope in permit.tool.scopes):
+    if permit.tool.plain_read:
         parts.store.behind(draft)
         return
     permit.durable = True

@@ -10,8 +10,7 @@ from callgate.errors import NoEffect
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.execute import FenceLost
-from callgate.pipeline.stopped import declared_effects
-from callgate.pipeline.trouble import categorize, retryable, speak, suggestion
+from callgate.pipeline.trouble import categorize, retryable, speak, suggestion, words
 
 if TYPE_CHECKING:
     from callgate.model.tool import Tool
@@ -69,7 +68,7 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
         key=executed.permit.key,
         decision=executed.permit.decision,
         duration_ms=executed.duration_ms,
-        side_effects=declared_effects(tool),
+        side_effects=tool.side_effects,
         value=value,
     )
     return Ending(outcome, "tool_call.succeeded")
@@ -89,7 +88,7 @@ def _soft_error(tool: Tool, value: Any) -> str | None:
 def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
     tool = executed.permit.tool
     category = categorize(error)
-    audit_text = parts.striker.strike_text(f"{type(error).__name__}: {error}")
+    audit_text = parts.striker.strike_text(f"{type(error).__name__}: {words(error)}")
     message = parts.striker.strike_text(speak(tool.name, error))
     info = _info(tool, "handler_failed", message, category, again=retryable(error))
     if _past_return(executed) and not isinstance(error, NoEffect):
@@ -179,6 +178,6 @@ def _common(executed: Executed) -> dict[str, Any]:
         "key": permit.key,
         "decision": permit.decision,
         "duration_ms": executed.duration_ms,
-        "side_effects": declared_effects(permit.tool),
+        "side_effects": permit.tool.side_effects,
         "cause": executed.error,
     }

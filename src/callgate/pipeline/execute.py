@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from callgate.model.event import Draft
-from callgate.model.levels import Severity
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
 from callgate.pipeline.processes import run_in_process
 from callgate.pipeline.trouble import resets_at, retryable
 
 if TYPE_CHECKING:
-    from callgate.model.tool import Arguments
+    from collections.abc import Callable, Coroutine
+
+    from callgate.model.tool import Arguments, Tool
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.permit import Permit
 
@@ -90,21 +90,8 @@ def _context(parts: Parts, permit: Permit, now: float) -> ToolContext:
         working_directory=permit.context.working_directory or parts.working_directory,
         deadline=now + permit.limit,
         secret_source=parts.secrets.source,
-        progress_sink=partial(_progress, parts, permit),
+        progress_sink=parts.progress,
     )
-
-
-def _progress(parts: Parts, permit: Permit, fraction: float | None, text: str) -> None:
-    payload = {"tool": permit.tool.name, "fraction": fraction, "note": parts.striker.strike_text(text)}
-    draft = Draft(
-        type="tool_call.progress",
-        time=parts.clock.now(),
-        trace=permit.context.trace_id,
-        call=permit.asked.call_id,
-        severity=Severity.DEBUG,
-        payload=payload,
-    )
-    parts.progress(draft)
 
 
 async def _check_fence(parts: Parts, permit: Permit) -> None:
@@ -118,11 +105,12 @@ async def _check_fence(parts: Parts, permit: Permit) -> None:
 
 async def _run_with_retries(parts: Parts, executed: Executed) -> None:
     """Run, and again after a retryable error of a tool that may be repeated, while the limit allows."""
-    permit = executed.permit
-    repeatable = permit.tool.read_only or permit.tool.idempotent
+    tool = executed.permit.tool
+    repeatable = tool.read_only or tool.idempotent
+    run_once = _way_to_run(tool)
     while True:
         try:
-            await _run_once(parts, executed)
+            await run_once(parts, executed)
         except Exception as error:
             pause = _pause(parts, executed, error) if repeatable else None
             if pause is None:
@@ -147,16 +135,12 @@ def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
     return pause if pause < left else None
 
 
-async def _run_once(parts: Parts, executed: Executed) -> None:
-    tool = executed.permit.tool
+def _way_to_run(tool: Tool) -> Callable[[Parts, Executed], Coroutine[Any, Any, None]]:
     if tool.isolation == "process":
-        await _run_process(parts, executed)
-    elif not tool.is_async:
-        await _run_thread(parts, executed)
-    elif tool.read_only:
-        await _run_inline(parts, executed)
-    else:
-        await _run_task(parts, executed)
+        return _run_process
+    if not tool.is_async:
+        return _run_thread
+    return _run_inline if tool.read_only else _run_task
 
 
 async def _run_inline(parts: Parts, executed: Executed) -> None:
@@ -166,7 +150,9 @@ async def _run_inline(parts: Parts, executed: Executed) -> None:
     assert task is not None  # noqa: S101 - a coroutine always runs in a task here
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
-    deadline = parts.deadlines.start(asyncio.get_running_loop(), task, permit.limit)
+    # Trying again takes from the same limit.
+    limit = permit.limit if executed.tries == 1 else executed.context.remaining(parts.clock.monotonic()) or 0.0
+    deadline = parts.deadlines.start(asyncio.get_running_loop(), task, limit)
     try:
         executed.value = await handler(own_copy(permit.arguments), executed.context)
     except asyncio.CancelledError:

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.decision import Decision, Reason
-from callgate.model.event import Draft
 from callgate.model.tool import Arguments, Tool
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.deadlines import Deadlines
@@ -79,7 +78,8 @@ class Parts:
     working_directory: str = "."
     watches: tuple[Watch, ...] = ()
     quarantined: Callable[[str], str | None] = lambda _name: None
-    progress: Callable[[Draft], None] = lambda _draft: None
+    progress: Callable[[ToolContext, float | None, str], None] = lambda _context, _fraction, _note: None
+    """Records how far a running handler is."""
     accounts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Which account each connector acts as, by its configuration."""
 

@@ -126,8 +126,5 @@ def refused_by(asked: Asked, error: Refusal, *, tool: Tool | None = None) -> Sto
 
 
 def declared_effects(tool: Tool | None) -> tuple[str, ...]:
-    """The declared effects, sorted, as the envelope shows them."""
-    return EMPTY if tool is None or not tool.effects else tuple(sorted(effect.value for effect in tool.effects))
-
-
-EMPTY: tuple[str, ...] = ()
+    """The declared effects of a tool that may not be known."""
+    return () if tool is None else tool.side_effects

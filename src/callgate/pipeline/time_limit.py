@@ -5,7 +5,7 @@ The context caps all of them; a per-call value may be larger than the tool's own
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Any
 
 from callgate.model.context import Context
@@ -15,8 +15,8 @@ from callgate.settings.values import Settings
 DEFAULT_SECONDS = 30.0
 
 
-def time_limit(tool: Tool, context: Context, settings: Settings, *, per_call: float | None = None) -> float:
-    """Seconds this call may take.
+def time_limit(tool: Tool | str, context: Context, settings: Settings, *, per_call: float | None = None) -> float:
+    """Seconds this call may take. A name alone stands for a tool that declares no limit of its own.
 
     Raises:
         ValueError: The per-call value is not a positive number of seconds.
@@ -36,16 +36,17 @@ def check_seconds(value: Any) -> None:
         ValueError: Saying so.
     """
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    if not numeric or not math.isfinite(value) or value <= 0:
-        message = f"timeout must be a number of seconds above 0, not {value!r}"
+    if not numeric or not 0 < value <= sys.float_info.max:
+        message = f"timeout must be a number of seconds above 0, not {value!r:.50}"
         raise ValueError(message)
 
 
-def _configured(tool: Tool, context: Context, settings: Settings) -> float:
+def _configured(tool: Tool | str, context: Context, settings: Settings) -> float:
+    name, declared = (tool, None) if isinstance(tool, str) else (tool.name, tool.timeout)
     if context.user is not None and context.user in settings.user_timeouts:
         return settings.user_timeouts[context.user]
-    if tool.name in settings.tool_timeouts:
-        return settings.tool_timeouts[tool.name]
-    if tool.timeout is not None:
-        return tool.timeout
+    if name in settings.tool_timeouts:
+        return settings.tool_timeouts[name]
+    if declared is not None:
+        return declared
     return DEFAULT_SECONDS if settings.timeout is None else settings.timeout

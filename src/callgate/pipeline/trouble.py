@@ -19,6 +19,26 @@ _BY_CLASS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], Ca
 )
 """Read from the top: a subclass stands before the class it derives from."""
 
+_BY_NAME: dict[str, Category] = {
+    "HTTPStatusError": Category.API,
+    "HTTPError": Category.API,
+    "APIStatusError": Category.API,
+    "ClientResponseError": Category.API,
+    "TimeoutException": Category.TIMEOUT,
+    "Timeout": Category.TIMEOUT,
+    "APITimeoutError": Category.TIMEOUT,
+    "TransportError": Category.NETWORK,
+    "URLError": Category.NETWORK,
+    "ConnectionError": Category.NETWORK,
+    "ClientConnectionError": Category.NETWORK,
+    "APIConnectionError": Category.NETWORK,
+    "SSLError": Category.NETWORK,
+    "gaierror": Category.NETWORK,
+}
+"""What the clients of the field call their classes: the core imports none of them, and some derive from nothing known.
+Read along the class's own line of descent, the nearest first.
+"""
+
 _SUGGESTIONS: dict[Category, str] = {
     Category.CONFIGURATION: "The tool is not set up right; tell the user instead of retrying.",
     Category.TIMEOUT: "Try a smaller request, or allow more time.",
@@ -37,6 +57,9 @@ def categorize(error: BaseException) -> Category:
     """The kind of trouble, subclasses included."""
     if status_of(error) is not None:
         return Category.API
+    named = _named(error)
+    if named is not None:
+        return named
     for classes, category in _BY_CLASS:
         if isinstance(error, classes):
             return category
@@ -45,17 +68,28 @@ def categorize(error: BaseException) -> Category:
 
 def status_of(error: BaseException) -> int | None:
     """The HTTP status an exception carries, as the clients of the field attach it."""
-    response = getattr(error, "response", None)
-    for holder in (response, error):
-        status = getattr(holder, "status_code", None)
-        if isinstance(status, int):
-            return status
-    return None
+    found: list[Any] = [_look(_look(error, "response"), "status_code"), _look(error, "status_code")]
+    if _named(error) is Category.API:
+        found += [_look(error, "status"), _look(error, "code")]
+    return next((status for status in found if isinstance(status, int)), None)
+
+
+def _named(error: BaseException) -> Category | None:
+    names = (kind.__name__ for kind in type(error).__mro__)
+    return next((_BY_NAME[name] for name in names if name in _BY_NAME), None)
+
+
+def _look(holder: Any, name: str) -> Any:
+    """An attribute, if it is there and can be read: a property that raises must not cost the call its record."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - whatever a stranger's property does
+        return None
 
 
 def retryable(error: BaseException) -> bool:
     """Whether the same request may go through later."""
-    given = getattr(error, "retryable", None)
+    given = _look(error, "retryable")
     if isinstance(given, bool):
         return given
     status = status_of(error)
@@ -66,7 +100,7 @@ def retryable(error: BaseException) -> bool:
 
 def resets_at(error: BaseException) -> float | None:
     """When a rate limit ends, in seconds since the epoch, where the exception says so."""
-    given: Any = getattr(error, "resets_at", None)
+    given: Any = _look(error, "resets_at")
     return float(given) if isinstance(given, int | float) else None
 
 
@@ -77,8 +111,14 @@ def suggestion(category: Category) -> str:
 
 def speak(tool: str, error: BaseException) -> str:
     """What a model is told. Exceptions nobody meant for it are masked; the audit keeps their text, redacted."""
-    meant = isinstance(error, ToolError | NoEffect | OSError | ValueError) or status_of(error) is not None
-    text = str(error)
-    if meant and text:
-        return text
-    return f"{tool} failed unexpectedly ({type(error).__name__})"
+    meant = isinstance(error, ToolError | NoEffect | OSError | ValueError) or categorize(error) is Category.API
+    text = words(error) if meant else ""
+    return text or f"{tool} failed unexpectedly ({type(error).__name__})"
+
+
+def words(error: BaseException) -> str:
+    """What an exception says of itself; nothing, if it cannot even do that."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an exception that cannot be shown is still a fact to settle
+        return ""

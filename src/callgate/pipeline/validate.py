@@ -8,6 +8,7 @@ from callgate.errors import InvalidArguments
 from callgate.model.tool import Arguments, Tool
 from callgate.pipeline.parts import Asked, Parts
 from callgate.pipeline.stopped import refused
+from callgate.pipeline.time_limit import check_seconds
 
 
 def validate(parts: Parts, asked: Asked, tool: Tool) -> Arguments:
@@ -17,15 +18,24 @@ def validate(parts: Parts, asked: Asked, tool: Tool) -> Arguments:
         Stopped: invalid_arguments, with every fault at once.
     """
     given = asked.call.arguments
-    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - doors hand in what models wrote
+    if type(given) is not dict and not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - doors hand in what models wrote
         fault = f"arguments must be an object, not {type(given).__name__}"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
     try:
         arguments = tool.validator(given)
     except InvalidArguments as error:
         raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults) from None
+    if asked.call.timeout is not None:
+        _check_timeout(asked, tool)
     struck = parts.striker.contains_placeholder(arguments)
     if struck is not None:
         fault = f"{struck} stands where a secret was struck out; the secret itself is not known to the caller"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
     return arguments
+
+
+def _check_timeout(asked: Asked, tool: Tool) -> None:
+    try:
+        check_seconds(asked.call.timeout)
+    except ValueError as error:
+        raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=(str(error),)) from None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 async def decide(parts: Parts, authorized: Authorized) -> Decision:
     """The decision about this call, with what the store knows about the session."""
     fixed = authorized.standing.fixed
-    if fixed is not None and authorized.tool.read_only and not authorized.tool.egress:
+    if fixed is not None and authorized.tool.plain_read:
         # Nothing the store or the labels know can change the answer about a plain read.
         return fixed
     facts = await gather_facts(parts, authorized)

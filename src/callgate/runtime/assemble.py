@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from callgate.errors import ConfigurationError
 from callgate.events.bus import Bus
@@ -16,6 +17,7 @@ from callgate.pipeline.threads import Threads
 from callgate.policy.policy import Policy
 from callgate.runtime.auditing import Auditor
 from callgate.runtime.opened import Around, Opened
+from callgate.runtime.progress import Progress
 from callgate.runtime.terminal import TerminalAsker
 from callgate.runtime.watching import StalenessWatch
 from callgate.secrets.handout import SecretsDoor
@@ -58,14 +60,26 @@ async def assemble(choices: Choices, registry: Registry, health: HealthBoard) ->
     """
     settings = _settings(choices)
     url = choices.store or settings.store or DEFAULT_STORE
-    store = open_store(url, clock=choices.clock, folder=Path(choices.working_directory))
+    store = open_store(url, clock=choices.clock)
     await store.open()
     try:
-        keys = await _keys(store, url)
-        return _opened(choices, settings, store, keys, registry, health)
+        made = _Made(settings, store, await _keys(store, url), url, registry, health)
+        return _opened(choices, made)
     except BaseException:
         await store.close()
         raise
+
+
+@dataclass(slots=True)
+class _Made:
+    """What was made on the way."""
+
+    settings: Settings
+    store: Store
+    keys: KeyRing
+    url: str
+    registry: Registry
+    health: HealthBoard
 
 
 def _settings(choices: Choices) -> Settings:
@@ -87,48 +101,60 @@ async def _keys(store: Store, url: str) -> KeyRing:
     return keys
 
 
-def _opened(
-    choices: Choices, settings: Settings, store: Store, keys: KeyRing, registry: Registry, health: HealthBoard
-) -> Opened:
-    folder = Path(choices.working_directory)
-    secrets_file = config_folder() / "secrets.sealed"
-    striker = process_striker()
-    parts = Parts(
+def _opened(choices: Choices, made: _Made) -> Opened:
+    auditor = Auditor(made.store, made.keys, choices.clock)
+    return Opened(
+        parts=_parts(choices, made),
+        bus=Bus(made.store),
+        auditor=auditor,
+        default_context=choices.context,
+        around=choices.around,
+    )
+
+
+def _parts(choices: Choices, made: _Made) -> Parts:
+    settings, striker = made.settings, process_striker()
+    secrets = open_secrets(settings.secrets, made.keys, default_path=_secrets_file())
+    policy = Policy(
+        settings, working_directory=choices.working_directory, own_paths=own_paths(settings, made.url, choices)
+    )
+    return Parts(
         settings=settings,
-        registry=registry,
-        policy=Policy(
-            settings,
-            working_directory=choices.working_directory,
-            own_paths=own_paths(settings, store, folder, secrets_file),
-        ),
-        store=store,
-        keys=keys,
+        registry=made.registry,
+        policy=policy,
+        store=made.store,
+        keys=made.keys,
         clock=choices.clock,
         striker=striker,
-        secrets=SecretsDoor(open_secrets(settings.secrets, keys, default_path=secrets_file), striker),
-        health=health,
+        secrets=SecretsDoor(secrets, striker),
+        health=made.health,
         threads=Threads(settings.threads_per_connector),
         deadlines=Deadlines(),
-        spool=Spool(store),
+        spool=Spool(made.store),
         background=lambda work: work.close(),
         asker=_asker(choices.ask),
         working_directory=choices.working_directory,
         watches=(StalenessWatch(choices.clock),),
-        quarantined=registry.quarantined.get,
-        progress=store.behind,
+        quarantined=made.registry.quarantined.get,
+        progress=Progress(made.store, striker, choices.clock),
     )
-    auditor = Auditor(store, keys, choices.clock)
-    return Opened(parts=parts, bus=Bus(store), auditor=auditor, default_context=choices.context, around=choices.around)
 
 
-def own_paths(settings: Settings, store: Store, folder: Path, secrets_file: Path) -> tuple[Path, ...]:
+def _secrets_file() -> Path:
+    return config_folder() / "secrets.sealed"
+
+
+def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...]:
     """Callgate's own files, out of reach of every tool, also where they do not exist yet."""
-    paths = [config_folder(), secrets_file, folder / DEFAULT_FILE, folder / ".callgate"]
+    folder = Path(choices.working_directory)
+    paths = [config_folder(), _secrets_file(), folder / DEFAULT_FILE, folder / ".callgate"]
     if settings.file is not None:
         paths.append(Path(settings.file))
     if settings.secrets.path is not None:
         paths.append(Path(settings.secrets.path).expanduser())
-    paths += store.paths
+    if url.startswith("sqlite:///"):
+        database = unquote(url.removeprefix("sqlite:///"))
+        paths += [Path(database + suffix).expanduser() for suffix in ("", "-wal", "-shm", "-journal", ".owners")]
     return tuple(Path(os.path.abspath(path)) for path in paths)  # noqa: PTH100 - must not follow links yet
 
 

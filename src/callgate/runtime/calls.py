@@ -24,6 +24,7 @@ from callgate.pipeline.recall import recorded_outcome
 from callgate.pipeline.record import record
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.stopped import refused
+from callgate.pipeline.time_limit import time_limit
 from callgate.runtime.opened import Around, Face, Opened, Proceed
 
 if TYPE_CHECKING:
@@ -103,6 +104,17 @@ class Calls(Face):
         opened = self._open()
         call = Call(tool, {} if arguments is None else arguments)
         return await explain(opened.parts, _asked(opened.parts, call, context or opened.default_context, None))
+
+    def time_limit(self, tool: str, context: Context | None = None, *, timeout: float | None = None) -> float:
+        """Seconds a call of this tool may take: the call's own, the user's, the tool's, the instance's, else 30.
+
+        Raises:
+            ValueError: `timeout` is not a positive number of seconds.
+        """
+        opened = self._open()
+        found = opened.parts.registry.find(tool)
+        ground = context or opened.default_context
+        return time_limit(found or tool, ground, opened.parts.settings, per_call=timeout)
 
     async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
         """Decide about a tool that its host runs itself, and write the intent; settle it with `report`."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import json
+import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from callgate.approvals.show import visible
+from callgate.model.canonical import NotCanonical, loads
 from callgate.model.levels import Assurance
 from callgate.ports import Answer
+from callgate.runtime.showing import visible
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval
@@ -19,11 +21,24 @@ _HELP = "[y] approve  [n] reject  [e] edit  [r] answer instead  [enter] decide l
 
 
 class TerminalAsker:
-    """Puts questions to whoever sits at the terminal, one at a time."""
+    """Puts questions to whoever sits at the terminal, one at a time.
 
-    def __init__(self, *, source: TextIO | None = None, sink: TextIO | None = None) -> None:
+    Args:
+        source: Where answers are typed; stdin when left out.
+        sink: Where questions are written; stderr when left out.
+        show: The question as a person reads it.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: TextIO | None = None,
+        sink: TextIO | None = None,
+        show: Callable[[Approval], str] | None = None,
+    ) -> None:
         self._source = source
         self._sink = sink
+        self._show = show or render
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -37,59 +52,92 @@ class TerminalAsker:
         if self._source is None and not source.isatty():
             return Answer("wait")
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._converse, approval, source, self._sink or sys.stderr)
+            talk = _Talk(source, self._sink or sys.stderr)
+            talk.say(self._show(approval))
+            return await talk.answer()
 
-    def _converse(self, approval: Approval, source: TextIO, sink: TextIO) -> Answer:
-        sink.write(render(approval))
-        by = getpass.getuser()
+
+class _Talk:
+    """One question and what is typed in answer to it."""
+
+    def __init__(self, source: TextIO, sink: TextIO) -> None:
+        self._source = source
+        self._sink = sink
+
+    def say(self, text: str) -> None:
+        self._sink.write(text)
+        self._sink.flush()
+
+    async def answer(self) -> Answer:
+        by = _name()
         while True:
-            sink.write(f"{_HELP}\n> ")
-            sink.flush()
-            line = source.readline()
-            choice = line.strip().lower()
-            if not line or not choice:
+            choice = (await self._line(f"{_HELP}\n> ")).lower()
+            if not choice:
                 return Answer("wait")
-            answer = _answer(choice, source, sink, by)
+            answer = await self._take(choice, by)
             if answer is not None:
                 return answer
 
+    async def _take(self, choice: str, by: str) -> Answer | None:
+        if choice in {"y", "yes"}:
+            return Answer("approve", by=by)
+        if choice in {"n", "no"}:
+            return Answer("reject", text=await self._line("why? "), by=by)
+        if choice == "r":
+            text = await self._line("answer for the model: ")
+            return Answer("respond", text=text, by=by) if text else None
+        if choice == "e":
+            return await self._edited(by)
+        self.say("please answer y, n, e or r\n")
+        return None
 
-def _answer(choice: str, source: TextIO, sink: TextIO, by: str) -> Answer | None:
-    if choice in {"y", "yes"}:
-        return Answer("approve", by=by)
-    if choice in {"n", "no"}:
-        return Answer("reject", text=_line("why? ", source, sink), by=by)
-    if choice == "r":
-        text = _line("answer for the model: ", source, sink)
-        return Answer("respond", text=text, by=by) if text else None
-    if choice == "e":
-        return _edited(source, sink, by)
-    sink.write("please answer y, n, e or r\n")
-    return None
+    async def _edited(self, by: str) -> Answer | None:
+        text = await self._line("all arguments as one JSON object: ")
+        try:
+            arguments = loads(text)
+        except (NotCanonical, ValueError) as error:
+            self.say(f"{error}\n")
+            return None
+        if not isinstance(arguments, dict):
+            self.say("arguments must be an object\n")
+            return None
+        return Answer("approve", arguments=arguments, by=by)
+
+    async def _line(self, prompt: str) -> str:
+        self.say(prompt)
+        if not await _typed(self._source):
+            return (await asyncio.to_thread(self._source.readline)).strip()
+        return self._source.readline().strip()
 
 
-def _edited(source: TextIO, sink: TextIO, by: str) -> Answer | None:
-    text = _line("all arguments as one JSON object: ", source, sink)
+async def _typed(source: TextIO) -> bool:
+    """Wait until a terminal has a line for us, so that Ctrl-C is heard meanwhile; False where one cannot wait so."""
+    if not source.isatty():
+        return False
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
     try:
-        arguments = json.loads(text)
-    except ValueError as error:
-        sink.write(f"that is not JSON: {error}\n")
-        return None
-    if not isinstance(arguments, dict):
-        sink.write("arguments must be an object\n")
-        return None
-    return Answer("approve", arguments=arguments, by=by)
+        loop.add_reader(source.fileno(), ready.set)
+    except (NotImplementedError, OSError):
+        return False
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(source.fileno())
+    return True
 
 
-def _line(prompt: str, source: TextIO, sink: TextIO) -> str:
-    sink.write(prompt)
-    sink.flush()
-    return source.readline().strip()
+def _name() -> str:
+    """What the system calls whoever sits here; in a container there may be no name, only a number."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "operator"
 
 
 def render(approval: Approval) -> str:
     """The question as a person reads it."""
-    lines = [f"\nApproval {approval.id}: {visible(approval.principal)} wants to call", approval.what]
+    lines = [f"\nApproval {approval.id}: {visible(approval.principal)} wants to call", visible(approval.what)]
     lines += [f"risk: {approval.risk.label}, autonomy: {approval.autonomy}"]
     lines += [f"why you are asked: {visible(reason)}" for reason in approval.why]
     if approval.preview is not None:
