@@ -121,7 +121,8 @@ async def test_a_refusal_begins_and_ends_for_the_executor_and_is_nothing_to_the_
 
 
 async def test_a_registered_tool_is_told_with_its_capabilities(store: Store):
-    event = await one(store, Story().draft(vocabulary.TOOL_REGISTERED, source="function", capabilities=["mail"]))
+    facts = {"tool_name": "mail.send", "source": "function", "capabilities": ["mail"]}
+    event = await one(store, Story().draft(vocabulary.TOOL_REGISTERED, **facts))
     assert translate(event, "tool") == [
         (
             "tool.registered",

@@ -131,7 +131,7 @@ def _ended_badly(event: Event, payload: Payload) -> list[Told]:
 
 
 def _registered(event: Event, payload: Payload) -> list[Told]:
-    body = _which(payload) | {"source": payload.get("source"), "capabilities": payload.get("capabilities")}
+    body = {name: payload.get(name) for name in ("tool_id", "tool_name", "source", "capabilities")}
     return _domain(event, "tool.registered", body=body)
 
 

@@ -1,0 +1,285 @@
+"""Which kind of trouble a call met, told by class, with everything a model can act on."""
+
+import email.message
+import urllib.error
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from callgate import errors, tool
+from callgate.model.context import Context
+from callgate.model.outcome import ErrorInfo, Outcome
+from callgate.testing import memory_gate
+
+
+class HTTPStatusError(Exception):
+    """As HTTP clients call it; this one carries nothing but its class."""
+
+
+class NotFound(HTTPStatusError):
+    """A subclass of a client's own."""
+
+
+class WithResponse(Exception):
+    """Carries a response, as most clients' do."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.response = type("Response", (), {"status_code": status})()
+
+
+class TransportError(Exception):
+    """As an HTTP client calls a lost connection, without deriving from ConnectionError."""
+
+
+class ConnectTimeout(TransportError, TimeoutError):
+    """Both at once."""
+
+
+class Late(TimeoutError): ...
+
+
+class Invalid(ValueError): ...
+
+
+class Locked(PermissionError): ...
+
+
+def http_error() -> urllib.error.HTTPError:
+    return urllib.error.HTTPError("https://example.com", 404, "not found", email.message.Message(), None)
+
+
+async def trouble(error: BaseException) -> ErrorInfo:
+    """What a call says whose handler raises this; its limit leaves no time to try again."""
+
+    @tool(effects="read_only", timeout=0.02)
+    async def breaks() -> str:
+        """Raise it."""
+        raise error
+
+    async with memory_gate(breaks) as gate:
+        outcome = await gate.call("breaks")
+    assert outcome.status == "failed"
+    assert outcome.error is not None
+    return outcome.error
+
+
+@pytest.mark.requirement("ERR-01")
+@pytest.mark.parametrize(
+    ("make", "category"),
+    [
+        (lambda: NameError("x"), "configuration_error"),
+        (lambda: AttributeError("x"), "configuration_error"),
+        (lambda: ImportError("x"), "configuration_error"),
+        (lambda: ModuleNotFoundError("x"), "configuration_error"),
+        (lambda: TimeoutError("x"), "timeout_error"),
+        (lambda: ConnectionError("x"), "network_error"),
+        (lambda: ConnectionResetError("x"), "network_error"),
+        (lambda: FileNotFoundError("x"), "resource_error"),
+        (lambda: OSError("x"), "resource_error"),
+        (lambda: ValueError("x"), "user_input_error"),
+        (http_error, "api_error"),
+        (lambda: HTTPStatusError("x"), "api_error"),
+        (lambda: WithResponse("x", 418), "api_error"),
+        (lambda: urllib.error.URLError("x"), "network_error"),
+        (lambda: TransportError("x"), "network_error"),
+        (lambda: PermissionError("x"), "permission_error"),
+        (lambda: RuntimeError("x"), "runtime_error"),
+        (lambda: ZeroDivisionError("x"), "runtime_error"),
+    ],
+)
+async def test_classes_map_to_categories(make: Callable[[], Exception], category: str):
+    assert (await trouble(make())).category.value == category
+
+
+@pytest.mark.requirement("ERR-03")
+@pytest.mark.parametrize(
+    ("make", "category"),
+    [
+        (lambda: KeyError("invalid"), "runtime_error"),
+        (lambda: RuntimeError("connection timeout: permission denied, file not found"), "runtime_error"),
+        (lambda: HTTPStatusError("404 not found"), "api_error"),
+        (lambda: NotFound("timeout"), "api_error"),
+        (lambda: WithResponse("connection refused", 503), "api_error"),
+        (lambda: Late("invalid"), "timeout_error"),
+        (lambda: Invalid("permission denied"), "user_input_error"),
+        (lambda: Locked("no such file"), "permission_error"),
+    ],
+)
+async def test_classes_decide_subclasses_included_and_never_words(make: Callable[[], Exception], category: str):
+    assert (await trouble(make())).category.value == category
+
+
+class Unspeakable(ValueError):
+    """Cannot be shown, nor looked at."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    @property
+    def response(self) -> Any:
+        raise RuntimeError
+
+
+async def test_an_exception_that_cannot_be_shown_is_a_failure_like_any_other():
+    error = await trouble(Unspeakable())
+    assert error.category.value == "user_input_error"
+    assert error.message == "breaks failed unexpectedly (Unspeakable)"
+
+
+@pytest.mark.parametrize("make", [TransportError, ConnectTimeout, lambda: urllib.error.URLError("reset")])
+async def test_a_lost_connection_of_an_effect_is_unknown_whatever_its_client_calls_it(make: Callable[..., Exception]):
+    @tool(effects="network_access", risk="low")
+    async def post() -> str:
+        """Lose the connection."""
+        raise make()
+
+    async with memory_gate(post, answers=["approve"]) as gate:
+        outcome = await gate.call("post")
+    assert outcome.status == "unknown"
+
+
+@tool(effects="read_only")
+async def echo(text: str, times: int = 1) -> str:
+    """Say it again."""
+    return text * times
+
+
+@tool(effects="read_only")
+async def soft() -> dict[str, str]:
+    """Fail politely."""
+    return {"error": "the index is empty"}
+
+
+@tool(effects="read_only")
+async def breaks() -> str:
+    """Fail plainly."""
+    raise FileNotFoundError("no such note")
+
+
+@tool(effects="read_only", scopes="fs:read")
+async def scoped() -> str:
+    """Needs a scope nobody gives."""
+    raise AssertionError
+
+
+@pytest.mark.requirement("ERR-02")
+@pytest.mark.parametrize("name", ["nowhere", "soft", "breaks", "echo"])
+async def test_every_error_has_its_text_category_tool_and_a_suggestion(name: str):
+    async with memory_gate(echo, soft, breaks) as gate:
+        error = (await gate.call(name)).error
+    assert error is not None
+    body = error.to_json()
+    assert body.keys() >= {"error", "category", "tool", "suggestion"}
+    assert body["tool"] == name
+    assert all(isinstance(body[key], str) and body[key] for key in ("error", "category", "suggestion"))
+
+
+@pytest.mark.requirement("ERR-04")
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ({}, "Missing required parameter: text"),
+        ({"text": "a", "loud": True}, "Unknown parameter: loud"),
+        ({"text": "a", "times": "many"}, "times"),
+        ({"text": "a", "times": True}, "times"),
+        (["text"], "arguments must be an object, not list"),
+    ],
+)
+async def test_missing_unknown_and_mistyped_arguments_are_input_errors(arguments: Any, fault: str):
+    async with memory_gate(echo) as gate:
+        outcome = await gate.call("echo", arguments)
+    assert outcome.status == "refused"
+    assert outcome.error is not None
+    assert (outcome.error.code, outcome.error.category.value) == ("invalid_arguments", "user_input_error")
+    assert any(fault in told for told in outcome.error.faults)
+
+
+@pytest.mark.requirement("ERR-05")
+def test_everything_a_call_can_raise_derives_from_one_error():
+    kinds = (
+        errors.ToolNotFoundError,
+        errors.ToolExecutionError,
+        errors.ToolTimeoutError,
+        errors.ToolPermissionError,
+        errors.SkillNotFoundError,
+        errors.Refusal,
+        errors.ApprovalRequired,
+        errors.PreviewRequired,
+        errors.ToolOutcomeUnknown,
+    )
+    assert all(issubclass(kind, errors.ToolError) for kind in kinds)
+
+
+@pytest.mark.requirement("ERR-05")
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("nowhere", errors.ToolNotFoundError),
+        ("echo", errors.InvalidArguments),
+        ("scoped", errors.ToolPermissionError),
+        ("breaks", errors.ToolExecutionError),
+        ("soft", errors.ToolExecutionError),
+    ],
+)
+async def test_unwrapping_raises_the_typed_error_with_the_handlers_own_as_its_cause(
+    name: str, kind: type[errors.ToolError]
+):
+    async with memory_gate(echo, soft, breaks, scoped) as gate:
+        outcome = await gate.call(name, {}, Context(scopes=frozenset()))
+    with pytest.raises(kind) as caught:
+        outcome.unwrap()
+    assert caught.value.info is outcome.error
+    assert isinstance(caught.value.__cause__, FileNotFoundError) == (name == "breaks")
+
+
+@pytest.mark.requirement("ERR-06")
+async def test_no_trouble_of_a_call_is_an_exception():
+    async with memory_gate(echo, soft, breaks) as gate:
+        outcomes: list[Outcome] = [await gate.call(name) for name in ("nowhere", "echo", "soft", "breaks")]
+    for outcome in outcomes:
+        machine = outcome.to_machine()
+        assert outcome.error is not None
+        assert (machine["ok"], machine["status"], machine["output"]) == (False, "error", outcome.error.message)
+
+
+@pytest.mark.requirement("ERR-08")
+@pytest.mark.parametrize("effects", ["read_only", "system_state"])
+async def test_a_returned_error_is_a_failed_call_in_log_events_and_outcome_alike(effects: str):
+    @tool(effects=effects, risk="low")
+    async def polite() -> dict[str, str]:
+        """Fail politely."""
+        return {"error": "the index is empty"}
+
+    told: list[Any] = []
+    async with memory_gate(polite) as gate:
+        gate.on("tool.call.*", told.append)
+        outcome = await gate.call("polite")
+        recorded = [event async for event in gate.events(call_id=outcome.call_id)]
+    assert outcome.status == "failed"
+    assert outcome.error is not None
+    assert outcome.error.message == "the index is empty"
+    assert [event.type for event in recorded] == ["tool_call.attempted", "tool_call.failed"]
+    assert (recorded[1].payload or {})["error"]["error"] == "the index is empty"
+    assert [item.type for item in told] == ["tool.call.pending", "tool.call.failure"]
+    assert told[1].payload["error_message"] == "the index is empty"
+
+
+@pytest.mark.requirement("ERR-08")
+async def test_an_empty_error_and_a_declared_one_are_values():
+    @tool(effects="read_only")
+    async def empty() -> dict[str, str]:
+        """Say that there was none."""
+        return {"error": ""}
+
+    declared = {"type": "object", "properties": {"error": {"type": "string"}}}
+
+    @tool(effects="read_only", output_schema=declared)
+    async def report() -> dict[str, str]:
+        """Report an error of somebody else's."""
+        return {"error": "theirs"}
+
+    async with memory_gate(empty, report) as gate:
+        assert (await gate.call("empty")).unwrap() == {"error": ""}
+        assert (await gate.call("report")).unwrap() == {"error": "theirs"}
