@@ -12,9 +12,9 @@ from callgate.errors import (
     ApprovalRequired,
     InvalidArguments,
     PreviewRequired,
-    ScopeViolation,
     ToolExecutionError,
     ToolNotFoundError,
+    ToolPermissionError,
     ToolTimeoutError,
 )
 from callgate.events.translation import Told
@@ -272,20 +272,29 @@ async def test_run_raises_a_timeout_and_it_is_told_as_invoked_then_timeout(name:
     assert told.heard[1].payload["timeout_ms"] == 20
 
 
-async def test_run_raises_typed_errors_for_what_never_ran_or_failed_politely():
-    @tool(effects="read_only", scopes="fs:read")
-    async def scoped() -> str:
-        """Needs a scope."""
-        raise AssertionError
+@pytest.mark.requirement("POL-19")
+async def test_run_names_the_permissions_that_lack_and_the_agent_and_does_not_enter_the_handler():
+    entered: list[str] = []
 
-    async with memory_gate(echo, soft, scoped, send) as gate:
+    @tool(effects="read_only", scopes=["fs:read", "env:read"])
+    async def scoped() -> None:
+        """Needs two scopes."""
+        entered.append("scoped")
+
+    async with memory_gate(scoped) as gate:
+        with pytest.raises(ToolPermissionError, match=r"env:read.*agent-7") as caught:
+            await ToolExecutor(gate).run("scoped", Context(principal="agent-7", scopes=frozenset({"fs:read"})))
+    assert "fs:read" not in str(caught.value)
+    assert entered == []
+
+
+async def test_run_raises_typed_errors_for_what_never_ran_or_failed_politely():
+    async with memory_gate(echo, soft, send) as gate:
         executor = ToolExecutor(gate)
         with pytest.raises(ToolNotFoundError, match="Unknown tool: nowhere"):
             await executor.run("nowhere", Context())
         with pytest.raises(InvalidArguments, match="Missing required parameter: text"):
             await executor.run("echo", Context())
-        with pytest.raises(ScopeViolation, match=r"fs:read.*agent-7"):
-            await executor.run("scoped", Context(principal="agent-7", scopes=frozenset()))
         with pytest.raises(ToolExecutionError, match="the index is empty"):
             await executor.run("soft", Context())
         with pytest.raises(ApprovalRequired):

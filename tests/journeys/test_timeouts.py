@@ -1,6 +1,7 @@
 """How long a call may take, who says so, and what is told when it took longer."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -98,6 +99,56 @@ async def test_within_the_limit_the_result_is_the_normal_one_and_another_excepti
     assert error is not None
     assert (error.message, error.category.value) == ("no such note", "resource_error")
     assert "timed_out" not in error.to_json()
+
+
+@pytest.mark.requirement("TMO-05")
+async def test_a_synchronous_handler_is_bounded_too_and_the_loop_goes_on_meanwhile():
+    entered, released = threading.Event(), threading.Event()
+
+    @tool(effects="read_only", timeout=TINY)
+    def stuck() -> str:
+        """Hold its thread until it is let go."""
+        entered.set()
+        released.wait(30)
+        return "late"
+
+    @tool(effects="read_only")
+    def answers() -> bool:
+        """End when the event loop has answered, which it cannot if this blocks it."""
+        answered = threading.Event()
+        loop.call_soon_threadsafe(answered.set)
+        return answered.wait(30)
+
+    loop = asyncio.get_running_loop()
+    async with memory_gate(stuck, answers) as gate:
+        outcome = await gate.call("stuck")
+        assert entered.is_set()
+        assert (await gate.call("answers")).unwrap() is True
+        released.set()
+    assert outcome.error is not None
+    assert outcome.error.details == {"timed_out": True, "timeout": TINY}
+
+
+@pytest.mark.requirement("TMO-07")
+@pytest.mark.parametrize(("effects", "status"), [("read_only", "failed"), ("system_state", "unknown")])
+async def test_a_timeout_of_the_handlers_own_is_its_failure_and_not_ours(effects: str, status: str):
+    @tool(effects=effects, risk="low", timeout=TINY)
+    async def gives_up() -> str:
+        """Give up by itself."""
+        raise TimeoutError("the other side took too long")
+
+    heard: list[Any] = []
+    async with memory_gate(gives_up) as gate:
+        for pattern in ("tool.timeout", "tool.call.timeout", "tool_call.timed_out"):
+            gate.on(pattern, heard.append)
+        outcome = await gate.call("gives_up", {}, FULL)
+        await gate.flush()
+    assert heard == []
+    assert outcome.status == status
+    assert outcome.error is not None
+    assert outcome.error.message == "the other side took too long"
+    assert outcome.error.category.value == "timeout_error"
+    assert "timed_out" not in outcome.error.to_json()
 
 
 @pytest.mark.requirement("TMO-06")
