@@ -22,7 +22,8 @@ from callgate.policy.showing import name_all, show
 from callgate.settings.values import Settings
 
 DEFAULT_ROLE = "default"
-_MOST_LAYERS_KEPT = 1024
+MOST_LAYERS = 1024
+"""So many layers of contexts are remembered compiled; beyond it, remembering starts anew."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +89,7 @@ class Admission:
             # A layer made with lists has no hash, and may change: it is read anew each time.
             return compile_layer(layer)
         if known is None:
-            if len(self._layers) >= _MOST_LAYERS_KEPT:
+            if len(self._layers) >= MOST_LAYERS:
                 self._layers.clear()
             known = self._layers[layer] = compile_layer(layer)
         return known

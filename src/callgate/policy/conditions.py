@@ -17,7 +17,7 @@ from callgate.model.tool import Arguments, Tool
 from callgate.policy.measure import Measured, TooLarge, measure
 
 VARIABLES = ("args", "tool", "context", "labels")
-LONGEST = 2000
+LONGEST = 4000
 """A condition has at most this many characters."""
 MOST_STEPS = 1_000_000
 """A condition that could take more steps than this over the values of a call is not evaluated, and counts as yes."""
@@ -69,13 +69,10 @@ class Subject:
             TooLarge: The values are larger, deeper or wider than a condition may see.
         """
         if self._seen is None:
-            variables = {
-                "args": self.arguments,
-                "tool": _tool_view(self.tool),
-                "context": _context_view(self.context),
-                "labels": list(self.labels),
-            }
-            self._seen = variables, measure(variables)
+            tool, context, labels = _tool_view(self.tool), _context_view(self.context), list(self.labels)
+            variables = {"args": self.arguments, "tool": tool, "context": context, "labels": labels}
+            # What the two views have as keys is ours and small; what they hold is not.
+            self._seen = variables, measure(self.arguments, labels, *tool.values(), *context.values())
         return self._seen
 
 

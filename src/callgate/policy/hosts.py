@@ -22,7 +22,7 @@ _LABELS = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-)
 _LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
 _PORT = re.compile(r"(.*):(\d{1,5})")
 _PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_UNICAST = ipaddress.IPv6Network("2000::/3")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -99,7 +99,7 @@ def is_private(name: str) -> bool:
     """Whether a canonical host is this machine, its network, or no public address."""
     address = _bare_address(name)
     if address is not None:
-        return any(_is_private_address(each) for each in (address, *_carried(address)))
+        return not _is_public(address)
     return "." not in name or name.endswith(_PRIVATE_ENDINGS)
 
 
@@ -127,18 +127,13 @@ def _canonical(name: str, text: str) -> str:
     return name
 
 
-def _is_private_address(address: Address) -> bool:
-    return not address.is_global or address.is_multicast or address.is_reserved or address.is_unspecified
-
-
-def _carried(address: Address) -> list[ipaddress.IPv4Address]:
-    """The IPv4 addresses that an IPv6 one leads to."""
+def _is_public(address: Address) -> bool:
+    if not address.is_global or address.is_multicast or address.is_reserved:
+        return False
     if isinstance(address, ipaddress.IPv4Address):
-        return []
-    carried = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    if address in _NAT64 or int(address) >> 32 == 0:
-        carried.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return [each for each in carried if each is not None]
+        return True
+    # Addresses that carry another one inside (mapped, translated, tunnelled) lead to that other one.
+    return address in _UNICAST and address.sixtofour is None and address.teredo is None
 
 
 def _fits(host: Host, pattern: str) -> bool:

@@ -78,7 +78,8 @@ class _House:
         """Every layer with its key."""
         if self._global is not None:
             yield "global", self._global
-        yield from ((f"roles.{name}", role.layer) for name, role in self._roles.items())
+        if self._settings.roles is not None:
+            yield from ((f"roles.{name}", role.layer) for name, role in self._roles.items())
 
     def listed(self) -> Iterator[_Listed]:
         """Every selector with its place."""

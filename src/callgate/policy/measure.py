@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 DEEPEST = 64
@@ -24,35 +25,35 @@ class Measured(NamedTuple):
     """Entries of the largest list or mapping: what one loop costs."""
 
 
-def measure(value: Any) -> Measured:
-    """Count what is in a JSON value.
+def measure(*given: Any) -> Measured:
+    """Count what is in some JSON values.
 
     Raises:
         TooLarge: It is deeper than 64, has more than 20,000 values or a million characters, or an integer that does
             not fit 64 bits (which an evaluator would round, and could judge wrongly).
     """
     values, text, widest = 0, 0, 0
-    level: list[Any] = [value]
+    level: list[Any] = list(given)
     for _ in range(DEEPEST):
         values += len(level)
         text += sum(len(item) for item in level if isinstance(item, str))
         if values > MOST_VALUES or text > MOST_TEXT or any(map(_is_huge, level)):
             raise TooLarge
-        inner = [_entries(item) for item in level if isinstance(item, (dict, list, tuple))]
-        if not inner:
+        containers: list[Any] = [item for item in level if isinstance(item, (dict, list, tuple))]
+        if not containers:
             return Measured(values + text // _CHARACTERS_PER_STEP, widest)
-        widest = max(widest, *map(len, inner))
-        level = [item for entries in inner for item in entries]
+        widest = max(widest, *map(len, containers))
+        level = [item for container in containers for item in _entries(container)]
     raise TooLarge
 
 
-def _entries(container: Any) -> list[Any]:
+def _entries(container: Any) -> Sequence[Any]:
+    if len(container) > MOST_VALUES:
+        raise TooLarge
     if isinstance(container, dict):
         mapping = cast("dict[Any, Any]", container)
-        if len(mapping) > MOST_VALUES:
-            raise TooLarge
         return [*mapping.keys(), *mapping.values()]
-    return list(container)
+    return container
 
 
 def _is_huge(value: Any) -> bool:

@@ -25,7 +25,8 @@ from callgate.policy.survey import Kind, is_surroundings
 from callgate.settings.values import DEFAULT_FAMILIES, Family
 
 _MOST_PLACES = 8
-_MOST_KEPT = 1024
+MOST_GROUNDS = 1024
+"""So many resolved roots are remembered; beyond it, remembering starts anew."""
 
 
 class Resources:
@@ -76,7 +77,7 @@ class Resources:
     def _ground(self, family: str, base: str) -> Ground | None:
         # A root is followed once and remembered: if it is replaced by a link later, what lies behind it is outside.
         if (family, base) not in self._grounds:
-            if len(self._grounds) >= _MOST_KEPT:
+            if len(self._grounds) >= MOST_GROUNDS:
                 self._grounds.clear()
             entries = self._families[family].paths
             self._grounds[family, base] = (
@@ -97,7 +98,7 @@ class Resources:
 
 
 def _places(found: Iterable[Found]) -> tuple[str, ...]:
-    places = tuple(item.text for item in found if item.kind is Kind.PLACE)
+    places = tuple(dict.fromkeys(item.text for item in found if item.kind is Kind.PLACE))
     if len(places) > _MOST_PLACES:
         raise Unjudged(f"it names more than {_MOST_PLACES} directories that its paths could be relative to")
     return places

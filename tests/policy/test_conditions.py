@@ -1,0 +1,207 @@
+"""Conditions: a plain no is a no; everything else, errors and hostile values included, is the stricter answer."""
+
+import builtins
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from callgate.errors import ConfigurationError
+from callgate.model.context import Context
+from callgate.model.layer import Layer, Rule
+from callgate.model.levels import Autonomy, Verdict
+from callgate.policy.conditions import Condition, Held, Subject, compile_condition
+from callgate.policy.policy import Facts, Policy
+from callgate.settings.values import Settings
+from tests.policy.making import NOON, authorize, decide, make, reading, with_global
+
+pytest.importorskip("cel")
+
+
+def holds(condition: str, arguments: dict[str, Any], context: Context | None = None, **facts: Any) -> Held:
+    subject = Subject(make("pay", **facts), arguments, context or Context(), ("tainted",))
+    return compile_condition(condition).holds(subject)
+
+
+@pytest.mark.parametrize(
+    ("condition", "answer"),
+    [
+        ("args.amount > 100", True),
+        ("args.amount > 500", False),
+        ("args.to.endsWith('@example.com')", True),
+        ("tool.name == 'pay' && tool.risk == 'medium' && !tool.read_only", True),
+        ("context.role == 'default' && context.user == null && context.autonomy == null", True),
+        ("context.scopes == null", True),
+        ("'tainted' in labels", True),
+        ("'private' in labels", False),
+        ("has(args.note)", False),
+        ("args.items.exists(item, item == 'b')", True),
+        ("type(args.to) == string", True),
+        (r"args.to.matches('^[a-z]+@example\\.com$')", True),
+        ("args.to == 'x' // a comment's quote, matches(nothing)", False),
+    ],
+)
+def test_a_condition_sees_arguments_tool_context_and_labels(condition: str, answer: bool):
+    arguments = {"amount": 150, "to": "ada@example.com", "items": ["a", "b"]}
+    assert holds(condition, arguments) == Held(answer)
+
+
+def test_a_condition_sees_the_raw_context_and_not_what_layers_made_of_it():
+    context = Context(autonomy=Autonomy.A4, scopes=frozenset({"b:c", "a:b"}), layers=(Layer(name="x"),))
+    assert holds("context.autonomy == 'A4' && context.scopes == ['a:b', 'b:c']", {}, context) == Held(applies=True)
+    capped = Layer(name="cap", max_autonomy=Autonomy.A1, rules=(Rule(match="pay", when="context.autonomy == 'A1'"),))
+    policy = Policy(Settings())
+    decision = decide(policy, make("pay"), context=Context(autonomy=Autonomy.A4, layers=(capped,)))
+    assert decision.autonomy is Autonomy.A1
+    assert not any("applies when" in reason.text for reason in decision.reasons)
+
+
+@pytest.mark.parametrize(
+    ("condition", "note"),
+    [
+        ("args.missing > 1", "names a key this call does not have"),
+        ("args.to > 1", "values of different types"),
+        ("args.amount", "gives int and no boolean"),
+        ("null", "gives NoneType and no boolean"),
+        ("args.to", "gives str and no boolean"),
+        ("args.amount / 0 > 1", "ZeroDivisionError"),
+        ("args.to.nothing()", "RuntimeError"),
+        ("args.huge > 0", "too large"),
+        ("args.deep == null", "too large"),
+        ("args.long == null", "too large"),
+        ("args.wide == null", "too large"),
+        ("args.strange == null", "ValueError"),
+    ],
+)
+def test_everything_but_a_boolean_counts_as_yes_and_says_why(condition: str, note: str):
+    arguments: dict[str, Any] = {"amount": 150, "to": "ada"}
+    deep: Any = None
+    for _ in range(100_000):
+        deep = [deep]
+    added = {"huge": -(2**63), "deep": deep, "long": "x" * 2_000_000, "wide": [0] * 30_000, "strange": object()}
+    arguments |= {name: value for name, value in added.items() if f"args.{name}" in condition}
+    held = holds(condition, arguments)
+    assert held.applies
+    assert not held.certain
+    assert note in held.note
+
+
+class Panic(BaseException):
+    """What a broken evaluator raises is not always an Exception."""
+
+
+class Broken:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def execute(self, context: dict[str, Any], /) -> Any:
+        raise self.error
+
+
+def broken(error: BaseException) -> Condition:
+    return Condition("x", Broken(error), uses_labels=False, loops=0, widest=1)
+
+
+def test_a_panic_of_the_evaluator_counts_as_yes_and_an_interrupt_is_none():
+    subject = Subject(make("pay"), {}, Context())
+    assert broken(Panic()).holds(subject) == Held(applies=True, certain=False, note="Panic")
+    with pytest.raises(KeyboardInterrupt):
+        broken(KeyboardInterrupt()).holds(subject)
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("args.amount >", "not CEL"),
+        ("", "not CEL"),
+        ("amount > 100", "for an argument write args.amount"),
+        ("args.x.matches(args.pattern)", "pattern of matches()"),
+        ("args.x.matches('^' + context.role)", "pattern of matches()"),
+        ("args.x == 'y' || " * 300 + "true", "at most 4000 characters"),
+    ],
+)
+def test_a_condition_that_cannot_work_is_a_configuration_error(condition: str, said: str):
+    with pytest.raises(ConfigurationError) as caught:
+        Policy(with_global(rules=(Rule(match="pay", when=condition, verdict=Verdict.DENY),)))
+    assert said in caught.value.message
+    assert caught.value.key == "global.rules[0].when"
+
+
+def test_without_the_extra_a_condition_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "cel", None)
+    with pytest.raises(ConfigurationError, match=r"pip install callgate\[cel\]"):
+        Policy(with_global(rules=(Rule(match="pay", when="true"),)))
+
+
+def test_without_a_condition_nothing_of_it_is_imported(monkeypatch: pytest.MonkeyPatch):
+    imported = builtins.__import__
+
+    def watch(name: str, *args: Any, **kwargs: Any) -> Any:
+        assert name != "cel"
+        return imported(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", watch)
+    policy = Policy(with_global(rules=(Rule(match="pay", verdict=Verdict.CONFIRM),)))
+    assert decide(policy, make("pay")).verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "args.xs.all(x, args.xs.all(y, args.xs.all(z, x + y + z >= 0)))",
+        "args.xs.map(x, x + 1).size() > 0",
+        "args.xs.exists(x, x in args.xs)",
+        "[1, 2, 3].all(a, [1, 2, 3].all(b, args.xs.all(c, args.xs.all(d, a + b + c + d > 0))))",
+    ],
+)
+def test_hostile_arguments_cannot_make_a_condition_hang(condition: str):
+    started = time.monotonic()
+    held = holds(condition, {"xs": list(range(15_000))})
+    assert held.applies
+    assert not held.certain
+    assert time.monotonic() - started < 1
+    assert holds(condition, {"xs": [1, 2]}).certain
+
+
+def rule(**facts: Any) -> Settings:
+    return with_global(rules=(Rule(match="pay", when="args.amount > 100", **facts),))
+
+
+def test_a_denial_with_a_condition_refuses_in_authorize():
+    policy = Policy(rule(verdict=Verdict.DENY, why="too much"))
+    tool = make("pay")
+    assert policy.standing(tool, Context()).refusal is None
+    assert authorize(policy, tool, {"amount": 50}).refusal is None
+    refusal = authorize(policy, tool, {"amount": 500}).refusal
+    assert refusal is not None
+    assert refusal.code == "policy_denied"
+    assert refusal.text == ("a rule of the global layer 'global' for pay applies when args.amount > 100: too much")
+    unsure = authorize(policy, tool, {}).refusal
+    assert unsure is not None
+    assert "could not be judged" in unsure.text
+
+
+def test_a_denial_about_labels_waits_for_the_gate_where_labels_are_known():
+    rules = (Rule(match="pay", when="'tainted' in labels", verdict=Verdict.DENY),)
+    policy = Policy(with_global(rules=rules))
+    tool = make("pay")
+    assert authorize(policy, tool).refusal is None
+    assert decide(policy, tool).verdict is Verdict.CONFIRM
+    decision = decide(policy, tool, facts=Facts(now=NOON, labels=("tainted",)))
+    assert (decision.verdict, decision.code) == (Verdict.DENY, "gate_denied")
+
+
+def test_a_rule_with_a_condition_keeps_the_decision_from_being_fixed():
+    policy = Policy(with_global(rules=(Rule(match="*", when="args.text == 'x'", verdict=Verdict.CONFIRM),)))
+    tool = reading("count")
+    assert policy.standing(tool, Context()).fixed is None
+    assert decide(policy, tool, {"text": "y"}).verdict is Verdict.ALLOW
+    assert decide(policy, tool, {"text": "x"}).verdict is Verdict.CONFIRM
+
+
+def test_both_a_resource_and_a_rule_are_among_the_reasons():
+    tool = make("pay", "modifies_files", scopes={"fs:write"}, input_schema={"type": "object"})
+    found = authorize(Policy(rule(verdict=Verdict.DENY)), tool, {"amount": 500, "path": "/etc/passwd"})
+    assert [reason.step for reason in found.reasons] == ["resources", "layer:global"]
+    assert found.refusal is found.reasons[0]

@@ -1,0 +1,122 @@
+"""Lint: what is wrong, unreachable or forgotten is found, and a sound configuration is left alone."""
+
+from typing import Any
+
+import pytest
+
+from callgate.model.layer import Layer, LayerKind, Rule
+from callgate.model.levels import Verdict
+from callgate.model.tool import Tool
+from callgate.policy.lint import Finding, check
+from callgate.settings.values import Observe, Settings
+from tests.policy.making import make, reading, role, saying, with_global, with_roles
+
+READ = reading("read_file", scopes={"fs:read"})
+PAY = make("pay", undo=saying(None))
+TOOLS = (READ, PAY)
+
+
+def found(settings: Settings, tools: tuple[Tool, ...] = TOOLS) -> list[tuple[str, str, str]]:
+    return [(finding.level, finding.where, finding.text) for finding in check(settings, tools)]
+
+
+def texts(settings: Settings, tools: tuple[Tool, ...] = TOOLS) -> list[str]:
+    return [text for _, _, text in found(settings, tools)]
+
+
+def globally(*roles: Any, **layer: Any) -> Settings:
+    return with_roles(*roles, global_layer=Layer(name="global", kind=LayerKind.GLOBAL, **layer))
+
+
+def test_a_sound_configuration_has_no_findings():
+    rules = (Rule(match="pay", verdict=Verdict.CONFIRM, on_expiry="proceed"),)
+    settings = globally(role(allow=("group:read", "pay")), deny=("group:undeclared",), rules=rules)
+    assert [finding for finding in check(settings, TOOLS) if finding.where != "global.deny[0]"] == []
+    assert check(Settings(), TOOLS) == []
+    assert check(Settings(), ()) == []
+
+
+def test_everything_that_cannot_be_read_is_an_error_with_its_place():
+    rules = (Rule(match="pay", when="amount > 1", verdict=Verdict.DENY), Rule(match="group:typo", risk=None))
+    settings = globally(role(allow=("group:typo", "pay", "read_file")), deny=("a b",), rules=rules)
+    errors = [(where, text) for level, where, text in found(settings) if level == "error"]
+    assert [where for where, _ in errors] == [
+        "global.deny[0]",
+        "global.rules[1].match",
+        "roles.default.allow[0]",
+        "global.rules[0].when",
+    ]
+    assert "args.amount" in errors[-1][1]
+    assert found(Settings(matrix="nonsense"))[0][:2] == ("error", "matrix")
+
+
+def test_a_tool_name_that_nobody_has_is_an_error_with_the_nearest_one():
+    settings = with_roles(role(allow=("read_fil", "pay", "read_file")))
+    assert found(settings) == [
+        ("error", "roles.default.allow[0]", "there is no tool read_fil; did you mean read_file?")
+    ]
+    assert texts(with_roles(role(allow=("x",))), ())[0] == "there is no tool x; there are no tools"
+
+
+@pytest.mark.parametrize("selector", ["web_*", "group:math", "category:money", "source:mcp"])
+def test_a_selector_that_matches_nothing_is_a_warning(selector: str):
+    settings = with_roles(role(allow=("group:all", selector)))
+    assert found(settings) == [("warning", "roles.default.allow[1]", f"{selector} matches no tool")]
+
+
+def test_an_allow_that_is_denied_before_it_is_unreachable():
+    settings = globally(role(allow=("pay", "read_file")), deny=("pay",))
+    assert ("warning", "roles.default.allow[0]", "pay admits nothing: pay is refused before it") in found(settings)
+
+
+def test_a_deny_and_a_rule_for_what_is_refused_already_never_count():
+    rules = (Rule(match="pay", verdict=Verdict.CONFIRM),)
+    settings = globally(role(allow=("read_file",), deny=("pay",), rules=rules), deny=("pay",), rules=rules)
+    wheres = [where for _, where, text in found(settings) if "never counts" in text]
+    assert wheres == ["global.rules[0].match", "roles.default.deny[0]", "roles.default.rules[0].match"]
+
+
+def test_a_rule_of_a_role_counts_where_the_role_admits_its_tool():
+    rules = (Rule(match="pay", verdict=Verdict.CONFIRM),)
+    assert texts(with_roles(role(allow=("group:all",), rules=rules))) == []
+
+
+def test_a_role_that_admits_nothing_and_tools_that_are_nobodys_are_told():
+    assert texts(with_roles(role("idle"))) == [
+        "the role idle admits no tool at all",
+        "no role admits read_file",
+        "no role admits pay",
+    ]
+
+
+def test_scopes_that_a_role_lacks_for_what_it_allows_are_told():
+    settings = with_roles(role(scopes=("net:*",), allow=("group:all",)))
+    assert found(settings) == [
+        (
+            "warning",
+            "roles.default.scopes",
+            "the role default allows read_file and does not grant fs:read, so it cannot call it",
+        )
+    ]
+
+
+def test_a_tool_that_declares_nothing_is_told_with_the_line_to_add():
+    bare = make("bare", [], declared=False)
+    assert ["effects=" in text for text in texts(Settings(), (bare,))] == [True]
+
+
+def test_a_tool_under_observation_is_told():
+    settings = Settings(observe=(Observe(source="source:function", until=1.0, by="olga"),))
+    assert "pay is in observe mode" in texts(settings, (PAY,))[0]
+    assert texts(Settings(observe=(Observe(source="source:mcp", until=1.0, by="olga"),))) == []
+
+
+def test_a_veto_window_for_what_cannot_be_undone_is_told():
+    settings = with_global(rules=(Rule(match="*", verdict=Verdict.CONFIRM, on_expiry="proceed"),))
+    assert check(settings, TOOLS) == [
+        Finding(
+            "warning",
+            "global.rules[0].on_expiry",
+            "on_expiry: proceed does not count for read_file, which has no undo",
+        )
+    ]

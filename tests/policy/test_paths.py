@@ -1,0 +1,297 @@
+"""Paths: judged where they really lead, whatever they look like."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate.model.context import Context
+from callgate.model.tool import Tool
+from callgate.policy import resources
+from callgate.policy.policy import Authorization
+from callgate.settings.values import Family, Settings
+from tests.policy.making import authorize, in_folder, make, reading, schema
+
+
+def read_file(**facts: Any) -> Tool:
+    body = {"scopes": {"fs:read"}, "input_schema": schema("path", "pattern", "cwd")}
+    return reading("read_file", **{**body, **facts})
+
+
+def write_file(**facts: Any) -> Tool:
+    body = {"scopes": {"fs:write"}, "input_schema": schema("path")}
+    return make("write_file", "modifies_files", **{**body, **facts})
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A root with a file, links out of it and into it, and a neighbour whose name starts alike."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("x")
+    (tmp_path / "rootevil").mkdir()
+    root = tmp_path / "root"
+    (root / "inner").mkdir(parents=True)
+    (root / "file").write_text("x")
+    (root / "out").symlink_to(outside)
+    (root / "dangling").symlink_to(outside / "not there yet")
+    (root / "in").symlink_to(root / "inner")
+    (root / "inner" / "up").symlink_to("..")
+    (root / "loop").symlink_to("loop")
+    return root
+
+
+def refused(found: Authorization) -> str:
+    return "" if found.refusal is None else found.refusal.text
+
+
+@pytest.mark.requirement("POL-22")
+@pytest.mark.parametrize(
+    ("path", "leads_to"),
+    [
+        ("file", "file"),
+        (".", "."),
+        ("", "."),
+        ("{root}", "."),
+        ("{root}/", "."),
+        ("{root}/a", "a"),
+        ("new/deep/x", "new/deep/x"),
+        ("in/x", "inner/x"),
+        ("inner/up/file", "file"),
+        ("inner/../file", "file"),
+        ("./././file", "file"),
+        ("file/below-a-file", "file/below-a-file"),
+        ("x~", "x~"),
+        ("a..b", "a..b"),
+        ("…", "…"),
+    ],
+)
+def test_a_path_inside_the_root_is_admitted_and_resolved(root: Path, path: str, leads_to: str):
+    found = authorize(in_folder(root), read_file(), {"path": path.format(root=root)})
+    assert refused(found) == ""
+    assert found.resources == (f"path:{os.path.normpath(root.resolve() / leads_to)}",)
+
+
+@pytest.mark.requirement("POL-22")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "..",
+        "../outside/secret",
+        "{root}/../outside/secret",
+        "{root}evil/x",
+        "{root}evil",
+        "inner/../../outside",
+        "out",
+        "out/secret",
+        "out/new",
+        "dangling",
+        "inner/up/../x",
+        "inner/up/out/secret",
+        "out/../file",
+        "/",
+        "//etc/passwd",
+        "/proc/self/root/etc/passwd",
+    ],
+)
+def test_a_path_that_leads_outside_is_refused(root: Path, path: str):
+    found = authorize(in_folder(root), read_file(), {"path": path.format(root=root)})
+    assert "and fs allows" in refused(found)
+    assert "scopes.fs.paths" in refused(found)
+    assert found.refusal is not None
+    assert found.refusal.code == "policy_denied"
+    assert found.resources == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("file\0.txt", "NUL"),
+        ("x" * 5000, "at most 4096 characters"),
+        ("x" * 300, "cannot be seen"),
+        ("a\udc00\ud800", "cannot be seen"),
+        ("~/x", "plain path"),
+        ("~root", "plain path"),
+        ("file:///etc/passwd", "plain path"),
+        ("FILE:/etc/passwd", "plain path"),
+        ("s3://bucket/key", "plain path"),
+        ("loop", "leads to itself"),
+        ("loop/x", "cannot be seen"),
+    ],
+)
+def test_a_path_that_is_not_plain_is_refused(root: Path, path: str, why: str):
+    assert why in refused(authorize(in_folder(root), read_file(), {"path": path}))
+
+
+def test_a_link_before_dots_is_judged_both_as_the_system_and_as_a_tidy_tool_sees_it(root: Path):
+    """The system goes to the link's target first; a tool that tidies the path never visits the link."""
+    (root / "inner" / "out").symlink_to(root / "inner" / "deep")
+    (root / "inner" / "deep").mkdir()
+    policy = in_folder(root / "inner")
+    assert refused(authorize(policy, read_file(), {"path": "out/../x"})) == ""
+    (root / "inner" / "far").symlink_to(root / "far" / "away")
+    (root / "far" / "away").mkdir(parents=True)
+    assert "and fs allows" in refused(authorize(policy, read_file(), {"path": "far/../x"}))
+    assert "and fs allows" in refused(authorize(policy, read_file(), {"path": "out/../../inner/out/../../x"}))
+
+
+@pytest.mark.requirement("POL-23")
+@pytest.mark.parametrize(
+    ("name", "value", "admitted"),
+    [
+        ("pattern", "*.py", True),
+        ("pattern", "**/*.py", True),
+        ("pattern", "inner/*", True),
+        ("pattern", "{root}/*.py", True),
+        ("pattern", "../../etc/*", False),
+        ("pattern", "*/../../etc/*", False),
+        ("pattern", "{{..,x}}/etc/*", False),
+        ("pattern", "inner/..", True),
+        ("pattern", "/etc/*", False),
+        ("pattern", "/*", False),
+        ("pattern", "out/*", False),
+        ("pattern", "out/sec[r]et", False),
+        ("path", "out/*", False),
+        ("path", "../*", False),
+        ("path", "inner/*.py", True),
+        ("path", "*/../../etc", False),
+        ("cwd", "inner", True),
+        ("cwd", "{root}/../../etc", False),
+        ("cwd", "out", False),
+    ],
+)
+def test_patterns_and_working_directories_are_followed_before_the_check(
+    root: Path, name: str, value: str, admitted: bool
+):
+    for tool in (read_file(), make("run", "local_exec", scopes={"shell:execute"}, input_schema=schema(name))):
+        found = authorize(in_folder(root), tool, {name: value.format(root=root)})
+        assert (refused(found) == "") is admitted
+
+
+def test_the_resource_of_a_pattern_is_its_real_start_and_the_rest(root: Path):
+    found = authorize(in_folder(root), read_file(), {"pattern": "in/*.py"})
+    assert found.resources == (f"path:{root.resolve()}/inner/*.py",)
+
+
+def test_a_relative_path_is_also_judged_inside_the_other_directories_of_the_call(root: Path):
+    """`out` does not exist in the working directory, but in the directory the call names it is a link to outside."""
+    (root / "inner" / "leak").symlink_to("/etc")
+    policy = in_folder(root)
+    assert refused(authorize(policy, read_file(), {"pattern": "leak/*"})) == ""
+    assert "leads to '/etc'" in refused(authorize(policy, read_file(), {"path": "inner", "pattern": "leak/*"}))
+    assert "leads to '/etc" in refused(authorize(policy, read_file(), {"cwd": "inner", "path": "leak/passwd"}))
+    both = authorize(policy, read_file(), {"cwd": "inner", "path": "file"})
+    assert both.resources == (f"path:{root.resolve()}/inner", f"path:{root.resolve()}/file")
+
+
+def test_more_directories_than_can_be_combined_are_refused(root: Path):
+    names = [f"dir{letter}_path" for letter in "abcdefghi"]
+    tool = read_file(input_schema=schema(*names))
+    found = authorize(in_folder(root), tool, dict.fromkeys(names, "inner") | {names[0]: "a"})
+    assert refused(found) == ""
+    found = authorize(in_folder(root), tool, {name: name for name in names})
+    assert "more than 8 directories" in refused(found)
+
+
+def test_every_path_that_is_refused_is_among_the_reasons(root: Path):
+    found = authorize(in_folder(root), read_file(), {"path": "/etc/passwd", "cwd": "/root"})
+    assert len(found.reasons) == 2
+    assert [reason.text.split(":")[0] for reason in found.reasons] == ["argument path", "argument cwd"]
+
+
+def test_relative_paths_resolve_in_the_working_directory_of_the_context(root: Path):
+    policy = in_folder(root)
+    context = Context(working_directory=str(root / "inner"))
+    assert authorize(policy, read_file(), {"path": "x"}, context).resources == (f"path:{root.resolve()}/inner/x",)
+    assert "and fs allows" in refused(authorize(policy, read_file(), {"path": "../file"}, context))
+    relative = Context(working_directory="inner")
+    assert authorize(policy, read_file(), {"path": "x"}, relative).resources == (f"path:{root.resolve()}/inner/x",)
+
+
+def test_without_a_working_directory_the_process_has_one(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(root)
+    policy = in_folder(None)  # pyright: ignore[reportArgumentType]
+    assert authorize(policy, read_file(), {"path": "x"}).resources == (f"path:{root.resolve()}/x",)
+
+
+def families(**named: Family) -> Settings:
+    return Settings(families=named)
+
+
+def test_a_family_says_where_its_tools_may_go(root: Path):
+    home = Path("~").expanduser()
+    settings = families(fs=Family(paths=("inner", str(root.parent / "outside"), "~/notes")))
+    policy = in_folder(root, settings)
+    for path in ("inner/x", "out/secret", str(root.parent / "outside"), str(home / "notes" / "a")):
+        assert refused(authorize(policy, read_file(), {"path": path})) == "", path
+    for path in ("file", ".", str(home)):
+        assert "and fs allows" in refused(authorize(policy, read_file(), {"path": path})), path
+
+
+def test_no_paths_at_all_is_nowhere_and_none_is_anywhere(root: Path):
+    nowhere = in_folder(root, families(fs=Family(paths=())))
+    assert "fs allows nothing" in refused(authorize(nowhere, read_file(), {"path": "file"}))
+    anywhere = in_folder(root, families(fs=Family(paths=None)))
+    assert refused(authorize(anywhere, read_file(), {"path": "/etc/passwd"})) == ""
+    slash = in_folder(root, families(fs=Family(paths=("/",))))
+    assert refused(authorize(slash, read_file(), {"path": "/etc/passwd"})) == ""
+
+
+def test_every_family_of_the_tool_that_speaks_of_paths_must_agree(root: Path):
+    settings = families(fs=Family(paths=(".",)), vault=Family(paths=("inner",)), mail=Family())
+    policy = in_folder(root, settings)
+    tool = read_file(scopes={"fs:read", "vault:read", "mail:send"})
+    assert refused(authorize(policy, tool, {"path": "inner/x"})) == ""
+    assert "and vault allows" in refused(authorize(policy, tool, {"path": "file"}))
+    anyone = Context(scopes=frozenset({"*"}))
+    everything = read_file(scopes={"*"})
+    assert "and vault allows" in refused(authorize(policy, everything, {"path": "file"}, anyone))
+
+
+def test_a_shell_tool_is_confined_by_the_family_of_files(root: Path):
+    tool = make("run", "local_exec", scopes={"shell:execute"}, input_schema=schema("command", "cwd"))
+    assert "and fs allows" in refused(authorize(in_folder(root), tool, {"command": "ls", "cwd": "/etc"}))
+
+
+def test_a_root_that_becomes_a_link_later_leads_nowhere_new(root: Path):
+    (root / "work").mkdir()
+    policy = in_folder(root, families(fs=Family(paths=("work",))))
+    assert refused(authorize(policy, read_file(), {"path": "work/x"})) == ""
+    (root / "work").rmdir()
+    (root / "work").symlink_to("/etc")
+    assert "leads to '/etc/passwd'" in refused(authorize(policy, read_file(), {"path": "work/passwd"}))
+
+
+def test_more_working_directories_than_are_remembered_are_still_judged(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(resources, "MOST_GROUNDS", 8)
+    policy = in_folder(root)
+    for number in range(20):
+        context = Context(working_directory=f"w{number}")
+        assert authorize(policy, read_file(), {"path": "x"}, context).refusal is None
+
+
+@pytest.mark.parametrize(
+    "path", [".git", ".git/hooks/post-commit", "inner/.git/config", ".GIT/x", ".g\u200cit/x", "git~1"]
+)
+def test_git_is_read_only_to_tools(root: Path, path: str):
+    policy = in_folder(root)
+    assert "read-only to tools" in refused(authorize(policy, write_file(), {"path": path}))
+    assert refused(authorize(policy, read_file(), {"path": path})) == ""
+
+
+def test_git_behind_a_link_is_still_git(root: Path):
+    (root / "repo" / ".git").mkdir(parents=True)
+    (root / "alias").symlink_to(root / "repo" / ".git")
+    (root / "other").mkdir()
+    (root / "inner" / ".git").symlink_to(root / "other")
+    policy = in_folder(root)
+    assert "read-only to tools" in refused(authorize(policy, write_file(), {"path": "alias/config"}))
+    assert "read-only to tools" in refused(authorize(policy, write_file(), {"path": "inner/.git/config"}))
+
+
+def test_git_is_opened_by_listing_it_among_the_paths(root: Path):
+    policy = in_folder(root, families(fs=Family(paths=(".", ".git"))))
+    assert refused(authorize(policy, write_file(), {"path": ".git/config"})) == ""
+    assert "read-only to tools" in refused(authorize(policy, write_file(), {"path": "inner/.git/config"}))
