@@ -16,24 +16,16 @@ if TYPE_CHECKING:
 
 def json_result(outcome: Outcome) -> str:
     """The output as JSON, or an object with error, category, tool and, where there is one, a suggestion."""
-    body = outcome.output if outcome.ok else _error(outcome)
+    try:
+        body = outcome.unwrap()
+    except ToolError as error:
+        body = _did_not_run(outcome, error) if outcome.error is None else outcome.error.to_json()
     return dumps(json_form(body)).decode()
 
 
-def _error(outcome: Outcome) -> dict[str, Any]:
-    if outcome.error is not None:
-        return outcome.error.to_json()
-    return _did_not_run(outcome)
-
-
-def _did_not_run(outcome: Outcome) -> dict[str, Any]:
+def _did_not_run(outcome: Outcome, error: ToolError) -> dict[str, Any]:
     """A call that was only asked or shown has no error of its own; for who reads JSON, it is no success either."""
-    try:
-        outcome.unwrap()
-    except ToolError as error:
-        body = {"error": str(error), "code": error.code, "category": Category.PERMISSION.value, "tool": outcome.tool}
-    else:  # pragma: no cover - only Succeeded unwraps, and it is ok
-        raise AssertionError(outcome.status)
+    body = {"error": str(error), "code": error.code, "category": Category.PERMISSION.value, "tool": outcome.tool}
     if isinstance(outcome, Pending):
         body |= {"approval_id": outcome.approval_id, "suggestion": "Wait for a person to decide, then call again."}
     if isinstance(outcome, Previewed) and outcome.preview is not None:
