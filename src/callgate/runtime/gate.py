@@ -15,6 +15,7 @@ from callgate.model.context import Context
 from callgate.pipeline.owners import fall_silent, recover
 from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
+from callgate.runtime.administration import Administration
 from callgate.runtime.assemble import Choices, assemble
 from callgate.runtime.calls import Calls
 from callgate.runtime.clock import SystemClock
@@ -33,7 +34,7 @@ _log = logging.getLogger("callgate")
 _LOOK_EVERY = 1.0
 
 
-class Callgate(Calls, Decisions, Unknowns, Toolbox, Record):
+class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import unquote
 
 from callgate.runtime.assemble import DEFAULT_STORE
 from callgate.runtime.clock import SystemClock
 from callgate.settings.schema import json_schema
 from callgate.stores.open import open_store
 
-if TYPE_CHECKING:
-    pass
+__all__ = ["DEFAULT_STORE", "policy_schema", "store_exists", "store_file"]
 
-__all__ = ["DEFAULT_STORE", "policy_schema", "store_exists", "store_paths"]
+_FILE = "sqlite:///"
 
 
-def store_paths(url: str, folder: Path) -> tuple[Path, ...]:
-    """The files of a store, its database first; none for a store in memory.
+def store_file(url: str) -> Path | None:
+    """The database of a store; None for a store in memory.
 
     Raises:
         ConfigurationError: The URL names no store.
     """
-    return tuple(open_store(url, clock=SystemClock(), folder=folder).paths)
+    open_store(url, clock=SystemClock())
+    return Path(unquote(url.removeprefix(_FILE))).expanduser().absolute() if url.startswith(_FILE) else None
 
 
-def store_exists(url: str, folder: Path) -> bool:
+def store_exists(url: str) -> bool:
     """Whether there is anything to open; a store in memory always is.
 
     Raises:
         ConfigurationError: The URL names no store.
     """
-    paths = store_paths(url, folder)
-    return not paths or paths[0].exists()
+    file = store_file(url)
+    return file is None or file.exists()
 
 
 def policy_schema() -> dict[str, Any]:

@@ -69,7 +69,7 @@ class _Talk:
         self._sink.flush()
 
     async def answer(self) -> Answer:
-        by = _name()
+        by = system_user()
         while True:
             choice = (await self._line(f"{_HELP}\n> ")).lower()
             if not choice:
@@ -127,7 +127,7 @@ async def _typed(source: TextIO) -> bool:
     return True
 
 
-def _name() -> str:
+def system_user() -> str:
     """What the system calls whoever sits here; in a container there may be no name, only a number."""
     try:
         return getpass.getuser()

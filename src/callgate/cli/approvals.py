@@ -1,0 +1,159 @@
+"""`callgate approvals`: questions to people, and their answers. A decision here is made by somebody at this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import click
+
+from callgate.cli.approval_text import approval_document, show_approvals
+from callgate.cli.document import json_option, print_document
+from callgate.cli.json_arguments import read_object
+from callgate.cli.opening import Need, run
+from callgate.cli.person import by_option, person
+from callgate.cli.place import Place, place_options
+from callgate.cli.question import show_question
+from callgate.cli.screen import Screen
+from callgate.cli.watching import watch
+from callgate.model.approval import Approval, ApprovalState
+from callgate.model.levels import Assurance
+from callgate.runtime.gate import Callgate
+
+_STATES = [state.value for state in ApprovalState]
+
+
+@click.group("approvals")
+def command() -> None:
+    """Questions to people: list, show, decide, watch."""
+
+
+@command.command("list")
+@click.option("--state", "states", type=click.Choice(_STATES), multiple=True, help="Repeatable; pending if left out.")
+@click.option("--all", "everything", is_flag=True, help="Whatever their state.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most so many, the newest."
+)
+@place_options
+@json_option
+@click.pass_obj
+def list_approvals(place: Place, /, **options: Any) -> None:
+    """List the questions that wait."""
+    wanted = tuple(ApprovalState(state) for state in options["states"]) or (ApprovalState.PENDING,)
+
+    async def work(gate: Callgate) -> list[Approval]:
+        return await gate.approvals(states=None if options["everything"] else wanted)
+
+    found = run(place, work, need=Need.EXISTING)[-options["limit"] :]
+    if options["as_json"]:
+        print_document({"approvals": [approval_document(approval) for approval in found]})
+    elif found:
+        show_approvals(Screen(sys.stdout), found)
+    else:
+        Screen(sys.stderr).say("nothing waits for a person" if wanted == (ApprovalState.PENDING,) else "there are none")
+
+
+@command.command("show")
+@click.argument("approval_id", metavar="ID")
+@place_options
+@json_option
+@click.pass_obj
+def show(place: Place, /, *, approval_id: str, as_json: bool) -> None:
+    """Show one question: the exact call, what would happen, and why a person is asked."""
+
+    async def work(gate: Callgate) -> Approval:
+        return await gate.approval(approval_id)
+
+    _answer(place, run(place, work, need=Need.EXISTING), as_json=as_json, whole=True)
+
+
+@command.command("approve")
+@click.argument("approval_id", metavar="ID")
+@click.option("--edit", metavar="JSON", help="Approve with these arguments instead: all of them, @FILE, or -.")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def approve(place: Place, /, *, approval_id: str, edit: str | None, by: str | None, as_json: bool) -> None:
+    """Say yes. Deciding runs nothing: the same call again does, once."""
+    arguments = None if edit is None else read_object(edit, what="--edit")
+    name = person(by)
+
+    async def work(gate: Callgate) -> Approval:
+        return await gate.approve(approval_id, by=name, arguments=arguments, assurance=Assurance.LOCAL)
+
+    _decide(place, work, as_json=as_json)
+
+
+@command.command("reject")
+@click.argument("approval_id", metavar="ID")
+@click.option("--why", default="", help="Told to the model.")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def reject(place: Place, /, *, approval_id: str, why: str, by: str | None, as_json: bool) -> None:
+    """Say no."""
+    name = person(by)
+
+    async def work(gate: Callgate) -> Approval:
+        return await gate.reject(approval_id, by=name, why=why, assurance=Assurance.LOCAL)
+
+    _decide(place, work, as_json=as_json)
+
+
+@command.command("respond")
+@click.argument("approval_id", metavar="ID")
+@click.option("--text", required=True, help="The answer that the model gets.")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def respond(place: Place, /, *, approval_id: str, text: str, by: str | None, as_json: bool) -> None:
+    """Answer the model instead of letting the call run."""
+    name = person(by)
+
+    async def work(gate: Callgate) -> Approval:
+        return await gate.respond(approval_id, by=name, text=text, assurance=Assurance.LOCAL)
+
+    _decide(place, work, as_json=as_json)
+
+
+command.add_command(watch)
+
+
+def _decide(place: Place, work: Callable[[Callgate], Awaitable[Approval]], *, as_json: bool) -> None:
+    _answer(place, run(place, work, need=Need.EXISTING), as_json=as_json, whole=False)
+
+
+def _answer(place: Place, approval: Approval, *, as_json: bool, whole: bool) -> None:
+    if as_json:
+        print_document(approval_document(approval))
+        return
+    screen = Screen(sys.stdout)
+    if whole:
+        show_question(screen, approval)
+        if approval.state is ApprovalState.PENDING:
+            screen.say()
+            screen.facts(_ways(place, approval))
+        return
+    _say_decided(screen, approval)
+
+
+def _say_decided(screen: Screen, approval: Approval) -> None:
+    if approval.state is ApprovalState.PENDING:
+        screen.say(f"noted: {approval.tool} needs another person's yes too", style="yellow")
+        return
+    style = "green" if approval.state is ApprovalState.APPROVED else "red"
+    screen.say(f"{approval.state.value}: {approval.tool}, by {approval.decided_by}", style=style)
+    if approval.state is ApprovalState.APPROVED:
+        screen.say("Nothing has run yet: the same call again runs it, once.")
+
+
+def _ways(place: Place, approval: Approval) -> list[tuple[str, str]]:
+    return [
+        ("yes", place.command("approvals", "approve", approval.id)),
+        ("no", place.command("approvals", "reject", approval.id, "--why", "…")),
+        ("an answer", place.command("approvals", "respond", approval.id, "--text", "…")),
+    ]

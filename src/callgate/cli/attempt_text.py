@@ -1,0 +1,82 @@
+"""Rows of the ledger for a person, and as JSON. Never the sealed arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from callgate.cli.moments import moment
+from callgate.cli.outcome_text import value_text
+from callgate.cli.place import Place
+from callgate.cli.screen import Cell, Column, Screen
+from callgate.model.attempt import Attempt, AttemptState
+
+_PRIVATE = frozenset({"fingerprint", "final_fingerprint", "sealed_id", "key"})
+_STYLES = {"succeeded": "green", "failed": "red", "unknown": "yellow", "started": "cyan"}
+
+
+def attempt_document(attempt: Attempt) -> dict[str, Any]:
+    """Everything a person may see of it, as JSON."""
+    body = {name: value for name, value in asdict(attempt).items() if name not in _PRIVATE}
+    words = {"state": attempt.state.value, "happened": attempt.happened.value if attempt.happened else None}
+    return attempt.key._asdict() | body | words
+
+
+def show_attempts(screen: Screen, attempts: Iterable[Attempt]) -> None:
+    """One line each."""
+    heads = [Column("KEY", whole=True), Column("TOOL"), Column("STATE"), Column("WHY"), Column("SINCE")]
+    rows = [[each.key.key, each.tool, _state(each), _why(each), moment(each.started_at)] for each in attempts]
+    screen.table(heads, rows)
+
+
+def show_attempt(screen: Screen, attempt: Attempt, *, place: Place) -> None:
+    """One row in full, and what can be done about it."""
+    screen.facts(
+        [
+            ("key", attempt.key.key),
+            ("tool", attempt.tool),
+            ("state", _state(attempt)),
+            ("why", _why(attempt)),
+            ("asked by", f"{attempt.key.principal} in session {attempt.key.session}"),
+            ("started", moment(attempt.started_at)),
+            ("ended", moment(attempt.ended_at)),
+            ("tries", str(attempt.tries)),
+            ("approval", attempt.approval_id or ""),
+            ("resolved by", attempt.resolved_by or ""),
+            ("call", attempt.call_id),
+            ("output", _output(attempt)),
+        ]
+    )
+    if attempt.state is AttemptState.UNKNOWN:
+        screen.say()
+        screen.facts(_ways(attempt, place))
+
+
+def _ways(attempt: Attempt, place: Place) -> list[tuple[str, str]]:
+    key = attempt.key.key
+    ask = place.command("outcomes", "verify", key, tools=True) if attempt.has_verify else ""
+    return [
+        ("ask the tool", ask),
+        ("it happened", place.command("outcomes", "resolve", key, "--happened")),
+        ("it did not", place.command("outcomes", "resolve", key, "--absent")),
+        ("its story", place.command("audit", "show", attempt.call_id)),
+    ]
+
+
+def _state(attempt: Attempt) -> Cell:
+    return Cell(attempt.state.value, _STYLES[attempt.state.value])
+
+
+def _why(attempt: Attempt) -> str:
+    if attempt.cause:
+        return attempt.cause.replace("_", " ")
+    left = attempt.happened.value if attempt.happened else ""
+    return f"effect {left}" if left and attempt.state is AttemptState.FAILED else ""
+
+
+def _output(attempt: Attempt) -> str:
+    body = attempt.outcome or {}
+    if "error" in body:
+        return str(body["error"].get("message", ""))
+    return value_text(body["output"]) if "output" in body else ""

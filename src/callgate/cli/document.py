@@ -1,0 +1,56 @@
+"""The one JSON document that `--json` prints. Exact values; hidden characters are escaped, as JSON can."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from callgate.model.shapes import as_mapping, as_sequence
+from callgate.runtime.showing import visible
+
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--json` to a command, which gets it as `as_json`."""
+    text = "Print one JSON document; everything else goes to stderr."
+    return click.option("--json", "as_json", is_flag=True, help=text)(command)
+
+
+def print_document(body: Any, *, indented: bool | None = None) -> None:
+    """Write a value as JSON on stdout; unless told, indented for a person and on one line for a program."""
+    for_person = sys.stdout.isatty() if indented is None else indented
+    text = json.dumps(_plain(body), ensure_ascii=False, indent=2 if for_person else None)
+    sys.stdout.write(escaped(text) + "\n")
+    sys.stdout.flush()
+
+
+def escaped(text: str) -> str:
+    """JSON text whose hidden characters are written as escapes; it reads as the same value."""
+    if text.isascii():
+        return text.replace("\x7f", "\\u007f")
+    return "".join(character if _shows(character) else _escape(character) for character in text)
+
+
+def _shows(character: str) -> bool:
+    return character.isascii() or visible(character) == character
+
+
+def _escape(character: str) -> str:
+    # json.dumps knows how to spell characters beyond the basic plane.
+    return json.dumps(character)[1:-1]
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold of a value; the rest as text."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    mapping, items = as_mapping(value), as_sequence(value)
+    if mapping is not None:
+        return {str(name): _plain(item) for name, item in mapping.items()}
+    return str(value) if items is None else [_plain(item) for item in items]

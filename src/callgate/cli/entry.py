@@ -1,0 +1,85 @@
+"""Where the command line begins and ends: commands found by name, every error told once, an exit code for each end."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+import callgate
+from callgate.cli.lazy import LazyGroup
+from callgate.cli.place import place_options
+
+_ROOMS = {
+    "call": ("callgate.cli.call", "Call a tool through the gate."),
+    "tools": ("callgate.cli.tools", "What can be called: list, show, search."),
+    "approvals": ("callgate.cli.approvals", "Questions to people: list, show, decide, watch."),
+    "outcomes": ("callgate.cli.outcomes", "Calls nobody knows the end of: list, show, verify, resolve."),
+    "audit": ("callgate.cli.audit", "What was recorded: verify, list, calls, export, rebuild, erase."),
+    "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),
+    "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, schema."),
+    "secrets": ("callgate.cli.secrets", "Values that tools are given while they run: set, delete, check."),
+    "doctor": ("callgate.cli.doctor", "Look at everything Callgate rests on, and say what to do."),
+    "demo": ("callgate.cli.demo", "See it at work, in about a minute, in a folder of its own."),
+}
+_EPILOG = (
+    "Exit codes: 0 succeeded or previewed, 1 failed, 2 usage or configuration error, 3 refused, 4 pending, "
+    "5 unknown, 6 store error, 7 audit broken."
+)
+
+
+@click.group(cls=LazyGroup, rooms=_ROOMS, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(callgate.__version__, "--version", prog_name="callgate", message="%(prog)s %(version)s")
+@place_options
+def root() -> None:
+    """The one checked door between an AI agent and its tools.
+
+    Without a configuration the store is ./.callgate/callgate.db. Arguments are one JSON object, @FILE, or - for stdin.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    sys.exit(run(argv))
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    _prepare_streams()
+    try:
+        return int(root.main(words, prog_name="callgate", standalone_mode=False) or 0)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            return _reader_left()
+        return _tell(error, words)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last line of defence tells it in one line
+        return _tell(error, words)
+
+
+def _tell(error: BaseException, words: Sequence[str]) -> int:
+    from callgate.cli.trouble import tell  # noqa: PLC0415 - only where there is trouble
+
+    return int(tell(error, as_json="--json" in words))
+
+
+def _prepare_streams() -> None:
+    """Text that the terminal cannot spell is escaped instead of ending the command; warnings read as ours."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("callgate: %(levelname)s: %(message)s"))
+    logging.getLogger("callgate").handlers = [handler]
+
+
+def _reader_left() -> int:
+    """Whoever read our output has seen enough; the interpreter must not complain about it at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,115 @@
+"""Opening a gate for one command, with its tools, and closing it again whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
+
+from callgate.cli.modules import load_modules
+from callgate.cli.place import Place
+from callgate.cli.streams import stdout_kept
+from callgate.cli.trouble import wrong
+from callgate.runtime.gate import Callgate
+from callgate.runtime.offline import DEFAULT_STORE, store_exists
+from callgate.settings.load import load_settings
+from callgate.settings.values import Settings
+
+if TYPE_CHECKING:
+    from callgate.model.context import Context
+    from callgate.ports import Asker
+
+T = TypeVar("T")
+MEMORY = "memory://"
+
+
+class Need(enum.Enum):
+    """What a command needs of the store."""
+
+    MAKE = enum.auto()
+    """It is made when it is not there."""
+    EXISTING = enum.auto()
+    """Looking into a store that was just made would say that all is well."""
+    IF_THERE = enum.auto()
+    """What is remembered counts, and nothing is remembered when there is none yet."""
+    NONE = enum.auto()
+    """The store is left alone."""
+
+
+def run(
+    place: Place,
+    work: Callable[[Callgate], Awaitable[T]],
+    *,
+    need: Need,
+    ask: Asker | None = None,
+    context: Context | None = None,
+) -> T:
+    """Open the gate of this place, do the work, and close it.
+
+    Raises:
+        ConfigurationError: The configuration, a module or the store's URL is wrong.
+        StoreError: The store cannot be used.
+    """
+
+    async def opened() -> T:
+        gate = gate_of(place, need=need, ask=ask, context=context)
+        async with gate:
+            return await work(gate)
+
+    with stdout_kept():
+        return asyncio.run(opened())
+
+
+def gate_of(place: Place, *, need: Need, ask: Asker | None = None, context: Context | None = None) -> Callgate:
+    """The unopened gate of this place, with the tools of its modules.
+
+    Raises:
+        ConfigurationError: The configuration, a module or the store's URL is wrong, or the store is not there.
+    """
+    settings = settings_of(place)
+    store = _store(store_url(place, settings), need=need, place=place)
+    modules = load_modules((*settings.modules, *place.modules))
+    # The modules are imported here, so that whatever goes wrong in them is told in one line.
+    gate = Callgate.open(store, replace(settings, modules=()), ask=ask, context=context)
+    for module in modules:
+        gate.add(module)
+    return gate
+
+
+def settings_of(place: Place) -> Settings:
+    """The configuration of this place.
+
+    Raises:
+        ConfigurationError: It is wrong, or was named and is missing.
+    """
+    return load_settings(place.config, required=place.config is not None)
+
+
+def store_url(place: Place, settings: Settings) -> str:
+    """The store of this place; a plain file name is an SQLite store."""
+    given = place.store if place.store is not None else settings.store or DEFAULT_STORE
+    if not given.strip():
+        wrong("--store names no store; leave it out for the usual one")
+    return given if "://" in given else f"sqlite:///{quote(str(Path(given).expanduser()))}"
+
+
+def _store(url: str, *, need: Need, place: Place) -> str:
+    if need is Need.NONE:
+        return MEMORY
+    there = need is Need.MAKE or store_exists(url)
+    if need is Need.IF_THERE and not there:
+        return MEMORY
+    if not there:
+        first = place.command("call", "TOOL", "ARGUMENTS")
+        wrong(f"there is no store at {url}; name another with --store, or make this one with the first call: {first}")
+    return url
+
+
+def stdin_is_terminal() -> bool:
+    """Whether a person can be asked here."""
+    return sys.stdin is not None and sys.stdin.isatty()

@@ -1,0 +1,108 @@
+"""An outcome for a person: what came out, how it ended and why, and what can be done next. And the same as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from callgate.cli.document import print_document
+from callgate.cli.exit_codes import ExitCode, code_of_status
+from callgate.cli.moments import until
+from callgate.cli.place import Place
+from callgate.cli.screen import Cell, Screen
+from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Succeeded, Unknown
+
+_STYLES = {"succeeded": "green", "previewed": "cyan", "pending": "yellow", "unknown": "yellow"}
+
+
+def show_outcome(outcome: Outcome, place: Place, *, as_json: bool) -> ExitCode:
+    """Print it, the output on stdout and the rest on stderr; the exit code for it."""
+    if as_json:
+        print_document(outcome_document(outcome))
+    else:
+        _show_output(outcome)
+        _show_end(Screen(sys.stderr), outcome, place=place)
+    return code_of_status(outcome.status, outcome.error.code if outcome.error else "")
+
+
+def outcome_document(outcome: Outcome) -> dict[str, Any]:
+    """The envelope of protocol version 1, with the decision and the preview among its metadata."""
+    body = outcome.to_machine()
+    metadata = dict(body["metadata"])
+    if outcome.decision is not None:
+        metadata["decision"] = outcome.decision.to_json()
+    if isinstance(outcome, Previewed):
+        shown = outcome.preview
+        metadata["preview"] = None if shown is None else {"text": shown.text, "details": shown.details}
+    if isinstance(outcome, Pending):
+        metadata["expires_at"] = outcome.expires_at
+    if isinstance(outcome, Failed):
+        metadata["effect"] = outcome.happened.value
+    return body | {"metadata": metadata | {"duration_ms": outcome.duration_ms}}
+
+
+def value_text(value: Any) -> str:
+    """A value for a person: text as it is, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+def _show_output(outcome: Outcome) -> None:
+    screen = Screen(sys.stdout)
+    if isinstance(outcome, Previewed) and outcome.preview is not None:
+        screen.say(outcome.preview.text)
+    elif isinstance(outcome, Succeeded) or outcome.output is not None:
+        screen.say(value_text(outcome.output))
+
+
+def _show_end(screen: Screen, outcome: Outcome, *, place: Place) -> None:
+    screen.say(_headline(outcome), style=_STYLES.get(outcome.status, "red"))
+    error = outcome.error
+    if error is not None:
+        for fault in error.faults:
+            if fault != error.message:
+                screen.say(f"- {fault}", indent=2)
+    screen.facts(_next_steps(outcome, place), indent=2)
+
+
+def _headline(outcome: Outcome) -> str:
+    if isinstance(outcome, Succeeded):
+        source = "answered from the ledger, not run again" if outcome.deduped else f"{outcome.duration_ms:.0f} ms"
+        return f"succeeded: {outcome.tool}, {source}" + (f", key {outcome.key}" if outcome.key else "")
+    if isinstance(outcome, Pending):
+        return f"pending: {outcome.tool} waits for a person (it ends {until(outcome.expires_at)})"
+    if isinstance(outcome, Previewed):
+        known = "this is what it would do" if outcome.preview else "the tool cannot say what it would do"
+        return f"previewed: {outcome.tool} was not run; {known}"
+    message = outcome.error.message if outcome.error else "no reason was recorded"
+    code = f" ({outcome.error.code})" if outcome.error else ""
+    return f"{outcome.status}: {outcome.tool}: {message}{code}"
+
+
+def _next_steps(outcome: Outcome, place: Place) -> list[tuple[str, str | Cell]]:
+    steps: list[tuple[str, str | Cell]] = []
+    if isinstance(outcome, Pending):
+        steps += [("why", reason.text) for reason in _asking(outcome)]
+        steps.append(("look at it", place.command("approvals", "show", outcome.approval_id)))
+        steps.append(("decide", place.command("approvals", "approve", outcome.approval_id)))
+        steps.append(("then", "the same call again runs it, once"))
+    elif isinstance(outcome, Unknown) and outcome.key:
+        steps.append(("ask the tool", place.command("outcomes", "verify", outcome.key, tools=True)))
+        steps.append(("or say it", place.command("outcomes", "resolve", outcome.key, "--happened")))
+    elif isinstance(outcome, Failed):
+        left = {"none": "nothing", "possible": "perhaps something", "done": "its effect"}
+        steps.append(("left behind", left[outcome.happened.value]))
+    if outcome.error is not None and outcome.error.suggestion:
+        steps.append(("advice", outcome.error.suggestion))
+    return steps
+
+
+def _asking(outcome: Outcome) -> list[Any]:
+    """The reasons that ask for a person."""
+    reasons = outcome.decision.reasons if outcome.decision else ()
+    return [reason for reason in reasons if reason.verdict is not None]

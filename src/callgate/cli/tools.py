@@ -1,0 +1,92 @@
+"""`callgate tools`: what can be called, by whom, and what each tool declares. Leaves the store alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from callgate.cli.document import json_option, print_document
+from callgate.cli.opening import Need, run
+from callgate.cli.place import Place, place_options
+from callgate.cli.screen import Column, Screen
+from callgate.cli.tool_text import show_tool, tool_document, tool_row
+from callgate.model.context import Context
+from callgate.model.tool import Tool
+from callgate.runtime.gate import Callgate
+
+_NONE = "no tools are known here: name a module with --module NAME, or `modules:` in callgate.yaml"
+
+
+@click.group("tools")
+def command() -> None:
+    """What can be called: list, show, search."""
+
+
+@command.command("list")
+@click.option("--role", help="Only what this role may call; the whole registry when left out.")
+@place_options
+@json_option
+@click.pass_obj
+def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> None:
+    """List the tools, or those that a role may call."""
+
+    async def work(gate: Callgate) -> tuple[Sequence[Tool], bool]:
+        return gate.tools() if role is None else gate.pool(Context(role=role)), bool(gate.tools())
+
+    found, any_known = run(place, work, need=Need.NONE)
+    if not found and not as_json:
+        Screen(sys.stderr).say(f"the role {role} may call none of the tools" if any_known else _NONE)
+        return
+    _show_list(found, as_json=as_json)
+
+
+@command.command("show")
+@click.argument("name")
+@place_options
+@json_option
+@click.pass_obj
+def show(place: Place, /, *, name: str, as_json: bool) -> None:
+    """Show one tool: its arguments, and everything it declares."""
+
+    async def work(gate: Callgate) -> Tool:
+        return gate.tool(name)
+
+    found = run(place, work, need=Need.NONE)
+    if as_json:
+        print_document(tool_document(found))
+    else:
+        show_tool(Screen(sys.stdout), found)
+
+
+@command.command("search")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--role", help="Only among what this role may call.")
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True)
+@place_options
+@json_option
+@click.pass_obj
+def search(place: Place, /, **options: Any) -> None:
+    """Find tools by WORDS, best first."""
+    text, role, limit = " ".join(options["words"]), options["role"], options["limit"]
+
+    async def work(gate: Callgate) -> Sequence[Tool]:
+        if role is None:
+            return gate.search_all(text, limit=limit)
+        return gate.search(text, limit=limit, context=Context(role=role))
+
+    found = run(place, work, need=Need.NONE)
+    if not found and not options["as_json"]:
+        Screen(sys.stderr).say(f"no tool fits: {text}")
+        return
+    _show_list(found, as_json=options["as_json"])
+
+
+def _show_list(tools: Sequence[Tool], *, as_json: bool) -> None:
+    if as_json:
+        print_document({"tools": [tool_document(tool) for tool in tools]})
+        return
+    heads = [Column("NAME", whole=True), Column("RISK"), Column("EFFECTS"), Column("DESCRIPTION")]
+    Screen(sys.stdout).table(heads, [tool_row(tool) for tool in tools])

@@ -1,0 +1,62 @@
+"""Telling what went wrong: one line that names the thing and what to do, and never a traceback unless asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import NoReturn
+
+import click
+
+from callgate.cli.document import print_document
+from callgate.cli.exit_codes import ExitCode, code_of_error
+from callgate.cli.screen import Screen
+from callgate.errors import CallgateError, ConfigurationError
+
+DEBUG = "CALLGATE_DEBUG"
+
+
+def wrong(message: str) -> NoReturn:
+    """Refuse what was typed.
+
+    Raises:
+        ConfigurationError: Always.
+    """
+    raise ConfigurationError(message)
+
+
+def tell(error: BaseException, *, as_json: bool) -> ExitCode:
+    """Write the error and give the code to exit with."""
+    if os.environ.get(DEBUG) == "1":
+        traceback.print_exception(error)
+    message, code = _describe(error)
+    screen = Screen(sys.stderr)
+    for number, line in enumerate(message.splitlines() or [""]):
+        screen.say(f"callgate: {line}" if number == 0 else line, style="red", indent=0 if number == 0 else 2)
+    if as_json:
+        print_document({"ok": False, "error": {"message": message, "code": _code(error), "exit_code": int(code)}})
+    return code
+
+
+def _describe(error: BaseException) -> tuple[str, ExitCode]:
+    if isinstance(error, CallgateError):
+        return str(error), code_of_error(error)
+    if isinstance(error, click.ClickException):
+        return _usage(error), ExitCode.USAGE
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return "interrupted", ExitCode.INTERRUPTED
+    told = f"a fault in callgate itself ({type(error).__name__}: {error}); run it again with {DEBUG}=1 to see where"
+    return told, ExitCode.FAULT
+
+
+def _usage(error: click.ClickException) -> str:
+    message = error.format_message().rstrip(".")
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    return message if ctx is None else f"{message}; see: {ctx.command_path} --help"
+
+
+def _code(error: BaseException) -> str:
+    if isinstance(error, ConfigurationError | click.ClickException):
+        return "usage"
+    return str(getattr(error, "code", type(error).__name__))

@@ -1,0 +1,106 @@
+"""`callgate approvals watch`: shows each question as it comes, and asks for an answer where somebody sits."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+
+import click
+
+from callgate.cli.approval_text import approval_document
+from callgate.cli.document import json_option, print_document
+from callgate.cli.exit_codes import ExitCode
+from callgate.cli.opening import Need, gate_of, stdin_is_terminal
+from callgate.cli.person import by_option, person
+from callgate.cli.place import Place, place_options
+from callgate.cli.question import show_question, terminal_asker
+from callgate.cli.screen import Screen
+from callgate.errors import ApprovalConflict, ApprovalNotFound, Refusal
+from callgate.model.approval import Approval
+from callgate.model.levels import Assurance
+from callgate.ports import Answer
+from callgate.runtime.gate import Callgate
+
+_EVERY_SECONDS = 0.5
+
+
+@click.command("watch")
+@click.option("--for", "seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after so many seconds.")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def watch(place: Place, /, *, seconds: float | None, by: str | None, as_json: bool) -> ExitCode:
+    """Show questions as they come, until Ctrl-C; at a terminal, answer them one by one.
+
+    With --json each question is one document on a line of its own.
+    """
+    watcher = _Watcher(person(by), as_json=as_json)
+
+    async def watching() -> None:
+        async with gate_of(place, need=Need.EXISTING) as gate:
+            await watcher.follow(gate, seconds)
+
+    try:
+        asyncio.run(watching())
+    except KeyboardInterrupt:
+        Screen(sys.stderr).say("stopped watching")
+    return ExitCode.SUCCEEDED
+
+
+class _Watcher:
+    def __init__(self, name: str, *, as_json: bool) -> None:
+        self._name = name
+        self._as_json = as_json
+        self._asker = None if as_json or not stdin_is_terminal() else terminal_asker()
+        self._err = Screen(sys.stderr)
+
+    async def follow(self, gate: Callgate, seconds: float | None) -> None:
+        self._err.say("watching for questions; Ctrl-C ends it", style="dim")
+        try:
+            async with asyncio.timeout(seconds):
+                async for approval in _coming(gate):
+                    await self._meet(gate, approval)
+        except TimeoutError:
+            return
+
+    async def _meet(self, gate: Callgate, approval: Approval) -> None:
+        if self._as_json:
+            print_document(approval_document(approval), indented=False)
+        elif self._asker is None:
+            show_question(Screen(sys.stdout), approval)
+        else:
+            answer = await self._asker.ask(approval)
+            await self._decide(gate, approval, answer=answer)
+
+    async def _decide(self, gate: Callgate, approval: Approval, *, answer: Answer) -> None:
+        try:
+            decided = await _apply(gate, approval.id, answer=answer, by=self._name)
+        except (ApprovalConflict, ApprovalNotFound, Refusal) as error:
+            self._err.say(f"not decided: {error}", style="red")
+            return
+        if decided is not None:
+            self._err.say(f"{decided.state.value}: {decided.tool}", style="green")
+
+
+async def _coming(gate: Callgate) -> AsyncIterator[Approval]:
+    """Every question that waits, once, as they come; other processes ask them, so the store is looked at anew."""
+    seen: set[str] = set()
+    while True:
+        for approval in await gate.approvals():
+            if approval.id not in seen:
+                seen.add(approval.id)
+                yield approval
+        await asyncio.sleep(_EVERY_SECONDS)
+
+
+async def _apply(gate: Callgate, approval_id: str, *, answer: Answer, by: str) -> Approval | None:
+    local = Assurance.LOCAL
+    if answer.kind == "approve":
+        return await gate.approve(approval_id, by=by, arguments=answer.arguments, assurance=local)
+    if answer.kind == "reject":
+        return await gate.reject(approval_id, by=by, why=answer.text, assurance=local)
+    if answer.kind == "respond":
+        return await gate.respond(approval_id, by=by, text=answer.text, assurance=local)
+    return None
