@@ -1,6 +1,7 @@
 """Which kind of trouble a call met, told by class, with everything a model can act on."""
 
 import email.message
+import sys
 import urllib.error
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from callgate import errors, tool
+from callgate.compat import ToolExecutor
 from callgate.model.context import Context
 from callgate.model.outcome import ErrorInfo, Outcome
 from callgate.testing import memory_gate
@@ -138,6 +140,32 @@ async def test_a_lost_connection_of_an_effect_is_unknown_whatever_its_client_cal
     async with memory_gate(post, answers=["approve"]) as gate:
         outcome = await gate.call("post")
     assert outcome.status == "unknown"
+
+
+async def leaves() -> str:
+    """Try to end the process."""
+    sys.exit(3)
+
+
+def leaves_a_thread() -> str:
+    """Try to end the process, from a thread."""
+    sys.exit(3)
+
+
+@pytest.mark.parametrize("handler", [leaves, leaves_a_thread])
+@pytest.mark.parametrize("effects", ["read_only", "system_state"])
+async def test_a_handler_that_exits_ends_its_call_and_nothing_else(handler: Callable[[], Any], effects: str):
+    async with memory_gate() as gate:
+        gate.add(handler, name="leaves", effects=effects, risk="low")
+        outcome = await gate.call("leaves", {}, Context(idempotency_key="k"))
+        recorded = [event.type async for event in gate.events(call_id=outcome.call_id)]
+        again = await gate.call("leaves", {}, Context(idempotency_key="k"))
+        with pytest.raises(errors.ToolExecutionError):
+            outcome.unwrap()
+        with pytest.raises((errors.ToolExecutionError, RuntimeError)):
+            await ToolExecutor(gate).run("leaves", Context())
+    assert outcome.status == again.status == "failed"
+    assert recorded == ["tool_call.attempted", "tool_call.failed"]
 
 
 @tool(effects="read_only")

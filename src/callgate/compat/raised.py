@@ -23,6 +23,6 @@ def result_or_raise(outcome: Outcome) -> Any:
     error = outcome.error
     if error is not None and error.details.get("timed_out"):
         raise ToolTimeoutError(error.message, info=error)
-    if outcome.cause is not None and error is not None and error.code in _BY_THE_HANDLER:
+    if isinstance(outcome.cause, Exception) and error is not None and error.code in _BY_THE_HANDLER:
         raise outcome.cause
     return outcome.unwrap()

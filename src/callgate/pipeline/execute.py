@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import random
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,7 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
         await _run_with_retries(parts, executed)
     except asyncio.CancelledError:
         executed.cancelled = True
-    except Exception as error:  # noqa: BLE001 - whatever the handler raises is a fact to settle
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the handler raises is a fact to settle
         executed.error = error
     finally:
         running.reset(token)
@@ -171,8 +172,17 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
     permit = executed.permit
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
-    task = asyncio.ensure_future(handler(own_copy(permit.arguments), executed.context))
+    task = asyncio.ensure_future(_contained(handler(own_copy(permit.arguments), executed.context)))
     await _await_limited(parts, executed, task)
+
+
+async def _contained(work: Awaitable[Any]) -> Any:
+    """A handler that calls sys.exit ends its own call: out of a task of its own, it would end the event loop."""
+    try:
+        return await work
+    except SystemExit as error:
+        message = f"the handler called sys.exit({error.code!r})"
+        raise RuntimeError(message) from error
 
 
 async def _run_thread(parts: Parts, executed: Executed) -> None:
