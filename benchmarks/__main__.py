@@ -1,0 +1,87 @@
+"""`make bench`: measure, print what was promised beside what was measured, and write `benchmarks/results.json`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks import commits, growth, reads
+
+RESULTS = Path(__file__).parent / "results.json"
+
+BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
+    ("read, async function, memory store", ("reads", "read_async", "cpu_ratio"), "<=", 25, 15),
+    ("read, sync function, memory store", ("reads", "read_sync", "cpu_ratio"), "<=", 120, None),
+    ("deduped replay, memory store", ("reads", "replay", "cpu_ratio"), "<=", 10, None),
+    ("SQLite, 32 at once, over commit rate", ("commits", "throughput_32_over_commit_rate"), ">=", 1.5, 3),
+    ("SQLite, 1000 at once, over commit rate", ("commits", "throughput_1000_over_commit_rate"), ">=", 2.5, 5),
+    ("SQLite, p50 alone, over one commit", ("commits", "p50_alone_over_commit"), "<=", 6, 2.5),
+    ("10,000 tools over 10", ("growth", "tools_10_000_over_10", "cpu_ratio"), "<=", 1.15, None),
+    ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
+    ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
+    ("1,000,000 recorded calls over 0", ("growth", "recorded_calls_1_000_000_over_0", "wall_ratio"), "<=", 1.15, None),
+    ("import callgate, ms", ("imports", "import_callgate_ms"), "<=", 150, None),
+]
+"""What is measured, where it stands in the results, the bound, and the goal where there is one."""
+
+
+def import_times() -> dict[str, float]:
+    """Milliseconds in fresh processes, the best of five: the machine's noise only adds."""
+    return {
+        "import_callgate_ms": _import_time("import callgate"),
+        "import_gate_and_tool_ms": _import_time("from callgate import Callgate, Context, tool"),
+    }
+
+
+def _import_time(statement: str) -> float:
+    code = f"import time; t = time.perf_counter(); {statement}; print((time.perf_counter() - t) * 1000)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
+    return round(min(float(run.stdout) for run in runs), 1)
+
+
+async def measure() -> dict[str, Any]:
+    """Everything, one part after the other."""
+    results: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as name:
+        folder = Path(name)
+        results["imports"] = import_times()
+        print("reads …", flush=True)
+        results["reads"] = await reads.measure()
+        print("commits …", flush=True)
+        results["commits"] = await commits.measure(folder)
+        print("growth …", flush=True)
+        results["growth"] = await growth.measure(folder)
+    return results
+
+
+def report(results: dict[str, Any]) -> int:
+    """Print every bound beside its measure; how many are missed."""
+    missed = 0
+    for text, path, sign, bound, goal in BOUNDS:
+        value: Any = results
+        for step in path:
+            value = value[step]
+        held = value <= bound if sign == "<=" else value >= bound
+        missed += not held
+        aim = f", goal {goal:g}" if goal is not None else ""
+        print(f"{'ok  ' if held else 'MISS'} {text:42} {value:10.2f}   {sign} {bound:g}{aim}")
+    return missed
+
+
+def main() -> int:
+    """Measure and tell."""
+    results = asyncio.run(measure())
+    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    missed = report(results)
+    print(f"written to {RESULTS.name}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
