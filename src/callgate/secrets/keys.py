@@ -18,7 +18,7 @@ from callgate.secrets.root_keys import VARIABLE, KeyFolder, RootKey, config_fold
 from callgate.secrets.sealing import Sealer
 from callgate.secrets.signing import SigningKey, signing_key, verify_signature
 
-__all__ = ["KeyRing", "open_keys", "throwaway_keys", "verify_signature"]
+__all__ = ["KeyRing", "config_folder", "open_keys", "throwaway_keys", "verify_signature"]
 
 
 class KeyRing(Private):
@@ -60,7 +60,7 @@ class KeyRing(Private):
         self._current = list(self._roots.values())[-1]
         self._folder = folder
         self.anchor_folder = anchor_folder
-        """Beside the root key, also when that is in CALLGATE_KEY; None for throwaway keys. Its first writer makes it."""
+        """Beside the root key, also when that is in CALLGATE_KEY; None for throwaway keys. Its writer makes it."""
         self.key_id = self._current.key_id
         """Names the current key; signatures and new blobs are made with it."""
         self.store_key_id = store_key_id or self.key_id

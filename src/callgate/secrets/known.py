@@ -51,20 +51,21 @@ class Known:
         A placeholder must not contain what it hides: where the secret's own name does, a plain one is taken.
         """
         new = tuple(forms)
-        texts = [form.text for form, _ in self.forms] + [form.text for form in new]
-        renamed = {old: _choose(old, texts) for old in (*self.placeholders, wanted) if _holds(old, texts)}
-        known = [(form, renamed.get(old, old)) for form, old in self.forms]
-        known += [(form, renamed.get(wanted, wanted)) for form in new]
+        fresh = [form.text for form in new]
+        texts = [*(form.text for form, _ in self.forms), *fresh]
+        renamed = {old: _choose(old, texts) for old in self.placeholders if _holds(old, fresh)}
+        stand_in = _choose(wanted, texts)
         shapes = {name: renamed.get(old, old) for name, old in self.shapes.items()}
-        placeholders = frozenset((*shapes.values(), *(stand_in for _, stand_in in known)))
-        needles = dict.fromkeys((*self.short, *self.long, *_needles(new)))
-        long = tuple(needle for needle in needles if _has_long_word(needle.encode("latin-1")))
+        placeholders = frozenset((*(renamed.get(old, old) for old in self.placeholders), stand_in))
+        long, short = list[str](), list[str]()
+        for needle in _needles(new):
+            (long if _has_long_word(needle.encode("latin-1")) else short).append(needle)
         return Known(
-            forms=tuple(known),
+            forms=(*((form, renamed.get(old, old)) for form, old in self.forms), *((form, stand_in) for form in new)),
             shapes=shapes,
-            short=tuple(needle for needle in needles if needle not in frozenset(long)),
-            long=long,
-            windows=frozenset(needle[:LONG_WORD] for needle in long),
+            short=(*self.short, *short),
+            long=(*self.long, *long),
+            windows=self.windows.union(needle[:LONG_WORD] for needle in long),
             placeholders=placeholders,
             unusual=tuple(text for text in PLAIN if text in placeholders),
         )

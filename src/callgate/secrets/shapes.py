@@ -22,16 +22,17 @@ _SHAPES = (
     rf"g(?<![A-Za-z0-9]g)ithub_pat_{_WORD}{{10,}}+(?P<github_fine_grained_token>)",
     rf"g(?<![A-Za-z0-9]g)lpat-{_WORD}{{10,}}+(?P<gitlab_token>)",
     rf"x(?<![A-Za-z0-9]x)ox[a-z]-{_WORD}{{8,}}+(?P<slack_token>)",
-    (
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/"
-        rf"(?P<slack_webhook>(?:{_WORD}{{1,32}}+/){{0,4}}+{_WORD}{{12,}}+[A-Za-z0-9_\-/]*+)"
-    ),
+    r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<slack_webhook>[A-Za-z0-9_\-/]{12,}+)",
     rf"e(?<!{_WORD}e)yJ{_WORD}{{9,}}+\.{_WORD}{{8,}}+(?:\.{_WORD}*+)*+(?P<json_web_token>)",
     (
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\,:.()]++|-(?!----))*+"
-        r"(?:-----END [A-Z0-9 ]{0,60}-----)?(?P<private_key>)"
+        rf"(?:-----END [A-Z0-9 ]{{0,60}}-----{_WORD}*+)?(?P<private_key>)"
     ),
-    r"://[^\s/?#:@\"'<>\\]{0,256}+:(?P<url_password>[^\s/?#@\"'<>\\]{1,256}+(?:@[^\s/?#@,\"'<>\\]{1,256}+(?=@))*+)@",
+    (
+        # The user as well: some services take a token there.
+        r"://(?P<url_credentials>[^\s/?#:@\"'<>\\]{0,256}+:"
+        r"[^\s/?#@\"'<>\\]{1,256}+(?:@[^\s/?#@,\"'<>\\]{1,256}+(?=@))*+)@"
+    ),
     *(
         rf"{first}(?:{rest})\s{{1,8}}+(?=[A-Za-z]?[a-z]{{0,40}}[0-9A-Z]|[A-Za-z]{{1,40}}[._\-~][A-Za-z0-9]|[A-Za-z]{{20}})"
         rf"(?P<{name}>[A-Za-z0-9\-._~+/]{{6,}}+=*+)"
@@ -59,14 +60,16 @@ LONG_WORD = 12
 LONG_ANCHORS = re.compile(
     # Each begins with a letter of its own, which is searched faster than a set of letters.
     r"A(?:KIA|SIA|Iza|uthorization|UTHORIZATION)|authorization|s(?:k-|k_live_|k_test_)|rk_(?:live|test)_"
-    r"|g(?:h[oprsu]_|ithub_pat_|lpat-)|xox|hooks\.slack|eyJ"
+    r"|g(?:h[oprsu]_|ithub_pat_|lpat-)|xox|eyJ"
 )
 """A shape with a long word and without a short anchor has one of these."""
 
 
 def has_short_anchor(text: str) -> bool:
     """Whether a shape can be in a text although it has no long word."""
-    return "earer" in text or "PRIVATE KEY" in text or "EARER" in text or ("@" in text and "://" in text)
+    if "earer" in text or "EARER" in text or "PRIVATE KEY" in text or "hooks.slack.com/" in text:
+        return True
+    return "://" in text and "@" in text
 
 
 def strike_shapes(text: str, stand_ins: Mapping[str, str]) -> str:

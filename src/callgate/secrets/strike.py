@@ -49,8 +49,8 @@ class Striker(Private):
     def strike(self, value: Any) -> Any:
         """The value with everything secret in it replaced; the same object when there was nothing.
 
-        Nested values and keys are struck as well. Parts that are nested too deeply, contain themselves or cannot be
-        read are replaced by a word about it, when something has to be struck at all.
+        Nested values and keys are struck as well. In a value that has something to strike, or that is no JSON, parts
+        that are nested too deeply, contain themselves or cannot be read are replaced by a word about it.
         """
         known = self._known
         try:
