@@ -21,7 +21,10 @@ from callgate.model.levels import Assurance, Autonomy, Risk, Verdict
 from callgate.model.tool import Preview
 from callgate.ports import Answer
 from callgate.settings.values import ApprovalSettings, Settings
-from callgate.testing import HandClock, ScriptedApprover, memory_gate
+from callgate.testing import HandClock, ScriptedApprover
+from tests.journeys.gates import gate_of
+
+pytestmark = pytest.mark.usefixtures("on_each_store")
 
 
 def till() -> tuple[list[int], Any]:
@@ -47,7 +50,7 @@ async def ask(gate: Callgate, amount: int = 5, context: Context | None = None) -
 async def test_a_question_says_what_why_how_and_until_when() -> None:
     paid, pay = till()
     clock = HandClock()
-    async with memory_gate(pay, clock=clock) as gate:
+    async with gate_of(pay, clock=clock) as gate:
         outcome = await gate.call("pay", {"amount": 5, "to": "bob\u202e"}, Context(user="ann"))
         assert isinstance(outcome, Pending)
         approval = await gate.approval(outcome.approval_id)
@@ -67,7 +70,7 @@ async def test_a_question_says_what_why_how_and_until_when() -> None:
 @pytest.mark.requirement("APR-02")
 async def test_deciding_twice_is_a_conflict_and_an_unknown_question_is_not_found() -> None:
     _, pay = till()
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         pending = await ask(gate)
         approved = await gate.approve(pending.approval_id, by="ann")
         assert (approved.state, approved.decided_by) == (ApprovalState.APPROVED, "ann")
@@ -81,7 +84,7 @@ async def test_deciding_twice_is_a_conflict_and_an_unknown_question_is_not_found
 async def test_what_expired_cannot_be_approved_and_admits_nothing() -> None:
     paid, pay = till()
     clock = HandClock()
-    async with memory_gate(pay, clock=clock) as gate:
+    async with gate_of(pay, clock=clock) as gate:
         first = await ask(gate)
         clock.turn(3600)
         with pytest.raises(ApprovalConflict, match="expired"):
@@ -104,7 +107,7 @@ async def test_what_expired_cannot_be_approved_and_admits_nothing() -> None:
 @pytest.mark.requirement("APR-04")
 async def test_an_approval_admits_only_the_call_it_was_given_for() -> None:
     paid, pay = till()
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         small = await ask(gate, 5)
         await gate.approve(small.approval_id, by="ann")
         large = await ask(gate, 500)
@@ -120,7 +123,7 @@ async def test_an_approval_admits_only_the_call_it_was_given_for() -> None:
 @pytest.mark.requirement("APR-05")
 async def test_one_approval_is_one_execution() -> None:
     paid, pay = till()
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         pending = await ask(gate)
         await gate.approve(pending.approval_id, by="ann")
         first = await gate.call("pay", {"amount": 5})
@@ -137,7 +140,7 @@ async def test_one_approval_is_one_execution() -> None:
 @pytest.mark.requirement("APR-06")
 async def test_asking_again_while_one_is_pending_asks_nobody_again() -> None:
     _, pay = till()
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         first, second = await ask(gate), await ask(gate)
         assert first.approval_id == second.approval_id
         assert first.key == second.key
@@ -147,7 +150,7 @@ async def test_asking_again_while_one_is_pending_asks_nobody_again() -> None:
 @pytest.mark.requirement("APR-07")
 async def test_rules_that_tightened_since_are_stronger_than_an_approval() -> None:
     paid, pay = till()
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         pending = await ask(gate)
         await gate.approve(pending.approval_id, by="ann")
         lowered = await gate.call("pay", {"amount": 5}, Context(autonomy=Autonomy.A0))
@@ -166,7 +169,7 @@ async def test_rules_that_tightened_since_are_stronger_than_an_approval() -> Non
 async def test_new_reasons_ask_again() -> None:
     """An approval speaks for the reasons that were shown; a rule that came later asks anew."""
     paid, pay = till()
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         pending = await ask(gate)
         await gate.approve(pending.approval_id, by="ann")
         rule = Layer(name="later", rules=(Rule(match="pay", verdict=Verdict.CONFIRM, why="now watched"),))
@@ -181,7 +184,7 @@ async def test_new_reasons_ask_again() -> None:
 async def test_a_rejected_call_never_runs_and_says_why() -> None:
     paid, pay = till()
     clock = HandClock()
-    async with memory_gate(pay, clock=clock) as gate:
+    async with gate_of(pay, clock=clock) as gate:
         pending = await ask(gate)
         await gate.reject(pending.approval_id, by="ann", why="not today")
         for outcome in (await gate.call("pay", {"amount": 5}), await gate.resume(pending.approval_id)):
@@ -196,7 +199,7 @@ async def test_a_rejected_call_never_runs_and_says_why() -> None:
 
 async def test_an_answer_reaches_the_model_instead_of_running() -> None:
     paid, pay = till()
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         pending = await ask(gate)
         await gate.respond(pending.approval_id, by="ann", text="use the company card")
         outcome = await gate.call("pay", {"amount": 5})
@@ -208,7 +211,7 @@ async def test_an_answer_reaches_the_model_instead_of_running() -> None:
 
 async def test_an_edited_call_runs_as_edited_and_the_model_is_told() -> None:
     paid, pay = till()
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         pending = await ask(gate, 500)
         with pytest.raises(InvalidArguments, match="Missing required parameter: amount"):
             await gate.approve(pending.approval_id, by="ann", arguments={"to": "bob"})
@@ -229,7 +232,7 @@ async def test_two_persons_and_the_second_edit_voids_the_first_vote() -> None:
     paid, pay = till()
     two = Layer(name="two", rules=(Rule(match="pay", verdict=Verdict.CONFIRM, by=ConfirmBy.TWO, why="large"),))
     context = Context(layers=(two,), user="ann")
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         pending = await ask(gate, 5, context)
         first = await gate.approve(pending.approval_id, by="ann")
         assert first.state is ApprovalState.PENDING
@@ -248,7 +251,7 @@ async def test_critical_needs_more_than_a_name_given_in_process() -> None:
         """Erase everything."""
         return "gone"
 
-    async with memory_gate(wipe) as gate:
+    async with gate_of(wipe) as gate:
         pending = await gate.call("wipe", {}, Context(autonomy=Autonomy.A4))
         assert isinstance(pending, Pending)
         with pytest.raises(AssuranceTooLow, match="stays pending"):
@@ -269,7 +272,7 @@ async def test_an_approval_binds_what_its_preview_showed() -> None:
         """Publish a page."""
         return "published"
 
-    async with memory_gate(publish) as gate:
+    async with gate_of(publish) as gate:
         pending = await gate.call("publish", {"text": "hi"})
         assert isinstance(pending, Pending)
         approval = await gate.approval(pending.approval_id)
@@ -302,7 +305,7 @@ async def test_at_a0_an_effect_is_shown_and_never_executed() -> None:
 
     roles = Settings(autonomy=Autonomy.A0)
     scopes = frozenset({"secrets:read"})
-    async with memory_gate(pay, pay_with_card, config=roles) as gate:
+    async with gate_of(pay, pay_with_card, config=roles) as gate:
         outcome = await gate.call("pay", {"amount": 5})
         assert isinstance(outcome, Previewed)
         assert not outcome.supported
@@ -329,7 +332,7 @@ async def test_a_veto_window_runs_when_nobody_objects() -> None:
     rule = Rule(match="send", verdict=Verdict.CONFIRM, on_expiry="proceed", why="can be called back")
     settings = Settings(global_layer=Layer(name="global", kind=LayerKind.GLOBAL, rules=(rule,)))
     clock = HandClock()
-    async with memory_gate(send, clock=clock, config=settings) as gate:
+    async with gate_of(send, clock=clock, config=settings) as gate:
         pending = await gate.call("send", {"text": "hi"})
         assert isinstance(pending, Pending)
         assert isinstance(await gate.resume(pending.approval_id), Pending)
@@ -346,7 +349,7 @@ async def test_a_veto_window_runs_when_nobody_objects() -> None:
 async def test_a_session_can_have_twenty_questions_and_no_more() -> None:
     _, pay = till()
     settings = Settings(approvals=ApprovalSettings(pending_per_session=2))
-    async with memory_gate(pay, config=settings) as gate:
+    async with gate_of(pay, config=settings) as gate:
         await ask(gate, 1)
         await ask(gate, 2)
         third = await gate.call("pay", {"amount": 3})
@@ -358,7 +361,7 @@ async def test_a_session_can_have_twenty_questions_and_no_more() -> None:
 async def test_a_grant_answers_a_confirm_and_is_named() -> None:
     paid, pay = till()
     clock = HandClock()
-    async with memory_gate(pay, clock=clock) as gate:
+    async with gate_of(pay, clock=clock) as gate:
         grant = await gate.grant("pay", by="ann", pattern={"amount": 5}, max_risk=Risk.HIGH, scope=GrantScope.SESSION)
         outcome = await gate.call("pay", {"amount": 5})
         assert isinstance(outcome, Succeeded)
@@ -375,7 +378,7 @@ async def test_a_grant_answers_a_confirm_and_is_named() -> None:
 async def test_waiting_for_a_person_ends_with_their_answer() -> None:
     paid, pay = till()
     script = ScriptedApprover("approve", Answer("reject", text="enough"))
-    async with memory_gate(pay, ask=script) as gate:
+    async with gate_of(pay, ask=script) as gate:
         assert (await gate.call("pay", {"amount": 5})).ok
         no = await gate.call("pay", {"amount": 6})
         assert no.error is not None
@@ -398,7 +401,7 @@ async def test_what_failed_without_effect_may_be_asked_again_under_its_key() -> 
             raise NoEffect("the other side was closed")
         return "booked"
 
-    async with memory_gate(book, ask=ScriptedApprover("approve", "approve")) as gate:
+    async with gate_of(book, ask=ScriptedApprover("approve", "approve")) as gate:
         context = Context(idempotency_key="seat-1")
         first = await gate.call("book", {"seat": 1}, context)
         assert isinstance(first, Failed)

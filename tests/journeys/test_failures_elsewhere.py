@@ -239,7 +239,7 @@ async def test_a_role_that_does_not_exist_admits_nothing() -> None:
 
 
 async def test_a_late_handler_gets_no_secret_and_makes_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Past its limit a handler that still runs has nothing left: no secrets, no nested calls, no start of its effect."""
+    """Past its limit a handler that still runs has nothing left: no secrets, no start of its effect."""
     monkeypatch.setenv("CALLGATE_SECRET_MAIL_TOKEN", "hunter2hunter2")
     release, told = threading.Event(), []
 

@@ -12,7 +12,10 @@ from callgate import Call, Context, Failed, NoEffect, Pending, Previewed, Refuse
 from callgate.errors import ApprovalConflict, OutcomeUnknown, ToolOutcomeUnknown
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
-from callgate.testing import HandClock, memory_gate
+from callgate.testing import HandClock
+from tests.journeys.gates import gate_of
+
+pytestmark = pytest.mark.usefixtures("on_each_store")
 
 FREE = Settings(autonomy=Autonomy.A4)
 """Nobody is asked: these stories are about keys, not about people."""
@@ -42,7 +45,7 @@ def counter(**declaration: Any) -> tuple[list[int], Any]:
 @pytest.mark.requirement("IDM-01")
 async def test_two_calls_with_one_key_execute_once_and_answer_alike() -> None:
     done, charge = counter()
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         first = await gate.call("charge", {"amount": 5}, key())
         second = await gate.call("charge", {"amount": 5}, key())
         assert first.output == second.output == {"charged": 5, "number": 1}
@@ -54,7 +57,7 @@ async def test_two_calls_with_one_key_execute_once_and_answer_alike() -> None:
 
 async def test_a_replay_is_answered_at_any_autonomy() -> None:
     done, charge = counter()
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         await gate.call("charge", {"amount": 5}, key())
         assert (await gate.call("charge", {"amount": 5}, key(autonomy=Autonomy.A0))).ok
     assert done == [5]
@@ -72,7 +75,7 @@ async def test_a_failure_without_effect_frees_the_key() -> None:
             raise NoEffect("the line was busy")
         return "charged"
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         assert isinstance(await gate.call("charge", {"amount": 5}, key()), Failed)
         assert await gate.outcome("k") is None
         assert (await gate.call("charge", {"amount": 5}, key())).ok
@@ -89,7 +92,7 @@ async def test_a_failure_before_the_mark_left_nothing_behind_and_after_it_may_ha
         async with ctx.effect():
             raise RuntimeError("halfway")
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         before = await gate.call("charge", {"amount": 5}, key("a"))
         assert isinstance(before, Failed)
         assert before.happened.value == "none"
@@ -108,7 +111,7 @@ async def test_a_transport_failure_is_unknown_and_never_failed() -> None:
         """Charge somebody."""
         raise ConnectionResetError("reset by peer")
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         outcome = await gate.call("charge", {"amount": 5}, key())
         assert isinstance(outcome, Unknown)
         with pytest.raises(ToolOutcomeUnknown):
@@ -131,7 +134,7 @@ async def test_unknown_is_not_run_again_by_itself_and_a_person_can_resolve_it() 
             raise ConnectionResetError
         return "charged"
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         await gate.call("charge", {"amount": 5}, key())
         blocked = await gate.call("charge", {"amount": 5}, key())
         assert code(blocked) == "outcome_unknown"
@@ -159,7 +162,7 @@ async def test_an_idempotent_tool_goes_on_after_unknown_with_the_same_downstream
             raise ConnectionResetError
         return "set"
 
-    async with memory_gate(put, config=FREE) as gate:
+    async with gate_of(put, config=FREE) as gate:
         assert isinstance(await gate.call("put", {"amount": 5}, key()), Unknown)
         assert (await gate.call("put", {"amount": 5}, key())).ok
     assert set(seen) == {"k"}
@@ -168,7 +171,7 @@ async def test_an_idempotent_tool_goes_on_after_unknown_with_the_same_downstream
 @pytest.mark.requirement("IDM-05")
 async def test_one_key_for_another_call_is_a_conflict_and_not_its_result() -> None:
     done, charge = counter()
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         await gate.call("charge", {"amount": 5}, key())
         assert code(await gate.call("charge", {"amount": 6}, key())) == "idempotency_conflict"
         other = await gate.call("charge", {"amount": 6}, key(session="other"))
@@ -189,7 +192,7 @@ async def test_twins_execute_once_and_both_get_the_result() -> None:
         await leave.wait()
         return len(count)
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         calls = [asyncio.create_task(gate.call("charge", {"amount": 5}, key())) for _ in range(5)]
         await asyncio.wait_for(entered.wait(), 5)
         leave.set()
@@ -209,7 +212,7 @@ async def test_a_twin_that_does_not_end_in_time_is_in_flight() -> None:
         await leave.wait()
         return "charged"
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         first = asyncio.create_task(gate.call("charge", {"amount": 5}, key()))
         await asyncio.wait_for(entered.wait(), 5)
         late = await gate.call("charge", {"amount": 5}, key(), timeout=0.01)
@@ -224,7 +227,7 @@ async def test_a_twin_that_does_not_end_in_time_is_in_flight() -> None:
 @pytest.mark.requirement("IDM-08")
 async def test_what_did_not_run_does_not_use_the_key() -> None:
     done, charge = counter()
-    async with memory_gate(charge) as gate:
+    async with gate_of(charge) as gate:
         assert isinstance(await gate.call("charge", {"amount": 5}, key(autonomy=Autonomy.A0)), Previewed)
         assert code(await gate.call("charge", {"amount": "five"}, key())) == "invalid_arguments"
         assert code(await gate.call("charge", {"amount": 5}, key(scopes=frozenset(), role="nobody"))) == "policy_denied"
@@ -239,7 +242,7 @@ async def test_what_did_not_run_does_not_use_the_key() -> None:
 @pytest.mark.requirement("IDM-09")
 async def test_a_missing_key_is_made_and_returned_or_refused_where_keys_are_required() -> None:
     done, charge = counter()
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         first, second = await gate.call("charge", {"amount": 5}), await gate.call("charge", {"amount": 5})
         assert first.key
         assert second.key
@@ -247,7 +250,7 @@ async def test_a_missing_key_is_made_and_returned_or_refused_where_keys_are_requ
         replay = await gate.call("charge", {"amount": 5}, key(first.key))
         assert replay.deduped
     strict = Settings(autonomy=Autonomy.A4, require_keys=True)
-    async with memory_gate(charge, config=strict) as gate:
+    async with gate_of(charge, config=strict) as gate:
         refused = await gate.call("charge", {"amount": 5})
         assert code(refused) == "invalid_arguments"
         assert "idempotency_key" in refused.error.message  # pyright: ignore[reportOptionalMemberAccess]
@@ -266,7 +269,7 @@ async def test_a_timed_out_or_cancelled_effect_is_unknown() -> None:
         await never.wait()
         return "never"
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         slow = await gate.call("charge", {"amount": 5}, key("slow"), timeout=0.02)
         assert isinstance(slow, Unknown)
         entered.clear()
@@ -289,7 +292,7 @@ async def test_a_new_key_for_what_may_have_happened_already_is_refused() -> None
         tries.append(amount)
         raise ConnectionResetError
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         await gate.call("charge", {"amount": 5}, key("a"))
         refused = await gate.call("charge", {"amount": 5}, key("b"))
         assert code(refused) == "outcome_unknown"
@@ -320,7 +323,7 @@ async def test_verify_finds_out_and_absent_counts_only_after_the_horizon() -> No
         raise ConnectionResetError
 
     clock = HandClock()
-    async with memory_gate(charge, config=FREE, clock=clock) as gate:
+    async with gate_of(charge, config=FREE, clock=clock) as gate:
         await gate.call("charge", {"amount": 5}, key())
         assert await gate.verify_outcome("k") == "cannot_tell"
         answer["text"] = "absent"
@@ -336,7 +339,7 @@ async def test_a_verified_success_reads_succeeded() -> None:
         """Charge somebody."""
         raise ConnectionResetError
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         await gate.call("charge", {"amount": 5}, key())
         assert await gate.verify_outcome("k") == "happened"
         replay = await gate.call("charge", {"amount": 5}, key())
@@ -354,7 +357,7 @@ async def test_a_plain_function_past_its_limit_settles_late() -> None:
         done.set()
         return "charged after all"
 
-    async with memory_gate(charge, config=FREE) as gate:
+    async with gate_of(charge, config=FREE) as gate:
         heard: asyncio.Queue[str] = asyncio.Queue()
         gate.on("tool_call.settled_late", lambda event: heard.put_nowait(event.type))
         slow = await gate.call("charge", {"amount": 5}, key(), timeout=0.02)
@@ -373,7 +376,7 @@ async def test_a_judged_call_is_settled_by_its_report_and_silence_becomes_unknow
         raise AssertionError("the gate never runs it")
 
     clock = HandClock()
-    async with memory_gate(bash, config=FREE, clock=clock) as gate:
+    async with gate_of(bash, config=FREE, clock=clock) as gate:
         judged = await gate.judge(Call("host.bash", {"command": "ls"}))
         assert judged.allowed
         settled = await gate.report(judged.id, ok=True, output="a b")
@@ -382,7 +385,9 @@ async def test_a_judged_call_is_settled_by_its_report_and_silence_becomes_unknow
             await gate.report(judged.id, ok=False)
         silent = await gate.judge(Call("host.bash", {"command": "rm x"}))
         assert silent.key is not None
+        heard: asyncio.Queue[Any] = asyncio.Queue()
+        gate.on("tool_call.unknown", heard.put_nowait)
         clock.turn(31)
-        async with asyncio.timeout(5):
-            while not isinstance(await gate.outcome(silent.key), Unknown):
-                await asyncio.sleep(0.05)
+        told = await asyncio.wait_for(heard.get(), 5)
+        assert told.payload["cause"] == "unreported"
+        assert isinstance(await gate.outcome(silent.key), Unknown)

@@ -6,19 +6,26 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 from callgate.errors import ConfigurationError
 from callgate.sync import Portal
 
-if TYPE_CHECKING:
-    from callgate.runtime.gate import Callgate
+
+class AsyncGate(Protocol):
+    """What is waited for: a gate that opens and closes. Its other methods are found by name."""
+
+    async def __aenter__(self) -> Any: ...
+
+    async def close(self) -> None:
+        """Let go."""
+        ...
 
 
 class BlockingCallgate:
     """A gate on a loop of its own; `with Callgate.open_sync() as gate: gate.call(...).unwrap()`."""
 
-    def __init__(self, make: Callable[[], Callgate]) -> None:
+    def __init__(self, make: Callable[[], AsyncGate]) -> None:
         self._gate = make()
         self._portal: Portal | None = None
 

@@ -1,0 +1,20 @@
+"""The same journey on every store: a test module asks for gates here, and runs once per store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from callgate import Callgate
+from callgate.testing import memory_gate
+
+_where = {"url": "memory://"}
+
+
+def use(url: str) -> None:
+    """Open the gates of this test on that store."""
+    _where["url"] = url
+
+
+def gate_of(*tools: Any, **options: Any) -> Callgate:
+    """An unopened gate with these tools, on the store whose turn it is."""
+    return memory_gate(*tools, store=options.pop("store", _where["url"]), **options)
