@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from callgate.cli.asking import asker_context, asker_options
 from callgate.cli.document import json_option
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.json_arguments import read_object
@@ -13,11 +14,8 @@ from callgate.cli.opening import Need, run, stdin_is_terminal
 from callgate.cli.outcome_text import show_outcome
 from callgate.cli.place import Place, place_options
 from callgate.cli.question import terminal_asker
-from callgate.cli.trouble import wrong
-from callgate.model.context import Context
 from callgate.model.outcome import Outcome
 from callgate.runtime.gate import Callgate
-from callgate.runtime.terminal import system_user
 
 SECONDS = click.FloatRange(min=0, min_open=True)
 
@@ -25,12 +23,7 @@ SECONDS = click.FloatRange(min=0, min_open=True)
 @click.command("call")
 @click.argument("name")
 @click.argument("arguments", default="{}")
-@click.option("--role", default="default", help="The role it is called in.")
-@click.option("--autonomy", type=click.Choice(["A0", "A1", "A2", "A3", "A4"], case_sensitive=False))
-@click.option("--key", help="The idempotency key: one key, one effect.")
-@click.option("--session", default="default", help="The conversation or run the key belongs to.")
-@click.option("--principal", default="agent", help="The agent that acts.")
-@click.option("--user", help="For whom it acts; your user name when left out.")
+@asker_options
 @click.option("--wait", type=SECONDS, help="Seconds to wait for somebody else's decision, instead of asking here.")
 @click.option("--timeout", type=SECONDS, help="Seconds the tool may take.")
 @click.option(
@@ -46,26 +39,13 @@ def command(place: Place, /, **options: Any) -> ExitCode:
     the command that decides it are printed, and the same call again runs it once it was approved.
     """
     arguments = read_object(options["arguments"], what="arguments")
-    context = _context(options)
+    context = asker_context(options)
 
     async def work(gate: Callgate) -> Outcome:
-        if not gate.tools():
-            wrong("no tools are known here: name a module with --module NAME, or `modules:` in callgate.yaml")
         return await gate.call(
             options["name"], arguments, context, **{name: options[name] for name in ("wait", "timeout", "distinct")}
         )
 
     ask = terminal_asker() if options["wait"] is None and stdin_is_terminal() else None
-    outcome = run(place, work, need=Need.MAKE, ask=ask, context=context)
+    outcome = run(place, work, need=Need.MAKE, tools=True, ask=ask, context=context)
     return show_outcome(outcome, place, as_json=options["as_json"])
-
-
-def _context(options: dict[str, Any]) -> Context:
-    return Context(
-        principal=options["principal"],
-        user=options["user"] or system_user(),
-        session=options["session"],
-        role=options["role"],
-        autonomy=options["autonomy"],
-        idempotency_key=options["key"],
-    )

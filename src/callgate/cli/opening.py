@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MEMORY = "memory://"
+NO_TOOLS = "no tools are known here: name a module with --module NAME, or `modules:` in callgate.yaml"
 
 
 class Need(enum.Enum):
@@ -46,18 +47,29 @@ def run(
     work: Callable[[Callgate], Awaitable[T]],
     *,
     need: Need,
+    tools: bool = False,
     ask: Asker | None = None,
     context: Context | None = None,
 ) -> T:
     """Open the gate of this place, do the work, and close it.
 
+    Args:
+        place: Store, configuration and modules.
+        work: What to do with the open gate.
+        need: What it needs of the store.
+        tools: Whether it is pointless without any tool.
+        ask: Who is asked where a person has to decide.
+        context: Who asks where a call does not say.
+
     Raises:
-        ConfigurationError: The configuration, a module or the store's URL is wrong.
+        ConfigurationError: The configuration, a module or the store's URL is wrong, or no tool is known.
         StoreError: The store cannot be used.
     """
 
     async def opened() -> T:
         gate = gate_of(place, need=need, ask=ask, context=context)
+        if tools and not gate.tools():
+            wrong(NO_TOOLS)
         async with gate:
             return await work(gate)
 

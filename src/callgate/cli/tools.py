@@ -9,15 +9,13 @@ from typing import Any
 import click
 
 from callgate.cli.document import json_option, print_document
-from callgate.cli.opening import Need, run
+from callgate.cli.opening import NO_TOOLS, Need, run
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
 from callgate.cli.tool_text import show_tool, tool_document, tool_row
 from callgate.model.context import Context
 from callgate.model.tool import Tool
 from callgate.runtime.gate import Callgate
-
-_NONE = "no tools are known here: name a module with --module NAME, or `modules:` in callgate.yaml"
 
 
 @click.group("tools")
@@ -38,7 +36,7 @@ def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> None:
 
     found, any_known = run(place, work, need=Need.NONE)
     if not found and not as_json:
-        Screen(sys.stderr).say(f"the role {role} may call none of the tools" if any_known else _NONE)
+        Screen(sys.stderr).say(f"the role {role} may call none of the tools" if any_known else NO_TOOLS)
         return
     _show_list(found, as_json=as_json)
 

@@ -114,7 +114,7 @@ def _opened(choices: Choices, made: _Made) -> Opened:
 
 def _parts(choices: Choices, made: _Made) -> Parts:
     settings, striker = made.settings, process_striker()
-    secrets = open_secrets(settings.secrets, made.keys, default_path=_secrets_file())
+    secrets = open_secrets(settings.secrets, made.keys, default_path=secrets_file())
     policy = Policy(
         settings, working_directory=choices.working_directory, own_paths=own_paths(settings, made.url, choices)
     )
@@ -140,14 +140,15 @@ def _parts(choices: Choices, made: _Made) -> Parts:
     )
 
 
-def _secrets_file() -> Path:
+def secrets_file() -> Path:
+    """Where secrets are kept when the configuration names no other file."""
     return config_folder() / "secrets.sealed"
 
 
 def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...]:
     """Callgate's own files, out of reach of every tool, also where they do not exist yet."""
     folder = Path(choices.working_directory)
-    paths = [config_folder(), _secrets_file(), folder / DEFAULT_FILE, folder / ".callgate"]
+    paths = [config_folder(), secrets_file(), folder / DEFAULT_FILE, folder / ".callgate"]
     if settings.file is not None:
         paths.append(Path(settings.file))
     if settings.secrets.path is not None:

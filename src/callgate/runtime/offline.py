@@ -1,17 +1,38 @@
-"""What can be done without opening a gate: finding a store, checking a configuration, verifying evidence."""
+"""What can be done without opening a gate: finding a store, judging a configuration, verifying evidence."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from callgate.adapters.convert import convert
+from callgate.events.evidence import verify_evidence
+from callgate.policy.cases import CaseResult, run_cases
+from callgate.policy.lint import WARNING, Finding, check
+from callgate.policy.policy import Policy
 from callgate.runtime.assemble import DEFAULT_STORE
 from callgate.runtime.clock import SystemClock
 from callgate.settings.schema import json_schema
 from callgate.stores.open import open_store
 
-__all__ = ["DEFAULT_STORE", "policy_schema", "store_exists", "store_file"]
+if TYPE_CHECKING:
+    from callgate.events.report import Report
+    from callgate.model.tool import Tool
+    from callgate.settings.values import Settings
+
+__all__ = [
+    "DEFAULT_STORE",
+    "CaseResult",
+    "Finding",
+    "check_evidence",
+    "check_policy",
+    "policy_schema",
+    "store_exists",
+    "store_file",
+    "try_policy",
+]
 
 _FILE = "sqlite:///"
 
@@ -36,6 +57,44 @@ def store_exists(url: str) -> bool:
     return file is None or file.exists()
 
 
+def check_policy(settings: Settings, things: Iterable[Any]) -> list[Finding]:
+    """Everything there is to say about a configuration beside the tools it governs; errors first.
+
+    Args:
+        settings: The configuration.
+        things: Whatever `gate.add` takes; without any, only the configuration itself is checked, and that is said.
+
+    Raises:
+        ConfigurationError: A thing is no tool, or the configuration cannot be put in force at all.
+    """
+    tools = _tools(things)
+    if tools:
+        return check(settings, tools)
+    Policy(settings)
+    text = "no tools are known here, so only the file itself was checked"
+    return [Finding(WARNING, "modules", text)]
+
+
+def try_policy(
+    settings: Settings, things: Iterable[Any], *, cases: Sequence[Mapping[str, Any]], folder: Path
+) -> list[CaseResult]:
+    """Decide each case and compare with what it expects.
+
+    Raises:
+        ConfigurationError: A thing is no tool, or the configuration cannot be put in force.
+    """
+    return run_cases(Policy(settings, working_directory=folder), _tools(things), cases)
+
+
 def policy_schema() -> dict[str, Any]:
     """The JSON Schema of the configuration, for editors."""
     return json_schema()
+
+
+def check_evidence(file: Path, *, public_keys: Mapping[str, bytes] | None = None) -> Report:
+    """Whether a package of evidence is what was recorded; without `public_keys`, by the keys it brings itself."""
+    return verify_evidence(file, public_keys=public_keys)
+
+
+def _tools(things: Iterable[Any]) -> list[Tool]:
+    return [tool for thing in things for tool in convert(thing)]

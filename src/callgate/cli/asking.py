@@ -1,0 +1,52 @@
+"""Who asks: the options that make the context of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from callgate.cli.trouble import wrong
+from callgate.model.context import Context
+from callgate.runtime.terminal import system_user
+
+_LEVELS = ["A0", "A1", "A2", "A3", "A4"]
+
+
+def asker_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say who asks and under which limits; `asker_context` reads them."""
+    options = (
+        click.option("--role", default="default", show_default=True, help="The role it is called in."),
+        click.option(
+            "--autonomy",
+            type=click.Choice(_LEVELS, case_sensitive=False),
+            help="How much may be done without asking; the configuration's when left out.",
+        ),
+        click.option("--key", metavar="KEY", help="The idempotency key: one key, one effect."),
+        click.option("--session", default="default", show_default=True, help="The run that keys belong to."),
+        click.option("--principal", default="agent", show_default=True, help="The agent that acts."),
+        click.option("--user", metavar="NAME", help="For whom it acts; your user name when left out."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def asker_context(options: Mapping[str, Any]) -> Context:
+    """The context that was asked for.
+
+    Raises:
+        ConfigurationError: A name is empty.
+    """
+    for name in ("role", "key", "session", "principal", "user"):
+        if options[name] is not None and not options[name].strip():
+            wrong(f"--{name} is empty; leave it out or name one")
+    return Context(
+        principal=options["principal"],
+        user=options["user"] or system_user(),
+        session=options["session"],
+        role=options["role"],
+        autonomy=options["autonomy"],
+        idempotency_key=options["key"],
+    )
