@@ -151,3 +151,21 @@ def test_a_name_that_is_nothing_but_dots_and_invisible_characters_is_no_own_file
 
 def test_without_own_files_nothing_is_kept_away(tmp_path: Path):
     assert refusal(Policy(Settings(), working_directory=tmp_path), "callgate.yaml") == ""
+
+
+@pytest.mark.parametrize(
+    "path", ["s3://bucket/key", "~nobody/x", "a\0b", "x" * 5000, "x" * 300, ".git/config", "é" * 90]
+)
+def test_what_is_no_file_to_a_tool_may_look_like_anything(policy: Policy, path: str):
+    api = make("post_item", "network_access", input_schema=schema("path"))
+    found = authorize(policy, api, {"path": path})
+    assert (found.refusal, found.resources) == (None, ())
+
+
+def test_no_expansion_of_a_tool_leads_to_them(home: Path, tmp_path: Path):
+    policy = in_folder(tmp_path, own=[home / ".config" / "callgate"])
+    api = reading("get_item", "network_access", input_schema=schema("path"))
+    own = f"{home}/.config/callgate"
+    for path in ("~/.config/callgate/key", f"file://{own}/key", f"FILE:{own}", f"file://localhost{own}"):
+        assert OWN in refusal(policy, path, api), path
+    assert OWN in refusal(policy, f"file://{own}/key".replace(".config", "%2econfig"), api)

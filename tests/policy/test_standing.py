@@ -9,6 +9,7 @@ from callgate.model.layer import Layer
 from callgate.model.levels import Autonomy, Caller, Origin
 from callgate.model.tool import Tool
 from callgate.policy import policy as policy_module
+from callgate.policy import reach
 from callgate.policy.policy import Policy
 from callgate.policy.scopes import Granted, touches_secrets
 from callgate.settings.values import Settings
@@ -183,6 +184,7 @@ def test_a_tool_that_took_over_an_id_is_judged_by_itself():
 
 def test_remembering_is_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(policy_module, "MOST_STANDINGS", 8)
+    monkeypatch.setattr(reach, "MOST_PLANS", 8)
     policy = Policy(Settings())
     tools = [reading(f"tool_{number}") for number in range(50)]
     assert all(policy.admits(tool, Context()) for tool in tools)

@@ -17,6 +17,7 @@ from callgate.policy.answers import ASKER
 from callgate.policy.conditions import Held
 from callgate.policy.groups import effects_unknown, reaches_network
 from callgate.policy.layers import CompiledLayer, CompiledRule, compile_layer
+from callgate.policy.reach import Plans
 from callgate.policy.scopes import OPEN, Granted
 from callgate.policy.showing import name_all, show
 from callgate.settings.values import Settings
@@ -46,6 +47,7 @@ class Admission:
         layer = settings.global_layer
         self._global = None if layer is None else compile_layer(layer, key="global")
         self.roles = compile_roles(settings)
+        self.plans = Plans()
         self._layers: dict[Layer, CompiledLayer] = {}
 
     def layers(self, context: Context) -> tuple[CompiledLayer, ...]:

@@ -7,12 +7,14 @@ handle, and looks at what its own patterns match.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from callgate.model.levels import Effect
 from callgate.model.tool import Tool
@@ -22,6 +24,7 @@ from callgate.policy.showing import name_all, show
 _LONGEST = 4096
 _MAGIC = re.compile(r"[*?\[{]")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
+_FILE_URL = re.compile(r"^file:(?://localhost(?=/))?/*", re.IGNORECASE)
 _OTHER_MEANING = re.compile(r"~|file:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
@@ -58,13 +61,12 @@ class Paths:
     """Every one of them must hold the path; none is: anywhere."""
     own: OwnFiles
 
-    def judge(self, text: str, *, base: str | None = None, confined: bool = True, whole: bool = True) -> str:
+    def judge(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
         """The real path.
 
         Args:
             text: The path as the call has it.
             base: Where it is relative to; the working directory when nothing is said.
-            confined: Whether it must lie inside the grounds.
             whole: Whether the call is about all that lies below it, and not only at work there.
 
         Raises:
@@ -77,12 +79,10 @@ class Paths:
         # A tool that tidies the path before it opens it means another file wherever a link stands before a `..`.
         meant = {resolved, self._real(text, literal)} if ".." in text else {resolved}
         for place in meant:
-            self._refuse_own(text, place, literal=literal)
             if whole:
                 self._refuse_holder(text, place)
             self._refuse_git(text, place, literal=literal)
-            if confined:
-                self._refuse_outside(text, place)
+            self._refuse_outside(text, place)
         return resolved
 
     def judge_pattern(self, text: str, *, base: str | None = None) -> str:
@@ -101,21 +101,35 @@ class Paths:
         _refuse_spelling(text)
         return os.path.join(self.judge(start, base=base, whole=False), *parts[fixed:])  # noqa: PTH118 - a pattern
 
+    def keep_off(self, text: str) -> None:
+        """Refuse only Callgate's own files: the text may be a path, or something else entirely.
+
+        Raises:
+            Unfit: It leads to one of them, as a path or as a tool might expand it.
+        """
+        if len(text) > _LONGEST or "\0" in text:
+            return
+        for spelling in {text, os.path.expanduser(text), unquote(_FILE_URL.sub("/", text))}:  # noqa: PTH111 - no Path yet
+            joined = os.path.join(self.base, spelling)  # noqa: PTH118 - as above
+            with contextlib.suppress(OSError, ValueError):
+                place, status = _follow(joined)
+                self._refuse_own(text, place, literal=os.path.normpath(joined), status=status)
+
     def _real(self, text: str, joined: str) -> str:
         try:
-            resolved = os.path.realpath(joined)
-            status = _status(resolved)
+            place, status = _follow(joined)
         except (OSError, ValueError) as error:
             raise Unfit(f"where path {show(text)} leads cannot be seen ({type(error).__name__})") from error
         if status is not None and stat.S_ISLNK(status.st_mode):
             raise Unfit(f"path {show(text)} is a link that leads to itself")
-        if status is not None and self.own.is_link_to(status):
-            raise Unfit(_own(text))
-        return resolved
+        self._refuse_own(text, place, literal=os.path.normpath(joined), status=status)
+        return place
 
-    def _refuse_own(self, text: str, place: str, *, literal: str) -> None:
-        if self.own.holds(place) or self.own.holds(literal):
-            raise Unfit(_own(text))
+    def _refuse_own(self, text: str, place: str, *, literal: str, status: os.stat_result | None) -> None:
+        linked = status is not None and self.own.is_link_to(status)
+        if linked or self.own.holds(place) or self.own.holds(literal):
+            what = f"path {show(text)} is one of Callgate's own files, which no tool may touch"
+            raise Unfit(f"{what}; no role and no grant lifts this")
 
     def _refuse_holder(self, text: str, place: str) -> None:
         # A program that is started there is judged by what it is, not by where.
@@ -142,15 +156,13 @@ def _inside(place: str, root: str) -> bool:
     return place == root or place.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 
-def _status(path: str) -> os.stat_result | None:
+def _follow(path: str) -> tuple[str, os.stat_result | None]:
+    """Where a path really leads, and what is there; nothing is, where nothing was made yet."""
+    place = os.path.realpath(path)
     try:
-        return os.lstat(path)
+        return place, os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def _own(text: str) -> str:
-    return f"path {show(text)} is one of Callgate's own files, which no tool may touch; no role and no grant lifts this"
+        return place, None
 
 
 def _refuse_spelling(text: str) -> None:

@@ -60,20 +60,12 @@ class Policy:
 
     def standing(self, tool: Tool, context: Context) -> Standing:
         """Whether this context may use the tool at all. Costs one look-up once it is known."""
-        key = (tool.id, context.authority)
-        try:
-            standing = self._standings.get(key)
-        except TypeError:
-            # A layer made with lists has no hash, and may change: it is judged anew each time.
-            return self._judge(tool, context).told_to(context.principal)
-        # An id may be given by hand, and given again to another definition.
-        if standing is None or standing.tool is not tool:
-            standing = self._remember(key, self._judge(tool, context))
+        standing = self._known(tool, context)
         return standing if standing.refusal is None else standing.told_to(context.principal)
 
     def admits(self, tool: Tool, context: Context) -> bool:
         """Whether the tool belongs into a pool for this context: the same rules that judge the call."""
-        return self.standing(tool, context).refusal is None
+        return self._known(tool, context).refusal is None
 
     def authorize(  # noqa: PLR0917 - the words of the way of a call, in their order
         self, tool: Tool, arguments: Arguments, context: Context, standing: Standing
@@ -120,6 +112,21 @@ class Policy:
         trace = (name_asker(reason, context.principal) for reason in self._admission.trace(tool, context))
         return explained(decision, trace=trace, standing=standing, authorization=authorization)
 
+    def _known(self, tool: Tool, context: Context) -> Standing:
+        key = (tool.id, context.authority)
+        try:
+            standing = self._standings.get(key)
+        except TypeError:
+            # A layer made with lists has no hash, and may change: it is judged anew each time.
+            return self._judge(tool, context)
+        # An id may be given by hand, and given again to another definition.
+        if standing is not None and standing.tool is tool:
+            return standing
+        if len(self._standings) >= MOST_STANDINGS:
+            self._standings.clear()
+        standing = self._standings[key] = self._judge(tool, context)
+        return standing
+
     def _judge(self, tool: Tool, context: Context) -> Standing:
         reasons = tuple(reason for reason in self._admission.trace(tool, context) if reason.code)
         terms = work_out(tool, context, admission=self._admission, settings=self._settings)
@@ -131,12 +138,6 @@ class Policy:
             risk=base_risk(tool).risk,
             fixed=None if reasons else self._decider.fixed(tool, context, terms=terms),
         )
-
-    def _remember(self, key: object, standing: Standing) -> Standing:
-        if len(self._standings) >= MOST_STANDINGS:
-            self._standings.clear()
-        self._standings[key] = standing
-        return standing
 
 
 def _denials(rules: Iterable[CompiledRule], subject: Subject) -> Iterator[Reason]:

@@ -27,6 +27,8 @@ from callgate.policy.survey import Kind, Survey, kind_of_name, survey
 
 MOST_RESOURCES = 1000
 """A call that names more paths and hosts than this is not judged, but refused."""
+MOST_PLANS = 16_384
+"""So many tools are remembered; beyond it, remembering starts anew."""
 _DEEPEST = 64
 _MOST_INSIDE = 20_000
 _ANSWERS = frozenset({"paths", "hosts"})
@@ -165,6 +167,22 @@ def _texts_among(values: Iterable[Any]) -> Iterator[str]:
             yield value
         elif isinstance(value, list):
             yield from (item for item in cast("list[Any]", value) if isinstance(item, str))
+
+
+class Plans:
+    """The reach of every tool asked about, worked out once each."""
+
+    def __init__(self) -> None:
+        self._plans: dict[str, tuple[Tool, Reach | None]] = {}
+
+    def of(self, tool: Tool) -> Reach | None:
+        """How to find what calls of this tool touch; None when no argument of it can name anything."""
+        known = self._plans.get(tool.id)
+        if known is None or known[0] is not tool:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            known = self._plans[tool.id] = tool, plan(tool)
+        return known[1]
 
 
 def plan(tool: Tool) -> Reach | None:

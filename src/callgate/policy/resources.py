@@ -106,6 +106,9 @@ def _places(found: Iterable[Found]) -> tuple[str, ...]:
 
 def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]:
     """The path in the working directory, after it was also judged inside each other directory the call names."""
+    if not item.confined:
+        ground.keep_off(item.text)
+        return
     bases = [place for place in places if place != item.text] if not os.path.isabs(item.text) else []  # noqa: PTH117
     for base in (None, *bases):
         start = None if base is None else os.path.join(ground.base, base)  # noqa: PTH118 - judged by itself as well
@@ -117,11 +120,11 @@ def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]
 def _judge(item: Found, ground: Paths, *, base: str | None) -> str:
     if item.kind is Kind.PATTERN:
         return ground.judge_pattern(item.text, base=base)
-    if item.confined and is_pattern(item.text):
+    if is_pattern(item.text):
         # Some tools expand what others take literally; it must be harmless both ways.
         ground.judge_pattern(item.text, base=base)
     whole = not is_surroundings(item.argument)
-    return ground.judge(item.text, base=base, confined=item.confined, whole=whole)
+    return ground.judge(item.text, base=base, whole=whole)
 
 
 def _host(item: Found, airspaces: Iterable[Airspace]) -> Iterator[str]:

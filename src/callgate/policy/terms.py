@@ -12,7 +12,6 @@ from callgate.model.tool import Tool
 from callgate.policy.admission import Admission
 from callgate.policy.answers import Terms
 from callgate.policy.layers import CompiledLayer, CompiledRule
-from callgate.policy.reach import plan
 from callgate.settings.values import Observe, Settings
 
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -40,7 +39,7 @@ def work_out(tool: Tool, context: Context, *, admission: Admission, settings: Se
         rules=tuple(rule for rule in rules if not _refuses_before_the_gate(rule)),
         refusing=refusing,
         observed=tuple(mode for mode in settings.observe if observes(mode, tool)),
-        reach=plan(tool),
+        reach=admission.plans.of(tool),
     )
 
 
