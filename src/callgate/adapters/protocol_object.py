@@ -18,7 +18,7 @@ from callgate.adapters.json_schema import compile_schema
 from callgate.adapters.tool_result import unpack
 from callgate.errors import ConfigurationError
 from callgate.model.context import Context
-from callgate.model.levels import Effect
+from callgate.model.levels import FOREIGN, Effect
 from callgate.model.tool import Arguments, Handler, Tool
 from callgate.model.tool_context import ToolContext
 
@@ -60,9 +60,11 @@ def make_protocol_tool(thing: Any, declaration: Declaration) -> Tool:
 def _with_own_words(thing: Any, declaration: Declaration) -> Declaration:
     declaration = named(declaration, thing.name, description=str(getattr(thing, "description", "") or ""))
     more: dict[str, Any] = {}
-    if "effects" not in declaration.stated and _says_yes(thing, "is_read_only"):
+    # A foreign object's word about itself never loosens; only whoever adds it can say so.
+    trusted = declaration.source not in FOREIGN
+    if trusted and "effects" not in declaration.stated and _says_yes(thing, "is_read_only"):
         more["effects"] = Effect.READ_ONLY
-    if "concurrency_safe" not in declaration.stated and hasattr(thing, "is_concurrency_safe"):
+    if trusted and "concurrency_safe" not in declaration.stated and hasattr(thing, "is_concurrency_safe"):
         more["concurrency_safe"] = _says_yes(thing, "is_concurrency_safe")
     check = getattr(thing, "check_permissions", None)
     if declaration.hooks.check is None and check is not None:

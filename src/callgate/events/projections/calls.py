@@ -1,0 +1,83 @@
+"""Calls: one entry per call, from its first event to what was learned of it last. Holds no arguments and no output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from callgate.events import vocabulary as own
+from callgate.events.projections.projection import Entry, Projection, kept, mapping, said
+from callgate.model.event import Event
+
+_STATUS = {
+    own.ATTEMPTED: "started",
+    own.SUCCEEDED: "succeeded",
+    own.FAILED: "failed",
+    own.TIMED_OUT: "failed",
+    own.UNKNOWN: "unknown",
+    own.REFUSED: "refused",
+    own.DEDUPED: "deduped",
+    own.GATE_PREVIEWED: "previewed",
+    own.GATE_REQUIRED: "pending",
+    own.GATE_DENIED: "refused",
+}
+_WHO = ("tool", "tool_id", "source", "role", "principal", "user", "session", "key", "approval_id", "original_call")
+
+
+def _apply(entry: Entry | None, event: Event) -> Entry:
+    payload = said(event)
+    new = dict(entry) if entry is not None else _first(event)
+    new |= kept(payload, *_WHO, "duration_ms", "effect", "cause", "tries") | _judged(payload) | _failed(event, payload)
+    new["updated_at"] = event.time
+    if "caller" in payload:
+        new |= {"caller_type": payload["caller"], "chain_id": payload.get("chain_id")}
+        new["chain_index"] = payload.get("chain_index") or 0
+    if event.type == own.ATTEMPTED:
+        # What a person let through is attempted under the call that asked: it starts anew.
+        new["started_at"] = event.time
+    elif event.type in own.CLOSING:
+        new["ended_at"] = event.time
+    new["status"] = _status(event, new.get("status", "unknown"))
+    if event.payload is None:
+        new["erased"] = True
+    return new
+
+
+def _first(event: Event) -> Entry:
+    return {
+        "call": event.call,
+        "trace": event.trace,
+        "asked_at": event.time,
+        "caller_type": "direct",
+        "chain_id": None,
+        "chain_index": 0,
+    }
+
+
+def _status(event: Event, before: str) -> str:
+    payload = said(event)
+    if event.type == own.RESOLVED:
+        return str(payload.get("state") or before)
+    if event.type == own.SETTLED_LATE:
+        return str(payload.get("outcome") or before)
+    return _STATUS[event.type]
+
+
+def _judged(payload: dict[str, Any]) -> Entry:
+    decision = mapping(payload.get("decision"))
+    return kept(decision, "verdict", "risk", "autonomy", "observed")
+
+
+def _failed(event: Event, payload: dict[str, Any]) -> Entry:
+    code = mapping(payload.get("error")).get("code") or payload.get("code")
+    if code is not None:
+        return {"error_code": code}
+    # A success that was learned later takes the error of not knowing away.
+    return {"error_code": None} if event.type in {own.SUCCEEDED, own.RESOLVED, own.SETTLED_LATE} else {}
+
+
+CALLS = Projection(
+    name="calls",
+    types=frozenset({*_STATUS, own.RESOLVED, own.SETTLED_LATE}),
+    key=lambda event: event.call,
+    apply=_apply,
+)

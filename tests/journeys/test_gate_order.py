@@ -1,0 +1,167 @@
+"""The order of the steps is a promise: what is checked first, what is recorded, and that nothing runs on a no."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from callgate import Context, Pending, Refused, build_tool, tool
+from callgate.errors import GateDenied, PolicyDenied, ScopeViolation
+from callgate.model.layer import Layer
+from callgate.model.levels import Autonomy, Risk
+from callgate.settings.values import Settings
+from callgate.testing import memory_gate
+
+
+def code(outcome: Any) -> str:
+    assert outcome.error is not None
+    return outcome.error.code
+
+
+async def types(gate: Any) -> list[str]:
+    return [event.type async for event in gate.events(types=["tool_call.*", "gate.*"])]
+
+
+@pytest.mark.requirement("GATE-09")
+async def test_a_denied_call_is_recorded_and_leaves_no_question() -> None:
+    ran: list[str] = []
+
+    @tool(effects="system_state", risk="critical")
+    async def wipe() -> str:
+        """Erase everything."""
+        ran.append("wiped")
+        return "gone"
+
+    async with memory_gate(wipe, config=Settings(matrix="strict")) as gate:
+        outcome = await gate.call("wipe", {})
+        assert isinstance(outcome, Refused)
+        assert code(outcome) == "gate_denied"
+        with pytest.raises(GateDenied):
+            outcome.unwrap()
+        assert await gate.approvals(states=None) == []
+        assert await types(gate) == ["gate.denied"]
+    assert ran == []
+
+
+@pytest.mark.requirement("GATE-10")
+async def test_each_step_answers_before_the_next_is_asked() -> None:
+    """Not found before scopes, arguments before scopes, scopes before the gate, the ledger before the gate."""
+
+    @tool(effects="network_access", scopes=["net:outbound"], risk="high")
+    async def send(text: str) -> str:
+        """Send a text."""
+        return "sent"
+
+    none = Context(scopes=frozenset(), autonomy=Autonomy.A1)
+    async with memory_gate(send) as gate:
+        assert code(await gate.call("nosuch", {}, none)) == "tool_not_found"
+        assert code(await gate.call("send", {}, none)) == "invalid_arguments"
+        refused = await gate.call("send", {"text": "x"}, none)
+        assert code(refused) == "scope_violation"
+        assert await gate.approvals(states=None) == []
+        assert isinstance(await gate.call("send", {"text": "x"}, Context(autonomy=Autonomy.A1)), Pending)
+
+
+@pytest.mark.requirement("GATE-11", "POL-24")
+@pytest.mark.parametrize(
+    ("name", "arguments", "context", "event"),
+    [
+        ("nosuch", {}, Context(), "tool_call.refused"),
+        ("pay", {"amount": "x"}, Context(), "tool_call.refused"),
+        ("pay", {"amount": 5}, Context(scopes=frozenset()), "tool_call.refused"),
+        ("pay", {"amount": 5}, Context(layers=(Layer(name="no", deny=("pay",)),)), "tool_call.refused"),
+        ("pay", {"amount": 5}, Context(layers=(Layer(name="cap", max_risk=Risk.LOW),)), "gate.denied"),
+        ("pay", {"amount": 5}, Context(autonomy=Autonomy.A0), "gate.previewed"),
+        ("pay", {"amount": 5}, Context(), "gate.required"),
+    ],
+)
+async def test_every_step_that_says_no_is_recorded_before_the_answer_leaves(
+    name: str, arguments: dict[str, Any], context: Context, event: str
+) -> None:
+    @tool(effects="network_access", scopes=["net:outbound"], risk="high")
+    async def pay(amount: int) -> str:
+        """Pay somebody."""
+        return "paid"
+
+    async with memory_gate(pay) as gate:
+        outcome = await gate.call(name, arguments, context)
+        assert not outcome.ok
+        recorded = [item async for item in gate.events(types=["tool_call.*", "gate.*"])]
+        assert [item.type for item in recorded] == [event]
+        payload = recorded[0].payload
+        assert payload is not None
+        assert payload["tool"] == name
+        assert (payload["role"], payload["principal"]) == ("default", "agent")
+
+
+@pytest.mark.requirement("GATE-13")
+async def test_what_a_server_claims_about_its_own_tool_is_ignored_until_the_operator_says_so() -> None:
+    async def execute(payload: dict[str, Any], context: Any) -> str:
+        return "done"
+
+    claim = {
+        "name": "gh.list_issues",
+        "description": "List issues.",
+        "input_schema": {"type": "object", "properties": {}},
+        "execute": execute,
+        "is_read_only": lambda: True,
+        "is_concurrency_safe": lambda: True,
+    }
+    foreign = build_tool(claim, source="mcp", source_name="github", scopes=["mcp:connect"])
+    assert not foreign.read_only
+    assert not foreign.concurrency_safe
+    assert foreign.base_risk is Risk.HIGH
+    async with memory_gate(foreign) as gate:
+        assert isinstance(await gate.call("gh.list_issues", {}), Pending)
+    local = build_tool(claim, source="mcp", source_name="github", scopes=["mcp:connect"], effects="read_only")
+    async with memory_gate(local) as gate:
+        assert (await gate.call("gh.list_issues", {})).ok
+
+
+@pytest.mark.requirement("POL-20")
+async def test_a_missing_scope_is_refused_recorded_and_asks_nobody() -> None:
+    ran: list[str] = []
+
+    @tool(effects="network_access", scopes=["net:outbound", "mail:send"], risk="high")
+    async def send(text: str) -> str:
+        """Send a text."""
+        ran.append(text)
+        return "sent"
+
+    async with memory_gate(send) as gate:
+        outcome = await gate.call("send", {"text": "x"}, Context(principal="robot", scopes=frozenset({"net:outbound"})))
+        assert code(outcome) == "scope_violation"
+        assert outcome.error is not None
+        assert "mail:send" in outcome.error.message
+        assert "robot" in outcome.error.message
+        assert not outcome.error.retryable
+        with pytest.raises(ScopeViolation):
+            outcome.unwrap()
+        assert await types(gate) == ["tool_call.refused"]
+        assert await gate.approvals(states=None) == []
+    assert ran == []
+
+
+@pytest.mark.requirement("POL-21")
+@pytest.mark.parametrize("broken", [False, True])
+async def test_a_tools_own_check_is_awaited_first_and_a_no_or_a_fault_keeps_the_handler_shut(broken: bool) -> None:
+    ran: list[str] = []
+
+    async def check(arguments: dict[str, Any], context: Context) -> None:
+        if broken:
+            raise ZeroDivisionError
+        raise PermissionError(f"{context.principal} may not read {arguments['path']}")
+
+    @tool(effects="read_only", check=check)
+    async def read(path: str) -> str:
+        """Read a note."""
+        ran.append(path)
+        return "text"
+
+    async with memory_gate(read) as gate:
+        outcome = await gate.call("read", {"path": "secret.md"})
+        assert code(outcome) == "policy_denied"
+        with pytest.raises(PolicyDenied, match="counts as no" if broken else "may not read"):
+            outcome.unwrap()
+    assert ran == []

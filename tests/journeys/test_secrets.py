@@ -1,0 +1,84 @@
+"""A secret goes to a running handler and nowhere else, and asking for one is never done without a person."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from callgate import Context, Failed, Pending, Refused, Succeeded, ToolContext, tool
+from callgate.model.levels import Autonomy
+from callgate.settings.load import parse_settings
+from callgate.testing import ScriptedApprover
+from tests.journeys.gates import gate_of
+
+SECRET = "s3cr3t-t0ken-for-the-bank"
+ROLES = parse_settings("autonomy: A4\nroles: {default: {scopes: ['*', 'secrets:*'], allow: ['group:all']}}", file="x")
+
+
+@pytest.fixture(autouse=True)
+def bank(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALLGATE_SECRET_BANK_TOKEN", SECRET)
+
+
+def leaky() -> list[Any]:
+    @tool(effects="network_access", risk="low", scopes=["secrets:read"], config_ref="bank/main")
+    async def balance(note: str, ctx: ToolContext) -> dict[str, Any]:
+        """Look into the account, and say far too much."""
+        token = ctx.get_secret("bank", "token")
+        ctx.progress(0.5, f"signing with {token}")
+        logging.getLogger("tool").debug("a tool's own log is its own affair")
+        return {"plain": token, "coded": [base64.b64encode(token.encode()).decode()], token: "as a key"}
+
+    @tool(effects="network_access", risk="low", scopes=["secrets:read"])
+    async def crash(ctx: ToolContext) -> str:
+        """Fail with the secret in the message."""
+        raise ValueError(f"cannot sign with {ctx.get_secret('bank', 'token')}")
+
+    return [balance, crash]
+
+
+@pytest.mark.requirement("SEC-02")
+@pytest.mark.usefixtures("on_each_store")
+async def test_a_secret_is_in_no_outcome_event_error_approval_log_or_listing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    coded = base64.b64encode(SECRET.encode()).decode()
+    approver = ScriptedApprover("approve", "approve", "approve")
+    async with gate_of(*leaky(), config=ROLES, ask=approver) as gate:
+        good = await gate.call("balance", {"note": "first"})
+        assert isinstance(good, Succeeded)
+        bad = await gate.call("crash", {})
+        assert isinstance(bad, Failed)
+        echoed = await gate.call("balance", {"note": f"again with {SECRET}"})
+        assert isinstance(echoed, Succeeded)
+        seen = [json.dumps(event.to_json()) async for event in gate.events()]
+        seen += [repr(good), json.dumps(good.to_machine()), good.to_human(), repr(bad), bad.to_human(), repr(echoed)]
+        seen += [repr(question) for question in await gate.approvals(states=None)]
+        seen += [repr(question) for question in approver.seen]
+        seen += [repr(gate.tools()), json.dumps(gate.pool().describe()), caplog.text]
+    for text in seen:
+        assert SECRET not in text
+        assert coded not in text
+    assert gate.tools()[0].config_ref == "bank/main"
+
+
+async def test_a_placeholder_sent_back_as_an_argument_is_refused() -> None:
+    async with gate_of(*leaky(), config=ROLES, ask=ScriptedApprover("approve"), store="memory://") as gate:
+        good = await gate.call("balance", {"note": "x"})
+        assert isinstance(good, Succeeded)
+        refused = await gate.call("balance", {"note": good.output["plain"]})
+        assert isinstance(refused, Refused)
+        assert refused.error is not None
+        assert refused.error.code == "invalid_arguments"
+
+
+@pytest.mark.requirement("SEC-04")
+@pytest.mark.parametrize("autonomy", [level for level in Autonomy if level is not Autonomy.A0])
+async def test_a_secret_scope_asks_at_every_autonomy(autonomy: Autonomy) -> None:
+    async with gate_of(*leaky(), config=ROLES, store="memory://") as gate:
+        assert isinstance(await gate.call("balance", {"note": "x"}, Context(autonomy=autonomy)), Pending)
+        decision = await gate.explain("balance", {"note": "x"}, Context(autonomy=autonomy))
+        assert not decision.grantable
