@@ -15,6 +15,9 @@ _STRUCK_FROM = 3
 """Values shorter than this are part of any text."""
 _PIECES = 200
 
+NO_WORDS = "is not valid"
+"""Where others' words could quote too much to take it all out."""
+
 Path = Sequence[str | int]
 
 KINDS: dict[type, str] = {
@@ -72,7 +75,7 @@ def strike(words: str, value: Any) -> str:
     """The words with every piece of the value taken out: others' messages like to quote what they were given."""
     pieces = _pieces(value)
     if len(pieces) > _PIECES:
-        return "is not valid"
+        return NO_WORDS
     for piece in sorted(pieces, key=len, reverse=True):
         words = words.replace(piece, "…")
     return words

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_json
 from typing_extensions import TypedDict
 
+from callgate.adapters.hint_rewriting import rewrite
 from callgate.adapters.parameters import NONE, Parameter
 from callgate.adapters.plain import accepts_none, is_plain
 from callgate.errors import ConfigurationError
@@ -37,16 +38,17 @@ def read_field(parameter: Parameter) -> FieldHint:
         ConfigurationError: The default given in a `Field` does not fit the hint.
     """
     info = _field_info(parameter)
-    hint = Annotated[parameter.hint, info] if isinstance(parameter.default, FieldInfo) else parameter.hint
-    alias = (info.validation_alias or info.alias) if info else None
-    key = alias if isinstance(alias, str) else parameter.name
-    plain = is_plain(parameter.hint) and alias is None and not (info and info.default_factory)
+    hint = rewrite(parameter.hint)
+    if isinstance(parameter.default, FieldInfo):
+        hint = Annotated[hint, info]
+    key = _key(parameter, info)
+    plain = is_plain(parameter.hint) and key == parameter.name and not (info and info.default_factory)
     value = _default_of(parameter, info)
     if value is NONE:
         return FieldHint(name=parameter.name, key=key, hint=hint, plain=plain)
     if value is None and not accepts_none(parameter.hint):
         hint = Optional[hint]  # noqa: UP045 - a value, not a hint
-    text = _default_text(hint, value)
+    text = _default_text({key: hint}, value)
     if text is not None:
         hint = Annotated[hint, Field(default=value)]
         return FieldHint(name=parameter.name, key=key, hint=hint, plain=plain, default=text)
@@ -94,6 +96,13 @@ def _field_info(parameter: Parameter) -> FieldInfo | None:
     return next((item for item in reversed(metadata) if isinstance(item, FieldInfo)), None)
 
 
+def _key(parameter: Parameter, info: FieldInfo | None) -> str:
+    alias = (info.validation_alias or info.alias) if info else None
+    if alias is not None and not isinstance(alias, str):
+        raise ConfigurationError(f"{parameter.name} can have one name only, not an AliasChoices or AliasPath")
+    return alias or parameter.name
+
+
 def _default_of(parameter: Parameter, info: FieldInfo | None) -> Any:
     if parameter.default is not NONE and not isinstance(parameter.default, FieldInfo):
         return parameter.default
@@ -102,11 +111,12 @@ def _default_of(parameter: Parameter, info: FieldInfo | None) -> Any:
     return info.default
 
 
-def _default_text(hint: Any, value: Any) -> bytes | None:
+def _default_text(field: dict[str, Any], value: Any) -> bytes | None:
     """The default as JSON, if it comes back from there as it was; a masked secret, for one, does not."""
     try:
         text = to_json(value)
-        same = _adapt({"value": hint}).validator.validate_json(b'{"value":' + text + b"}", strict=True)["value"]
+        (key,) = field
+        (same,) = _adapt(field).validator.validate_json(b"{%s:%s}" % (to_json(key), text), strict=True).values()
         return text if bool(same == value) else None
     except Exception:  # noqa: BLE001 - whatever goes wrong, JSON cannot say it
         return None

@@ -5,6 +5,7 @@ Compiled once by jsonschema-rs, which is loaded with the first such schema. Noth
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -85,25 +86,33 @@ def compile_output(schema: Mapping[str, Any]) -> tuple[Schema, OutputCheck]:
 def _compile(schema: Schema) -> jsonschema_rs.Validator:
     import jsonschema_rs  # noqa: PLC0415 - loaded with the first foreign schema
 
-    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_BYTES)
     try:
-        return jsonschema_rs.validator_for(schema, retriever=_fetch_nothing, pattern_options=options)
+        return jsonschema_rs.validator_for(schema, **_options())
     except Exception as error:
         raise ConfigurationError(f"the schema is not valid: {_first_line(error)}") from error
 
 
 def _fitting(schema: Schema) -> Fits:
-    """Whether a value fits the part of the schema at a pointer; unknown is no."""
-    import jsonschema_rs  # noqa: PLC0415 - as above
+    """Whether a value fits the part of the schema at a pointer; unknown is no. Compiled when the first one asks."""
 
-    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_BYTES)
-    parts = jsonschema_rs.validator_map_for(schema, retriever=_fetch_nothing, pattern_options=options)
+    @functools.cache
+    def parts() -> jsonschema_rs.ValidatorMap:
+        import jsonschema_rs  # noqa: PLC0415 - as above
+
+        return jsonschema_rs.validator_map_for(schema, **_options())
 
     def fits(pointer: str, value: Any) -> bool:
-        part = parts.get(f"#{pointer}")
+        part = parts().get(f"#{pointer}")
         return part is not None and part.is_valid(value)
 
     return fits
+
+
+def _options() -> dict[str, Any]:
+    import jsonschema_rs  # noqa: PLC0415 - as above
+
+    patterns = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_BYTES)
+    return {"retriever": _fetch_nothing, "pattern_options": patterns}
 
 
 def _guarded(validate: Callable[[Mapping[str, Any]], Arguments]) -> Validator:

@@ -51,5 +51,5 @@ def show(text: str) -> str:
 
 def _advice(name: str) -> str:
     rule = "write snake_case, optionally connector.name"
-    proposal = ".".join(part for part in map(snake_case, name.split(".", 1)) if part)
+    proposal = ".".join(part for part in map(snake_case, name[:LONGEST].split(".", 1)) if part)
     return f"{rule}: name={proposal!r}" if _NAME.fullmatch(proposal) else rule

@@ -16,6 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
 from callgate.adapters.faults import KINDS
+from callgate.adapters.hint_rewriting import rewrite
 from callgate.adapters.parameters import NONE
 from callgate.adapters.plain import is_plain
 from callgate.adapters.pydantic_schema import make_schema
@@ -32,7 +33,7 @@ def output_schema(hint: Any) -> Schema | None:
     if hint in (NONE, None, Any, type(None), object):
         return None
     try:
-        return make_schema(TypeAdapter(hint), mode="serialization")
+        return make_schema(TypeAdapter(rewrite(hint)), mode="serialization")
     except Exception:  # noqa: BLE001 - a hint for Python readers only is no fault of the tool
         return None
 
@@ -73,7 +74,7 @@ def _scalar_check(kinds: tuple[type, ...]) -> OutputCheck:
 
 
 def _plain_check(hint: Any) -> OutputCheck:
-    adapter: TypeAdapter[Any] = TypeAdapter(hint)
+    adapter: TypeAdapter[Any] = TypeAdapter(rewrite(hint))
     fits: Callable[..., bool] = adapter.validator.isinstance_python
 
     def check(output: Any, /) -> str | None:

@@ -17,6 +17,7 @@ from callgate.model.tool_context import ToolContext
 
 NONE: Any = inspect.Parameter.empty
 """No default, no hint."""
+_OURS = {"ToolContext": ToolContext, "Context": Context}
 _RECEIVERS = frozenset({"self", "cls"})
 _COLLECTING = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 
@@ -82,10 +83,19 @@ def _hints(target: Target) -> Mapping[str, Any]:
     if kept is not None:
         return kept
     try:
-        return typing.get_type_hints(target.written, include_extras=True)
+        return _read_hints(target.written)
     except Exception as error:
         message = f"a type hint of {_label(target)} cannot be read ({error}); import its name where the function is"
         raise ConfigurationError(message) from error
+
+
+def _read_hints(function: Any) -> Mapping[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError:
+        # Many import the context for type checkers only; it is known here all the same.
+        names = {**_OURS, **getattr(function, "__globals__", {})}
+        return typing.get_type_hints(function, localns=names, include_extras=True)
 
 
 def _hint(hints: Mapping[str, Any], name: str, *, target: Target) -> Any:

@@ -60,6 +60,8 @@ def _tell(detail: ErrorDetails, path: tuple[str | int, ...]) -> str:
     words = detail["msg"]
     if detail["type"] not in _QUOTING_NO_VALUE:
         words = faults.strike(words.removeprefix("Value error, ").removeprefix("Assertion failed, "), detail["input"])
+    if words == faults.NO_WORDS:
+        return faults.unfit(path, words)
     _, should, rule = words.partition(" should ")
     return faults.unfit(path, f"must {rule}" if should else f"is not valid: {words}")
 

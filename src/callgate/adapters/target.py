@@ -48,7 +48,7 @@ def find_target(thing: Any) -> Target:
         call=thing,
         written=written,
         name=_name(thing, written),
-        doc=inspect.getdoc(written) or _doc_of_object(thing),
+        doc=(written.__doc__ if isinstance(written, FunctionType) else None) or _doc_of_object(thing),
         is_async=inspect.iscoroutinefunction(written) or inspect.iscoroutinefunction(thing),
         bound=bound,
     )
