@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from callgate.events import vocabulary as own
 from callgate.events.report import Findings
@@ -51,6 +51,15 @@ class PagedLedger(Protocol):
         ...
 
 
+class Question(NamedTuple):
+    """What is compared of an approval."""
+
+    id: str
+    state: str
+    call_id: str
+    tool: str
+
+
 class Agreement:
     """What the events say about calls and approvals, to be held against the rows."""
 
@@ -83,18 +92,18 @@ class Agreement:
         self._look_for_lost_rows(reader)
         self._look_for_open_calls(reader)
 
-    def compare_approvals(self, reader: Reader) -> None:
-        """Hold the approvals against the events, as `compare_ledger`."""
+    def compare_approvals(self, questions: Iterable[Question]) -> None:
+        """Hold all approvals against the events, as `compare_ledger`."""
         unheard = dict(self._approvals)
-        for approval in reader.approvals():
+        for approval in questions:
             told = unheard.pop(approval.id, None)
-            if told == approval.state.value or approval.call_id in self._silent:
+            if told == approval.state or approval.call_id in self._silent:
                 continue
             what = f"approval {approval.id} ({approval.tool})"
             if told is None:
-                self._findings.wrong(f"{what} is {approval.state.value}, and no event says that anyone asked")
+                self._findings.wrong(f"{what} is {approval.state}, and no event says that anyone asked")
             else:
-                self._findings.wrong(f"{what} is {approval.state.value}, and the events say {told}")
+                self._findings.wrong(f"{what} is {approval.state}, and the events say {told}")
         for approval_id, told in unheard.items():
             self._findings.wrong(f"approval {approval_id} is gone, and the events say {told}")
         if self._silent:

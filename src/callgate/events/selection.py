@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from callgate.model.event import Event
@@ -46,6 +48,16 @@ class Selection:
         """Whether the event's time is within the bounds; the store looks at the rest."""
         return (self.since is None or event.time >= self.since) and (self.until is None or event.time < self.until)
 
+    def matches(self, event: Event) -> bool:
+        """Whether this event is meant."""
+        return (
+            (self.trace is None or event.trace == self.trace)
+            and (self.call is None or event.call == self.call)
+            and (self.stream is None or event.stream == self.stream)
+            and (self.types is None or any(matcher(pattern)(event.type) for pattern in self.types))
+            and self.admits(event)
+        )
+
     def page(self, reader: Reader, *, after: int = 0, size: int = PAGE) -> Page:
         """The selected among the next `size` events that the store finds after a position."""
         found = reader.events(
@@ -76,3 +88,12 @@ class Selection:
 
 
 EVERYTHING = Selection()
+
+
+@lru_cache(maxsize=256)
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a name fits an exact name or a glob, in which only `*` and `?` are special, as in a store's query."""
+    if "*" not in pattern and "?" not in pattern:
+        return pattern.__eq__
+    form = re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+    return lambda name: form.fullmatch(name) is not None

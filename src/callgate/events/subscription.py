@@ -6,13 +6,13 @@ import asyncio
 import contextvars
 import inspect
 import logging
-import re
 import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from callgate.events.selection import matcher
 from callgate.events.translation import NAMES, Told, Vocabulary, tell, understands
 from callgate.model.event import Event
 
@@ -155,14 +155,6 @@ class Subscription:
             type(error).__name__,
             place,
         )
-
-
-def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a name fits an exact name or a glob, in which only `*` and `?` are special, as in a store's query."""
-    if "*" not in pattern and "?" not in pattern:
-        return pattern.__eq__
-    form = re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
-    return lambda name: form.fullmatch(name) is not None
 
 
 def _meant(matches: Callable[[str], bool]) -> Vocabulary:

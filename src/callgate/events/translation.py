@@ -79,7 +79,8 @@ def understands(vocabulary: Vocabulary, event_type: str) -> bool:
     return vocabulary is Vocabulary.OWN or event_type in WORDS[vocabulary]
 
 
-def _error_text(payload: Payload) -> str:
+def error_text(payload: Payload) -> str:
+    """What an event says went wrong; empty if it does not."""
     error = payload.get("error")
     if isinstance(error, Mapping):
         return str(error.get("message") or error.get("error") or error.get("code") or "")  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
@@ -126,7 +127,7 @@ def _ended_badly(event: Event, payload: Payload) -> list[Told]:
         seconds = _seconds(payload)
         limit = None if seconds is None else round(seconds * 1000)
         return _domain(event, "tool.timeout", body=_which(payload) | {"timeout_ms": limit})
-    body = _which(payload) | {"error": _error_text(payload), "duration_ms": payload.get("duration_ms")}
+    body = _which(payload) | {"error": error_text(payload), "duration_ms": payload.get("duration_ms")}
     return _domain(event, "tool.failed", body=body)
 
 
@@ -155,7 +156,7 @@ def _failure(event: Event, payload: Payload) -> list[Told]:
     body: Payload = {
         "tool_name": payload.get("tool"),
         "error_type": _error_kind(payload),
-        "error_message": _error_text(payload),
+        "error_message": error_text(payload),
         "duration_ms": payload.get("duration_ms"),
     }
     return [_executor(event, "tool.call.failure", body=body)]
@@ -163,7 +164,7 @@ def _failure(event: Event, payload: Payload) -> list[Told]:
 
 def _timeout_body(payload: Payload) -> Payload:
     seconds = _seconds(payload)
-    message = _error_text(payload) or (f"Timed out after {seconds}s" if seconds is not None else "Timed out")
+    message = error_text(payload) or (f"Timed out after {seconds}s" if seconds is not None else "Timed out")
     return {
         "tool_name": payload.get("tool"),
         "error_type": "timeout",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from callgate.errors import StoreError
-from callgate.events.agreement import Agreement
+from callgate.events.agreement import Agreement, Question
 from callgate.events.anchor import Anchored
 from callgate.events.links import Links
 from callgate.events.report import Findings, Report
@@ -80,7 +80,7 @@ class _Verification:
         self._witnesses.look_for_cuts(self._links.streams)
         self._compare_heads(reader)
         self._guard("the ledger", lambda: self._agreement.compare_ledger(reader))
-        self._guard("the approvals", lambda: self._agreement.compare_approvals(reader))
+        self._guard("the approvals", lambda: self._agreement.compare_approvals(_questions(reader)))
         findings, witnesses = self._findings, self._witnesses
         return Report(
             ok=findings.ok,
@@ -155,3 +155,9 @@ class _Verification:
                 self._findings.wrong(
                     f"the store takes event {head.sequence} for the head of stream {name}, which {ends}"
                 )
+
+
+def _questions(reader: Reader) -> list[Question]:
+    return [
+        Question(approval.id, approval.state.value, approval.call_id, approval.tool) for approval in reader.approvals()
+    ]
