@@ -1,0 +1,61 @@
+"""Whatever is asked, edited, changed by the caller or by the handler: what runs has the digest that was approved."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callgate import Pending, tool
+from callgate.model.canonical import dumps
+from callgate.testing import memory_gate
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+PAYLOADS = st.dictionaries(TEXT, VALUES, max_size=4)
+
+
+@given(asked=PAYLOADS, edited=st.none() | PAYLOADS, later=PAYLOADS)
+@settings(max_examples=60)
+def test_what_runs_has_the_digest_that_was_approved(
+    asked: dict[str, Any], edited: dict[str, Any] | None, later: dict[str, Any]
+) -> None:
+    asyncio.run(_story(asked, edited, later))
+
+
+async def _story(asked: dict[str, Any], edited: dict[str, Any] | None, later: dict[str, Any]) -> None:
+    ran: list[bytes] = []
+
+    @tool(effects="network_access", risk="high")
+    async def send(payload: dict[str, Any]) -> str:
+        """Send anything, and spoil it afterwards."""
+        ran.append(dumps(payload))
+        payload.clear()
+        return "sent"
+
+    async with memory_gate(send) as gate:
+        arguments = {"payload": asked}
+        wanted = dumps(asked if edited is None else edited)
+        pending = await gate.call("send", arguments)
+        assert isinstance(pending, Pending)
+        approval = await gate.approve(
+            pending.approval_id, by="ann", arguments=None if edited is None else {"payload": edited}
+        )
+        # The caller changes his own dictionary; the approval speaks for what was shown.
+        snapshot = dumps(asked)
+        arguments["payload"].update(later)
+        outcome = await gate.resume(pending.approval_id)
+        assert outcome.ok, outcome
+        assert ran == [wanted]
+        used = await gate.approval(approval.id)
+        assert used.final_fingerprint == approval.final_fingerprint
+        again = await gate.call("send", {"payload": asked})
+        if dumps(asked) != snapshot:
+            assert isinstance(again, Pending)
+        assert ran == [wanted]
