@@ -6,6 +6,7 @@ key may have their events written behind.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from callgate.pipeline.permit import Permit
 from callgate.pipeline.recall import attempt_key, meet, same_as_unknown, stopped_by
 from callgate.pipeline.recorded import struck
 from callgate.pipeline.seal import keep_until, seal
+from callgate.pipeline.shield import finish
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.time_limit import time_limit
 from callgate.registry.health import connector_of
@@ -80,7 +82,7 @@ async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
         parts.store.behind(draft)
         return
     permit.durable = True
-    await parts.store.write(lambda tx: tx.append(draft))
+    _, permit.let_go = await finish(parts.store.write(lambda tx: tx.append(draft)))
 
 
 async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:
@@ -107,10 +109,13 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
         tx.append(draft)
         return step
 
-    answer = await parts.store.write(unit)
+    # Once it is on its way it cannot be taken back: a caller who lets go meanwhile still has it closed.
+    answer, permit.let_go = await finish(parts.store.write(unit))
     if isinstance(answer, Move) and answer.answer is Answer.CLAIMED:
         permit.row = answer.row
         return
+    if permit.let_go:
+        raise asyncio.CancelledError
     if isinstance(answer, Move):
         await _lost_the_race(parts, passed, permit, answer)
     raise _not_claimed(passed, answer)

@@ -64,6 +64,8 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
     executed = Executed(permit, _context(parts, permit, now), now)
     token = running.set(executed.context)
     try:
+        if permit.let_go:
+            raise asyncio.CancelledError  # noqa: TRY301 - settled like any other cancellation
         if permit.row is not None:
             await _check_fence(parts, permit)
         permit.used = True
@@ -200,10 +202,8 @@ async def _run_thread(parts: Parts, executed: Executed) -> None:
 
 async def _run_process(parts: Parts, executed: Executed) -> None:
     permit = executed.permit
-    left = executed.context.remaining(parts.clock.monotonic()) or 0.0
-    task = asyncio.ensure_future(run_in_process(permit.tool, permit.arguments, executed.context, parts.secrets.source))
-    executed.permit.limit = left or permit.limit
-    await _await_limited(parts, executed, task)
+    work = run_in_process(permit.tool, permit.arguments, executed.context)
+    await _await_limited(parts, executed, asyncio.ensure_future(work))
 
 
 async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,11 @@ from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
 from callgate.model.levels import Category, Happened, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded
+from callgate.pipeline.execute import execute
 from callgate.pipeline.pipeline import admit_or_stop
 from callgate.pipeline.record import record
 from callgate.pipeline.recorded import json_form, view
+from callgate.pipeline.settle import settle
 from callgate.pipeline.stopped import Stopped
 from callgate.pipeline.stored_outcome import stored
 
@@ -44,6 +47,9 @@ async def judge(parts: Parts, asked: Asked) -> Judgement:
     except Stopped as stop:
         outcome = await record(parts, asked, stop)
         return Judgement(id=asked.call_id, allowed=False, decision=outcome.decision, outcome=outcome, key=outcome.key)
+    if permit.let_go:
+        await settle(parts, await execute(parts, permit))
+        raise asyncio.CancelledError
     deadline = permit.row.deadline if permit.row is not None else None
     return Judgement(id=asked.call_id, allowed=True, decision=permit.decision, deadline=deadline, key=permit.key)
 

@@ -17,15 +17,11 @@ from callgate.errors import ConfigurationError, ToolExecutionError
 from callgate.pipeline.child import child_main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from callgate.model.tool import Arguments, Tool
     from callgate.model.tool_context import ToolContext
 
 
-async def run_in_process(
-    tool: Tool, arguments: Arguments, context: ToolContext, secret_source: Callable[[str, str], str]
-) -> Any:
+async def run_in_process(tool: Tool, arguments: Arguments, context: ToolContext) -> Any:
     """Run the handler in a child; cancelling this kills the child and waits for it to be gone.
 
     Raises:
@@ -41,7 +37,7 @@ async def run_in_process(
     await loop.run_in_executor(None, process.start)
     theirs.close()
     try:
-        return await _converse(ours, context, secret_source)
+        return await _converse(ours, context)
     finally:
         _kill(process)
         ours.close()
@@ -59,11 +55,11 @@ def _pickled(tool: Tool, arguments: Arguments, context: ToolContext) -> bytes:
         raise ConfigurationError(message) from error
 
 
-async def _converse(ours: Connection, context: ToolContext, secret_source: Callable[[str, str], str]) -> Any:
+async def _converse(ours: Connection, context: ToolContext) -> Any:
     while True:
         kind, body = await _receive(ours)
         if kind == "secret":
-            ours.send(_secret(context, secret_source, *body))
+            ours.send(_secret(context, *body))
         elif kind == "progress":
             context.progress(*body)
         elif kind == "effect":
@@ -75,11 +71,9 @@ async def _converse(ours: Connection, context: ToolContext, secret_source: Calla
             raise body if isinstance(body, Exception) else ToolExecutionError(str(body))
 
 
-def _secret(
-    context: ToolContext, secret_source: Callable[[str, str], str], connector: str, key: str
-) -> tuple[str, Any]:
+def _secret(context: ToolContext, connector: str, key: str) -> tuple[str, Any]:
     try:
-        return "ok", context.get_secret(connector, key) if not context.closed else secret_source(connector, key)
+        return "ok", context.get_secret(connector, key)
     except Exception as error:  # noqa: BLE001 - the child is told, in the words of the error
         return "error", str(error)
 

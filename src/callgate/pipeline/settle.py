@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.ledger.transitions import Answer, Settle, move
@@ -16,6 +15,7 @@ from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknow
 from callgate.pipeline.ending import Ending, ending_of
 from callgate.pipeline.execute import Executed, FenceLost
 from callgate.pipeline.recorded import json_form, view
+from callgate.pipeline.shield import shielded
 from callgate.pipeline.stored_outcome import stored
 from callgate.pipeline.trouble import resets_at
 from callgate.registry.health import connector_of
@@ -23,8 +23,6 @@ from callgate.registry.health import connector_of
 if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
     from callgate.ports import Transaction
-
-T = TypeVar("T")
 
 _STATES: dict[type[Outcome], AttemptState] = {
     Succeeded: AttemptState.SUCCEEDED,
@@ -40,33 +38,18 @@ async def settle(parts: Parts, executed: Executed) -> Outcome:
     if executed.permit.edited:
         ending.outcome = _tell_edit(parts, executed, ending.outcome)
     _note_health(parts, executed, ending.outcome)
-    if executed.permit.durable:
-        outcome = await shielded(_close_durably(parts, executed, ending))
-    else:
-        outcome = _close_behind(parts, executed, ending)
+    try:
+        if executed.permit.durable:
+            outcome = await shielded(_close_durably(parts, executed, ending))
+        else:
+            outcome = _close_behind(parts, executed, ending)
+    finally:
+        # Also when the caller lets go meanwhile: the thread's place and its late result depend on it.
+        if executed.still_running is not None:
+            _await_late(parts, executed)
     if isinstance(outcome, Succeeded):
         parts.labels.returned(executed.permit.tool, outcome.value, executed.permit.context)
-    if executed.still_running is not None:
-        _await_late(parts, executed)
     return outcome
-
-
-async def shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Finish the work whatever happens to the caller; a cancellation meanwhile is raised after it."""
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise
-            cancelled = True
-        except Exception:  # noqa: BLE001, S112 - it is raised by result() below
-            continue
-    if cancelled:
-        raise asyncio.CancelledError
-    return task.result()
 
 
 def _close_behind(parts: Parts, executed: Executed, ending: Ending) -> Outcome:

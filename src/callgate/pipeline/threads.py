@@ -38,13 +38,16 @@ class Lane:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         try:
-            await asyncio.wait_for(waiter, seconds)
-        except TimeoutError:
-            return False
+            await asyncio.wait({waiter}, timeout=seconds)
+        except asyncio.CancelledError:
+            if waiter.done():
+                # It was handed a place at the very moment it let go.
+                self.give()
+            raise
         finally:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
-        return True
+        return waiter.done()
 
     def give(self) -> None:
         """Give a place back, or hand it to the next who waits."""

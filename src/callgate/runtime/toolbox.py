@@ -11,6 +11,7 @@ from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
+    from callgate.model.health import Health
     from callgate.model.tool import Tool
     from callgate.registry.pool import Pool
     from callgate.registry.registry import Changes, Registry
@@ -47,6 +48,10 @@ class Toolbox(Face):
     def tools(self) -> tuple[Tool, ...]:
         """Every registered tool, as they came; `pool` has what one asker may use."""
         return self._registry.list_tools()
+
+    def health(self, connector: str) -> Health:
+        """How the system behind one or more tools is now; a tool without a connector is its own."""
+        return self._registry.health.of(connector)
 
     def pool(self, context: Context | None = None) -> Pool:
         """What this asker may call now: the same list, in the same order, byte for byte, until something changes."""

@@ -1,0 +1,39 @@
+"""Shield: work that is finished whatever happens to whoever waits for it. Knows nothing of calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
+    """Finish the work; its result, and whether the caller was cancelled meanwhile.
+
+    Raises:
+        CancelledError: The caller was cancelled, and the work failed.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+            cancelled = True
+        except Exception:  # noqa: BLE001, S112 - it is raised by result() below
+            continue
+    if cancelled and task.exception() is not None:
+        raise asyncio.CancelledError
+    return task.result(), cancelled
+
+
+async def shielded(work: Coroutine[Any, Any, T]) -> T:
+    """Finish the work whatever happens to the caller; a cancellation meanwhile is raised after it."""
+    result, cancelled = await finish(work)
+    if cancelled:
+        raise asyncio.CancelledError
+    return result

@@ -1,0 +1,205 @@
+"""Time, trouble and health: processes that are killed, threads that run out, tries that help, circuits that open."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate import Context, Failed, Refused, Succeeded, Unknown, tool
+from callgate.model.levels import Autonomy, HealthStatus
+from callgate.settings.load import parse_settings
+from callgate.settings.values import Settings
+from callgate.testing import HandClock, ScriptedApprover, memory_gate
+from tests.journeys import isolated_tools
+
+FREE = Settings(autonomy=Autonomy.A4)
+
+
+def code(outcome: Any) -> str:
+    assert outcome.error is not None
+    return outcome.error.code
+
+
+async def test_an_isolated_handler_runs_in_a_process_of_its_own() -> None:
+    async with memory_gate(isolated_tools.whoami, isolated_tools.fail) as gate:
+        outcome = await gate.call("whoami", {"text": "x"})
+        assert isinstance(outcome, Succeeded)
+        assert outcome.output["text"] == "x"
+        assert outcome.output["pid"] != os.getpid()
+        failed = await gate.call("fail", {"text": "x"})
+        assert isinstance(failed, Failed)
+        assert failed.error is not None
+        assert (failed.error.message, failed.error.category.value) == ("bad x", "user_input_error")
+
+
+async def test_an_isolated_handler_is_killed_at_its_limit(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    async with memory_gate(isolated_tools.write_and_hang, config=FREE, working_directory=tmp_path) as gate:
+        outcome = await gate.call("write_and_hang", {"path": str(trace)}, timeout=3)
+        assert isinstance(outcome, Unknown)
+        assert outcome.error is not None
+        assert outcome.error.details == {"timed_out": True, "timeout": 3}
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(trace.read_text()), 0)
+
+
+async def test_an_isolated_handler_that_dies_is_unknown() -> None:
+    async with memory_gate(isolated_tools.die, config=FREE) as gate:
+        outcome = await gate.call("die", {"text": "x"})
+        assert isinstance(outcome, Unknown)
+        assert outcome.error is not None
+        assert "died without an answer" in outcome.error.message
+
+
+async def test_an_isolated_handler_gets_secrets_and_tells_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALLGATE_SECRET_BANK_TOKEN", "another-s3cret-token")
+    roles = parse_settings("roles: {default: {scopes: ['*', 'secrets:*'], allow: ['group:all']}}", file="x")
+    async with memory_gate(isolated_tools.sign, config=roles, ask=ScriptedApprover("approve")) as gate:
+        outcome = await gate.call("sign", {})
+        assert outcome.output == "signed with [secret:bank/token]"
+        notes = [event.payload async for event in gate.events(types=["tool_call.progress"])]
+        assert notes == [{"fraction": 0.5, "note": "halfway", "tool": "sign"}]
+
+
+async def test_threads_that_run_out_refuse_before_anything_is_claimed() -> None:
+    release = threading.Event()
+    entered: list[int] = []
+
+    @tool(effects="network_access", risk="medium", connector="slow", concurrency_safe=True)
+    def hang(number: int) -> str:
+        """Occupy a thread."""
+        entered.append(number)
+        release.wait(10)
+        return "done"
+
+    @tool(effects="read_only", connector="quick")
+    def quick(text: str) -> str:
+        """Another connector."""
+        return text
+
+    few = Settings(autonomy=Autonomy.A4, threads_per_connector=2)
+    async with memory_gate(hang, quick, config=few) as gate:
+        busy = [await gate.call("hang", {"number": number}, timeout=0.02) for number in (1, 2)]
+        assert all(isinstance(outcome, Unknown) for outcome in busy)
+        refused = await gate.call("hang", {"number": 3}, Context(idempotency_key="k"), timeout=0.02)
+        assert isinstance(refused, Refused)
+        assert code(refused) == "tool_unavailable"
+        assert await gate.outcome("k") is None
+        assert (await gate.call("quick", {"text": "x"})).ok
+        release.set()
+    assert entered == [1, 2]
+
+
+async def test_a_read_is_tried_again_and_an_effect_is_not() -> None:
+    tries = {"read": 0, "write": 0}
+
+    @tool(effects="read_only")
+    async def read() -> str:
+        """Succeed at the third try."""
+        tries["read"] += 1
+        if tries["read"] < 3:
+            raise ConnectionResetError
+        return "read"
+
+    @tool(effects="network_access", risk="medium")
+    async def write() -> str:
+        """Fail once."""
+        tries["write"] += 1
+        raise ConnectionResetError
+
+    async with memory_gate(read, write, config=FREE) as gate:
+        assert (await gate.call("read", {})).ok
+        assert isinstance(await gate.call("write", {}), Unknown)
+        closing = [event.payload async for event in gate.events(types=["tool_call.succeeded"])]
+        assert closing[0] is not None
+        assert closing[0]["tries"] == 3
+    assert tries == {"read": 3, "write": 1}
+
+
+async def test_a_circuit_opens_on_consecutive_errors_and_closes_after_a_probe() -> None:
+    world = {"up": False, "calls": 0}
+
+    @tool(effects="network_access", risk="medium", connector="bank", idempotent=False)
+    async def ask(number: int) -> str:
+        """Ask the bank."""
+        world["calls"] += 1
+        if not world["up"]:
+            raise ConnectionRefusedError
+        return "yes"
+
+    clock = HandClock()
+    async with memory_gate(ask, config=FREE, clock=clock) as gate:
+        for number in range(5):
+            assert isinstance(await gate.call("ask", {"number": number}), Unknown)
+        refused = await gate.call("ask", {"number": 9})
+        assert code(refused) == "tool_unavailable"
+        assert world["calls"] == 5
+        assert gate.pool().names == ()
+        world["up"] = True
+        clock.turn(3600)
+        assert (await gate.call("ask", {"number": 10})).ok
+        assert gate.health("bank").status is HealthStatus.HEALTHY
+
+
+async def test_middleware_nests_around_the_whole_call() -> None:
+    order: list[str] = []
+
+    @tool(effects="read_only")
+    async def double(number: int) -> int:
+        """Double a number."""
+        order.append("handler")
+        return number * 2
+
+    def layer(name: str) -> Any:
+        async def around(call: Any, context: Context, proceed: Any) -> Any:
+            order.append(f"{name} in")
+            outcome = await proceed(call, context)
+            order.append(f"{name} out")
+            return outcome
+
+        return around
+
+    async with memory_gate(double, around=[layer("outer"), layer("inner")]) as gate:
+        assert (await gate.call("double", {"number": 2})).output == 4
+    assert order == ["outer in", "inner in", "handler", "inner out", "outer out"]
+
+
+@pytest.mark.requirement("STL-01", "STL-02", "STL-05")
+async def test_a_source_that_changed_since_it_was_read_is_told_once() -> None:
+    note = {"text": "one"}
+
+    @tool(effects="read_only", reads=lambda arguments, output: {arguments["path"]: output})
+    async def read_note(path: str) -> str:
+        """Read a note."""
+        return note["text"]
+
+    @tool(effects="modifies_files", risk="low", reads=lambda arguments, output: {arguments["path"]: arguments["text"]})
+    async def write_note(path: str, text: str) -> str:
+        """Write a note."""
+        note["text"] = text
+        return "ok"
+
+    async with memory_gate(read_note, write_note, config=FREE) as gate:
+        stale: asyncio.Queue[Any] = asyncio.Queue()
+        gate.on("source.stale", stale.put_nowait)
+
+        async def read() -> None:
+            assert (await gate.call("read_note", {"path": "a.md"})).ok
+
+        await read()
+        await read()
+        note["text"] = "two"
+        await read()
+        await read()
+        event = await asyncio.wait_for(stale.get(), 5)
+        assert event.payload["path"] == "a.md"
+        assert len(event.payload["previous_hash"]) == 8
+        assert (await gate.call("write_note", {"path": "a.md", "text": "three"})).ok
+        await read()
+        await gate.flush()
+        assert len([item async for item in gate.events(types=["source.stale"])]) == 1
