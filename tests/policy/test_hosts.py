@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from callgate.model.tool import Tool
-from callgate.policy.hosts import Host, Unfit, is_private, read_host
+from callgate.policy.hosts import Unfit, is_private, read_host
 from callgate.policy.policy import Policy
 from callgate.settings.values import Family, Settings
 from tests.policy.making import authorize, make, reading, schema
@@ -34,6 +34,7 @@ def refusal(policy: Policy, url: str, tool: Tool | None = None) -> str:
         ("2606:4700:0::1111", "[2606:4700::1111]"),
         ("https://example.com/@evil.com", "example.com"),
         ("https://example.com?@evil.com", "example.com"),
+        ("https://example.com#@evil.com", "example.com"),
         ("wss://example.com:443/socket", "example.com:443"),
         ("_dmarc.example.com", "_dmarc.example.com"),
     ],
@@ -52,7 +53,6 @@ def test_a_host_is_read_from_urls_names_and_addresses(text: str, host: str):
         "https://good.com\t/",
         "https://user@evil.com",
         "https://good.com:80@evil.com",
-        "https://good.com#@evil.com@x",
         "file:///etc/passwd",
         "file://host/etc/passwd",
         "FILE:/etc/passwd",
@@ -76,6 +76,10 @@ def test_a_host_is_read_from_urls_names_and_addresses(text: str, host: str):
         "http://256.256.256.256/",
         "http://[::1",
         "http://[evil]/",
+        "http://evil.com[::1]/",
+        "http://[::1]evil.com/",
+        "http://]evil.com[2606:4700::1111",
+        "http://[fe80::1%25eth0]/",
         "http://example.com:99999/",
         "http://example.com:/",
         "http://example..com/",
@@ -86,9 +90,6 @@ def test_a_host_is_read_from_urls_names_and_addresses(text: str, host: str):
     ],
 )
 def test_what_two_readers_could_understand_differently_is_refused(text: str):
-    if text == "https://good.com#@evil.com@x":
-        assert read_host(text) == Host("good.com")
-        return
     with pytest.raises(Unfit):
         read_host(text)
 

@@ -94,6 +94,8 @@ def test_no_tool_reaches_them_through_a_second_name_of_the_file(policy: Policy, 
     for path in ("copy", "spare", "log"):
         assert OWN in refusal(policy, path), path
     assert refusal(policy, "b") == ""
+    together = authorize(policy, tool(input_schema={"type": "object"}), {"paths": ["b", "copy", "a", "spare"]})
+    assert len(together.reasons) == 2
 
 
 def test_an_own_folder_that_is_a_link_is_guarded_under_both_names(tmp_path: Path):

@@ -186,13 +186,15 @@ def test_a_relative_path_is_also_judged_inside_the_other_directories_of_the_call
     assert both.resources == (f"path:{root.resolve()}/inner", f"path:{root.resolve()}/file")
 
 
-def test_more_directories_than_can_be_combined_are_refused(root: Path):
-    names = [f"dir{letter}_path" for letter in "abcdefghi"]
-    tool = read_file(input_schema=schema(*names))
-    found = authorize(in_folder(root), tool, dict.fromkeys(names, "inner") | {names[0]: "a"})
-    assert refused(found) == ""
-    found = authorize(in_folder(root), tool, {name: name for name in names})
-    assert "more than 8 directories" in refused(found)
+def test_paths_that_would_take_too_long_to_follow_are_refused(root: Path):
+    shape = schema("cwd", "root", "folder", "path", paths={"type": "array", "items": {"type": "string"}})
+    tool, policy = read_file(input_schema=shape), in_folder(root)
+    many = [f"f{number}" for number in range(900)]
+    assert refused(authorize(policy, tool, {"paths": many, "cwd": "inner"})) == ""
+    places = {"cwd": "a", "root": "b", "folder": "c", "path": "d"}
+    assert "too many and too deep" in refused(authorize(policy, tool, {"paths": many, **places}))
+    assert "too many and too deep" in refused(authorize(policy, tool, {"paths": ["a/" * 2000 + str(n) for n in many]}))
+    assert refused(authorize(policy, tool, {"path": "a/" * 2000})) == ""
 
 
 def test_every_path_that_is_refused_is_among_the_reasons(root: Path):

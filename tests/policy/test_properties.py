@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from callgate.model.decision import Decision, Reason
 from callgate.model.layer import ConfirmBy, Layer, LayerKind, Rule
 from callgate.model.levels import Assurance, Autonomy, Caller, Effect, Origin, Risk, Verdict
 from callgate.model.tool import Tool
+from callgate.policy.hosts import Unfit, read_host
 from callgate.policy.layers import resolve
 from callgate.policy.policy import Facts, Policy
 from callgate.settings.matrix import CELLS, find_flaws
@@ -280,6 +282,63 @@ def test_no_pattern_that_is_admitted_starts_outside(tree: Path, pattern: str, fo
     for base in (str(tree), joined(tree, folder)):
         real = os.path.realpath(joined(base, start))
         assert os.path.commonpath([tree, real]) == str(tree)
+
+
+PIECES = (
+    "http",
+    "https",
+    "://",
+    ":",
+    "/",
+    "//",
+    "@",
+    "\\",
+    "#",
+    "?",
+    "[",
+    "]",
+    "%",
+    "a",
+    "b.com",
+    "127.0.0.1",
+    "0x7f",
+    "1",
+    "localhost",
+    ".",
+    "evil.com",
+    "::1",
+    "\t",
+    " ",
+    "é",
+    "\u3002",
+    "xn--",
+    "_",
+    "-",
+    "&",
+    ";",
+    "80",
+    "\0",
+)
+AUTHORITY = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?([^/?#]*)", re.IGNORECASE)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join), st.sampled_from(["", "http://", "https://"]))
+@settings(max_examples=300)
+def test_a_host_that_is_read_is_all_there_is_between_scheme_and_path(text: str, scheme: str):
+    """So no other reader finds another host in it: none hidden before an @, behind a bracket, or after a backslash."""
+    try:
+        host = read_host(scheme + text)
+    except Unfit:
+        return
+    if host is None:
+        assert re.match("/(?!/)", scheme + text)
+        return
+    authority = AUTHORITY.match(scheme + text)
+    assert authority is not None
+    assert read_host(str(host)) == host
+    if ":" not in host.name:
+        spoken = re.sub(r":\d+$", "", authority[1].lower()).strip("[]")
+        assert spoken.removesuffix(".") == host.name
 
 
 @given(st.lists(some_tools(), max_size=6))

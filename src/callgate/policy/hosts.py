@@ -20,6 +20,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HIDDEN = re.compile(r"[\x00-\x20\x7f\\]")
 _LABELS = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
 _LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
+_HOST_AND_PORT = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::\d+)?")
 _PORT = re.compile(r"(.*):(\d{1,5})")
 _PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
 _UNICAST = ipaddress.IPv6Network("2000::/3")
@@ -90,8 +91,8 @@ def read_host(text: str) -> Host | None:
         raise Unfit(f"{show(text)} cannot be read as a URL or a host") from error
     if "@" in parts.netloc:
         raise Unfit(f"{show(text)} has a user name in it; leave it out, credentials come from the secrets")
-    if parts.scheme == "file" or not name or parts.netloc.endswith(":"):
-        raise Unfit(f"{show(text)} names no host")
+    if parts.scheme == "file" or not name or not _HOST_AND_PORT.fullmatch(parts.netloc):
+        raise Unfit(f"{show(text)} names no host, or not only one")
     return Host(_canonical(name, text), port)
 
 

@@ -57,18 +57,29 @@ class OwnFiles:
         """Whether one of them lies somewhere under this directory."""
         return key_of(path) in self._above
 
-    def is_link_to(self, status: os.stat_result) -> bool:
-        """Whether this is one of them under another name."""
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:  # noqa: PLR2004 - its own name, and another
-            return False
-        return any(os.path.samestat(status, own) for own in self._existing())
-
-    def _existing(self) -> Iterator[os.stat_result]:
+    def existing(self) -> Iterator[os.stat_result]:
+        """Those that are there right now."""
         for path in self._paths:
             for ending in _BESIDE:
                 yield from _status(path + ending)
             for inner in _listed(path):
                 yield from _status(inner)
+
+
+class SecondNames:
+    """Finds own files under another name of theirs; looks at what exists once, when the first doubtful file comes."""
+
+    def __init__(self, own: OwnFiles) -> None:
+        self._own = own
+        self._files: frozenset[tuple[int, int]] | None = None
+
+    def is_one(self, status: os.stat_result) -> bool:
+        """Whether this file is one of Callgate's own under another name."""
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:  # noqa: PLR2004 - its own name, and another
+            return False
+        if self._files is None:
+            self._files = frozenset((own.st_dev, own.st_ino) for own in self._own.existing())
+        return (status.st_dev, status.st_ino) in self._files
 
 
 def _listed(path: str) -> list[str]:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from callgate.model.levels import Effect
 from callgate.model.tool import Tool
-from callgate.policy.own_files import OwnFiles, is_git, key_of
+from callgate.policy.own_files import OwnFiles, SecondNames, is_git, key_of
 from callgate.policy.showing import name_all, show
 
 _LONGEST = 4096
@@ -60,6 +60,7 @@ class Paths:
     grounds: tuple[Ground, ...]
     """Every one of them must hold the path; none is: anywhere."""
     own: OwnFiles
+    second_names: SecondNames
 
     def judge(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
         """The real path.
@@ -126,7 +127,7 @@ class Paths:
         return place
 
     def _refuse_own(self, text: str, place: str, *, literal: str, status: os.stat_result | None) -> None:
-        linked = status is not None and self.own.is_link_to(status)
+        linked = status is not None and self.second_names.is_one(status)
         if linked or self.own.holds(place) or self.own.holds(literal):
             what = f"path {show(text)} is one of Callgate's own files, which no tool may touch"
             raise Unfit(f"{what}; no role and no grant lifts this")

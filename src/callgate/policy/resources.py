@@ -17,14 +17,16 @@ from callgate.model.tool import Arguments, Tool
 from callgate.policy import hosts, paths
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.hosts import Airspace, read_host
-from callgate.policy.own_files import OwnFiles
+from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Ground, Paths, is_pattern, real_directory
 from callgate.policy.reach import Found, Reach, Unjudged
 from callgate.policy.scopes import ANY, family_of
 from callgate.policy.survey import Kind, is_surroundings
 from callgate.settings.values import DEFAULT_FAMILIES, Family
 
-_MOST_PLACES = 8
+MOST_STEPS = 40_000
+"""A call whose paths have more parts than this, in all directories they could be relative to, is not followed."""
+_USUAL_PARTS = 10
 MOST_GROUNDS = 1024
 """So many resolved roots are remembered; beyond it, remembering starts anew."""
 
@@ -72,7 +74,8 @@ class Resources:
         directory = context.working_directory
         base = self._directory if directory is None else os.path.realpath(os.path.join(self._directory, directory))  # noqa: PTH118
         grounds = [self._ground(name, base) for name in self._governing(tool, "paths", otherwise="fs")]
-        return Paths(tool, base, tuple(ground for ground in grounds if ground is not None), self._own)
+        known = tuple(ground for ground in grounds if ground is not None)
+        return Paths(tool, base, known, self._own, SecondNames(self._own))
 
     def _ground(self, family: str, base: str) -> Ground | None:
         # A root is followed once and remembered: if it is replaced by a link later, what lies behind it is outside.
@@ -98,9 +101,15 @@ class Resources:
 
 
 def _places(found: Iterable[Found]) -> tuple[str, ...]:
+    """The directories that other paths of the call may be relative to.
+
+    Raises:
+        Unjudged: To follow every path inside each of them would take too long.
+    """
     places = tuple(dict.fromkeys(item.text for item in found if item.kind is Kind.PLACE))
-    if len(places) > _MOST_PLACES:
-        raise Unjudged(f"it names more than {_MOST_PLACES} directories that its paths could be relative to")
+    parts = sum(item.text.count("/") + _USUAL_PARTS for item in found if item.kind is not Kind.HOST)
+    if parts * (1 + len(places)) > MOST_STEPS:
+        raise Unjudged("its paths are too many and too deep to follow them all; make several calls of it")
     return places
 
 
