@@ -8,6 +8,7 @@ import pytest
 from callgate.events.anchor import AnchorFile
 from callgate.ports import Store
 from tests.events.houses import House, MemoryHouse, SqliteHouse
+from tests.events.offices import Office, furnish
 from tests.events.stories import HandClock, HouseKeys
 
 
@@ -37,3 +38,8 @@ async def store(house: House) -> Store:
 @pytest.fixture
 def anchors(tmp_path: Path, store: Store) -> AnchorFile:
     return AnchorFile(tmp_path / "keys", store.store_id)
+
+
+@pytest.fixture
+async def office(store: Store, keys: HouseKeys, clock: HandClock, tmp_path: Path) -> Office:
+    return await furnish(Office(store, keys, clock, tmp_path / "evidence"))

@@ -6,7 +6,6 @@ import os
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from hashlib import sha256
@@ -52,7 +51,9 @@ def open_package(path: Path, *, most_bytes: int) -> Package:
     """
     try:
         package = _open(path)
-    except (OSError, zipfile.BadZipFile, tarfile.TarError, NotImplementedError, ValueError, EOFError) as error:
+    except BadPackage:
+        raise
+    except Exception as error:  # the archive libraries fail in many ways on what was made to make them fail
         raise BadPackage(f"{path} cannot be read: {_words(error)}") from error
     if sum(package.sizes.values()) > most_bytes:
         package.close()
@@ -133,7 +134,9 @@ def _chunks(package: Package, name: str) -> Iterator[bytes]:
                 left -= len(chunk)
                 _refuse_longer(name, left)
                 yield chunk
-    except (OSError, zipfile.BadZipFile, tarfile.TarError, zlib.error, NotImplementedError, EOFError) as error:
+    except BadPackage:
+        raise
+    except Exception as error:  # as in `open_package`
         raise BadPackage(f"{name} cannot be read: {_words(error)}") from error
 
 
@@ -189,10 +192,10 @@ class _Zip:
         self.sizes: dict[str, int] = {}
         try:
             for info in self._archive.infolist():
-                encrypted = bool(info.flag_bits & 0x1)
                 _refuse_bomb(info)
-                _admit(self.sizes, info.filename, size=info.file_size, plain=not info.is_dir() and not encrypted)
-        except BadPackage:
+                encrypted = info.flag_bits & 0x1
+                _admit(self.sizes, info.filename, size=info.file_size, plain=not encrypted)
+        except BaseException:
             self.close()
             raise
 
@@ -213,7 +216,7 @@ class _Tar:
                 plain = member.isreg() and not member.issparse()
                 _admit(self.sizes, member.name, size=member.size, plain=plain)
                 self._members[member.name] = member
-        except BadPackage:
+        except BaseException:
             self.close()
             raise
 
