@@ -214,6 +214,14 @@ def test_a_user_without_a_home_is_told_of_the_variable():
     assert "this user has no home folder to keep a root key in; set CALLGATE_KEY" in errors
 
 
+def test_a_user_without_a_home_can_keep_the_key_in_the_variable():
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody without a home")
+    program = HOMELESS.replace("open_keys(None, create=True)", "print(open_keys(None, create=True).anchor_folder)")
+    output, errors = run(program, CALLGATE_KEY=MATERIAL.hex()).communicate(timeout=30)
+    assert (output, errors) == ("None\n", "")
+
+
 def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_do(home: Path):
     (home / ".config").mkdir()
     (home / ".config" / "callgate").symlink_to(home / "nowhere" / "at all")

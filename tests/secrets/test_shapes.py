@@ -34,7 +34,6 @@ WHOLE = {
     "ghs_16C7e42F292c6912E7710c838347Ae178B4a": "github_token",
     "ghu_16C7e42F292c6912E7710c838347Ae178B4a": "github_token",
     "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz": "github_token",
-    "glpat-abcdefghij0123456789": "gitlab_token",
     "xoxb-123456789012-1234567890123-AbCdEfGhIjKl": "slack_token",
     "xoxp-12345678": "slack_token",
     "xoxa-2-abcdefghij": "slack_token",

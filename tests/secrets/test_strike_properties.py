@@ -40,7 +40,7 @@ FILLER = st.one_of(
 )
 
 WORDS = """
-AKIA IOSFODNN7EXAMPLE ASIA AIza sk- sk_live_ rk_test_ ghp_ github_pat_ glpat- xoxb- hooks.slack.com/services/ T0/
+AKIA IOSFODNN7EXAMPLE ASIA AIza sk- sk_live_ rk_test_ ghp_ github_pat_ xoxb- hooks.slack.com/services/ T0/
 eyJ hbGciOiJI . .. ----- -----BEGIN -----END RSA :// u : @ pw Bearer bearer Authorization Basic a1b2c3d4e5f6
 abcdefghijkl ABC 0123456789 - _ " [secret:api_key] [secret:x/y] [ ] = / + é zsecretz
 """

@@ -60,7 +60,7 @@ class KeyRing(Private):
         self._current = list(self._roots.values())[-1]
         self._folder = folder
         self.anchor_folder = anchor_folder
-        """Beside the root key, also when that is in CALLGATE_KEY; None for throwaway keys. Its writer makes it."""
+        """Beside the root key, also when that is in CALLGATE_KEY; None for throwaway keys and without a home."""
         self.key_id = self._current.key_id
         """Names the current key; signatures and new blobs are made with it."""
         self.store_key_id = store_key_id or self.key_id
@@ -151,10 +151,9 @@ def open_keys(expected_key_id: str | tuple[str, ...] | None, folder: Path | None
         ConfigurationError: CALLGATE_KEY is no key, or the files are damaged or open to others.
     """
     expected = (expected_key_id,) if isinstance(expected_key_id, str) else expected_key_id or ()
-    place = folder or config_folder()
     roots, files = keys_of_environment(), None
     if roots is None:
-        files = KeyFolder(place / "keys")
+        files = KeyFolder((folder or config_folder()) / "keys")
         roots = files.load() or (files.add(first=True) if create and not expected else ())
     where = VARIABLE if files is None else str(files.path)
     gone = [key_id for key_id in expected if key_id not in {root.key_id for root in roots}]
@@ -163,12 +162,20 @@ def open_keys(expected_key_id: str | tuple[str, ...] | None, folder: Path | None
     if not roots:
         raise KeyMissing(f"there is no root key in {where}")
     own = expected[0] if expected else None
-    return KeyRing(roots, store_key_id=own, folder=files, anchor_folder=place / "anchors")
+    return KeyRing(roots, store_key_id=own, folder=files, anchor_folder=_anchors(folder))
 
 
 def throwaway_keys() -> KeyRing:
     """Keys that end with the process; for stores that do, too."""
     return KeyRing((new_root_key(),))
+
+
+def _anchors(folder: Path | None) -> Path | None:
+    try:
+        return (folder or config_folder()) / "anchors"
+    except ConfigurationError:
+        # A user without a home has the key in the variable, and nowhere to anchor.
+        return None
 
 
 def _missing(key_id: str, *, where: str) -> KeyMissing:

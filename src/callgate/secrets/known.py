@@ -17,7 +17,7 @@ from callgate.secrets.encodings import Form
 from callgate.secrets.placeholders import ANY, PLAIN, placeholder
 from callgate.secrets.shapes import LONG_ANCHORS, LONG_WORD, NAMES, has_short_anchor, strike_shapes
 
-_LETTERS = (string.ascii_letters + string.digits + "-_+=%").encode()
+_LETTERS = (string.ascii_letters + string.digits + "_+=%").encode()
 _WORDS = bytes(ord("x") if byte in _LETTERS else ord(" ") for byte in range(256))
 _RUN = b"x" * LONG_WORD
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")

@@ -16,14 +16,13 @@ _SHAPES = (
     rf"A(?<![A-Za-z0-9]A)Iza{_WORD}{{20,}}+(?P<google_api_key>)",
     # "sk-" also begins names of styles and packages: digits, capitals or one long word make it a key.
     rf"s(?<![A-Za-z0-9]s)k-(?=[a-z_\-]{{0,40}}[A-Z0-9]|(?:[a-z]{{1,12}}+-){{0,3}}+[a-z]{{20}}){_WORD}{{16,}}+(?P<api_key>)",
-    rf"s(?<![A-Za-z0-9]s)k_(?:live|test)_{_WORD}{{10,}}+(?P<stripe_key>)",
-    rf"r(?<![A-Za-z0-9]r)k_(?:live|test)_{_WORD}{{10,}}+(?P<stripe_restricted_key>)",
-    rf"g(?<![A-Za-z0-9]g)h[oprsu]_{_WORD}{{10,}}+(?P<github_token>)",
-    rf"g(?<![A-Za-z0-9]g)ithub_pat_{_WORD}{{10,}}+(?P<github_fine_grained_token>)",
-    rf"g(?<![A-Za-z0-9]g)lpat-{_WORD}{{10,}}+(?P<gitlab_token>)",
+    rf"s(?<![A-Za-z0-9]s)k_(?:live|test)_[A-Za-z0-9_]{{10,}}+{_WORD}*+(?P<stripe_key>)",
+    rf"r(?<![A-Za-z0-9]r)k_(?:live|test)_[A-Za-z0-9_]{{10,}}+{_WORD}*+(?P<stripe_restricted_key>)",
+    rf"g(?<![A-Za-z0-9]g)h[oprsu]_[A-Za-z0-9_]{{10,}}+{_WORD}*+(?P<github_token>)",
+    rf"g(?<![A-Za-z0-9]g)ithub_pat_[A-Za-z0-9_]{{10,}}+{_WORD}*+(?P<github_fine_grained_token>)",
     rf"x(?<![A-Za-z0-9]x)ox[a-z]-{_WORD}{{8,}}+(?P<slack_token>)",
     r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<slack_webhook>[A-Za-z0-9_\-/]{12,}+)",
-    rf"e(?<!{_WORD}e)yJ{_WORD}{{9,}}+\.{_WORD}{{8,}}+(?:\.{_WORD}*+)*+(?P<json_web_token>)",
+    rf"e(?<!{_WORD}e)yJ[A-Za-z0-9_]{{10,}}+{_WORD}*+\.{_WORD}{{8,}}+(?:\.{_WORD}*+)*+(?P<json_web_token>)",
     (
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s\\,:.()]++|-(?!----))*+"
         rf"(?:-----END [A-Z0-9 ]{{0,60}}-----{_WORD}*+)?(?P<private_key>)"
@@ -55,21 +54,21 @@ _PATTERN = re.compile("|".join(_SHAPES))
 
 NAMES = frozenset(_NAMES.get(name, name) for name in _PATTERN.groupindex)
 """What the shapes are called."""
-LONG_WORD = 12
-"""Every shape has a word of so many characters (letters, digits, "-_+=%") or one of the short anchors."""
+LONG_WORD = 13
+"""Every shape has a word of so many characters (letters, digits, "_+=%") or a short anchor; a UUID has neither."""
 LONG_ANCHORS = re.compile(
     # Each begins with a letter of its own, which is searched faster than a set of letters.
-    r"A(?:KIA|SIA|Iza|uthorization|UTHORIZATION)|authorization|s(?:k-|k_live_|k_test_)|rk_(?:live|test)_"
-    r"|g(?:h[oprsu]_|ithub_pat_|lpat-)|xox|eyJ"
+    r"A(?:KIA|SIA|uthorization|UTHORIZATION)|authorization|sk_(?:live|test)_|rk_(?:live|test)_"
+    r"|g(?:h[oprsu]_|ithub_pat_)|eyJ"
 )
 """A shape with a long word and without a short anchor has one of these."""
 
 
 def has_short_anchor(text: str) -> bool:
     """Whether a shape can be in a text although it has no long word."""
-    if "earer" in text or "EARER" in text or "PRIVATE KEY" in text or "hooks.slack.com/" in text:
+    if "sk-" in text or "earer" in text or "PRIVATE KEY" in text or ("://" in text and "@" in text):
         return True
-    return "://" in text and "@" in text
+    return "xox" in text or "AIza" in text or "EARER" in text or "hooks.slack.com/" in text
 
 
 def strike_shapes(text: str, stand_ins: Mapping[str, str]) -> str:
