@@ -352,6 +352,10 @@ class Asker(Protocol):
         """Ask and wait for the answer."""
         ...
 
+    def tell(self, message: str) -> None:
+        """Say why the answer did not count; the question stays open."""
+        ...
+
 
 class Labels(Protocol):
     """What is known about the data of a session (taint, private data). Built in a later part."""

@@ -52,6 +52,8 @@ class ScriptedApprover:
         self._by = by
         self._assurance = assurance
         self.seen: list[Approval] = []
+        self.told: list[str] = []
+        """Why answers did not count."""
 
     @property
     def assurance(self) -> Assurance:
@@ -67,6 +69,10 @@ class ScriptedApprover:
             answer = self._answers.pop(0) if self._answers else "wait"
         given = Answer(answer) if isinstance(answer, str) else answer
         return given if given.by else given._replace(by=self._by)
+
+    def tell(self, message: str) -> None:
+        """Remember why the answer did not count."""
+        self.told.append(message)
 
 
 def memory_gate(

@@ -14,6 +14,19 @@ from callgate.model.levels import Autonomy, Caller
 _IDENTITY = frozenset({"principal", "user", "session", "role", "intent"})
 
 
+LONGEST_NAME = 512
+"""Of principals, sessions, keys and the like."""
+
+
+def writable(text: str) -> bool:
+    """Whether the text can be stored: it has no half characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Who asks and under which limits. Every field has a default; `Context()` is an agent called `agent`."""
@@ -52,6 +65,7 @@ class Context:
 
     def __post_init__(self) -> None:
         self._accept_words()
+        self._refuse_odd_names()
         if self.timeout is not None and not self.timeout > 0:
             message = f"timeout must be more than 0 seconds, not {self.timeout}"
             raise ValueError(message)
@@ -71,6 +85,16 @@ class Context:
             put(self, "autonomy", Autonomy.parse(autonomy))
         put(self, "caller", Caller(self.caller))
         put(self, "layers", tuple(self.layers))
+
+    def _refuse_odd_names(self) -> None:
+        """Names become keys of rows: text that can be written, of a length a person could read."""
+        for name in ("principal", "user", "session", "role", "trace_id", "idempotency_key"):
+            text: Any = getattr(self, name)
+            if text is None and name in {"user", "idempotency_key"}:
+                continue
+            if not isinstance(text, str) or not 0 < len(text) <= LONGEST_NAME or not (text.isascii() or writable(text)):
+                message = f"{name} must be text of 1 to {LONGEST_NAME} characters"
+                raise ValueError(message)
 
     def narrow(self, **changes: Any) -> Context:
         """A context that may do the same or less.

@@ -48,7 +48,7 @@ async def authorize(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments
     if tool.hooks.check is not None:
         await _own_check(asked, tool, arguments)
     authorized = Authorized(asked, tool, arguments, standing, authorization)
-    if asked.key is not None or not tool.read_only:
+    if asked.key is not None or not tool.read_only or asked.judged:
         authorized.fingerprint = fingerprint(parts, tool, arguments, authorization.resources)
     return authorized
 

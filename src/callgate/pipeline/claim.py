@@ -68,7 +68,7 @@ async def _take_place(parts: Parts, permit: Permit) -> None:
 async def _record_intent(parts: Parts, passed: Passed, permit: Permit) -> None:
     tool, key = permit.tool, permit.asked.key
     try:
-        if tool.read_only and key is None and passed.approval is None:
+        if tool.read_only and key is None and passed.approval is None and not permit.asked.judged:
             await _intent_of_read(parts, passed, permit)
         else:
             await _intent_of_effect(parts, passed, permit)
@@ -223,4 +223,6 @@ def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
         trace=context.trace_id,
         call=asked.call_id,
         payload=payload,
+        # A decision that every call shares repeats nothing of this one.
+        redact=None if permit.decision is passed.authorized.standing.fixed else parts.striker,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
 from callgate.pipeline.processes import run_in_process
+from callgate.pipeline.shield import finish
 from callgate.pipeline.trouble import resets_at, retryable
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
             raise asyncio.CancelledError  # noqa: TRY301 - settled like any other cancellation
         if permit.row is not None:
             await _check_fence(parts, permit)
-        permit.used = True
+        permit.use()
         executed.entered = True
         await _run_with_retries(parts, executed)
     except asyncio.CancelledError:
@@ -226,20 +227,17 @@ async def _let_go(executed: Executed, future: asyncio.Future[Any], *, cancel: bo
     executed.context.end()
     if cancel:
         future.cancel()
-        await _shielded_wait(future)
+        await _give_grace(executed, future)
     if not future.done():
         executed.still_running = future
     elif not future.cancelled():
         _take_late(executed, future)
 
 
-async def _shielded_wait(future: asyncio.Future[Any]) -> None:
-    """Give a cancelled handler its grace; being cancelled again meanwhile changes nothing."""
-    try:
-        await asyncio.wait({future}, timeout=_GRACE)
-    except asyncio.CancelledError:
-        if not future.done():
-            await asyncio.sleep(0)
+async def _give_grace(executed: Executed, future: asyncio.Future[Any]) -> None:
+    """Let a cancelled handler clean up; a caller who lets go meanwhile is heard, but only after it."""
+    _, cancelled = await finish(asyncio.wait({future}, timeout=_GRACE))
+    executed.cancelled = executed.cancelled or cancelled
 
 
 def _take_late(executed: Executed, future: asyncio.Future[Any]) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import OutcomeUnknown, ToolNotFoundError
+from callgate.errors import OutcomeUnknown, StoreError, ToolNotFoundError
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
@@ -44,7 +44,7 @@ async def judge(parts: Parts, asked: Asked) -> Judgement:
     """Decide and write the intent; the host runs it."""
     try:
         permit = await admit_or_stop(parts, asked)
-    except Stopped as stop:
+    except (Stopped, StoreError) as stop:
         outcome = await record(parts, asked, stop)
         return Judgement(id=asked.call_id, allowed=False, decision=outcome.decision, outcome=outcome, key=outcome.key)
     if permit.let_go:

@@ -19,6 +19,7 @@ async def recover(parts: Parts) -> int:
     for owner in sorted(owners):
         if not parts.store.owner_alive(owner):
             count += await give_up(parts, owner)
+            parts.store.forget_owner(owner)
     return count
 
 

@@ -36,6 +36,17 @@ class Permit:
     """The caller was cancelled while the intent was written: it is closed, and no handler is entered."""
     used: bool = field(default=False, init=False)
 
+    def use(self) -> None:
+        """The handler is entered now, this once.
+
+        Raises:
+            RuntimeError: It was entered before.
+        """
+        if self.used:
+            message = f"the permit of {self.tool.name} was used already"
+            raise RuntimeError(message)
+        self.used = True
+
     @property
     def context(self) -> Context:
         """Who asked."""

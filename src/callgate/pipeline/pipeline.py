@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from callgate.errors import StoreError
 from callgate.pipeline.authorize import authorize
 from callgate.pipeline.claim import claim
 from callgate.pipeline.execute import execute
@@ -30,7 +31,7 @@ async def run(parts: Parts, asked: Asked) -> Outcome:
     """Bring one call to its outcome."""
     try:
         permit = await admit_or_stop(parts, asked)
-    except Stopped as stop:
+    except (Stopped, StoreError) as stop:
         return await record(parts, asked, stop)
 
     executed = await execute(parts, permit)  # 7
@@ -45,6 +46,7 @@ async def admit_or_stop(parts: Parts, asked: Asked) -> Permit:
 
     Raises:
         Stopped: The call ends here, with its outcome.
+        StoreError: The store failed before anything happened.
     """
     tool = resolve(parts, asked)  # 1
     arguments = validate(parts, asked, tool)  # 2

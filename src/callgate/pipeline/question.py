@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
 from callgate.approvals.show import payload
+from callgate.errors import ApprovalConflict, Refusal
 from callgate.model.approval import OPEN_STATES, Approval, ApprovalState
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
@@ -65,7 +66,12 @@ async def _ask_now(parts: Parts, approval: Approval) -> bool:
     answer = await parts.asker.ask(approval)
     if answer.kind == "wait":
         return False
-    await answer_question(parts, approval.id, answer, assurance=parts.asker.assurance)
+    try:
+        await answer_question(parts, approval.id, answer, assurance=parts.asker.assurance)
+    except (ApprovalConflict, Refusal) as error:
+        # An answer that does not count leaves the question open for somebody whose does.
+        parts.asker.tell(str(error))
+        return False
     return True
 
 

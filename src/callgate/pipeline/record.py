@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import StoreError
@@ -9,30 +10,47 @@ from callgate.model.event import Draft
 from callgate.model.outcome import Refused
 from callgate.pipeline.notes import who
 from callgate.pipeline.recorded import view
+from callgate.pipeline.stopped import Stopped, refused
 
 if TYPE_CHECKING:
     from callgate.model.outcome import Outcome
     from callgate.pipeline.parts import Asked, Parts
-    from callgate.pipeline.stopped import Stopped
 
 
-async def record(parts: Parts, asked: Asked, stop: Stopped) -> Outcome:
+async def record(parts: Parts, asked: Asked, ended: Stopped | StoreError) -> Outcome:
     """Write down how the call ended, and hand out the outcome.
 
     A refusal stands although it cannot be written: nothing happened, and saying no needs no record to be safe.
     """
+    stop = ended if isinstance(ended, Stopped) else unavailable(asked, ended)
     if stop.recorded:
         return stop.outcome
+    _strike(parts, stop)
     draft = _draft(parts, asked, stop)
     try:
         if _is_hot(stop):
             parts.store.behind(draft)
         else:
             await parts.store.write(lambda tx: tx.append(draft))
-    except StoreError:
-        if not isinstance(stop.outcome, Refused):
-            raise
+    except StoreError as error:
+        return stop.outcome if isinstance(stop.outcome, Refused) else unavailable(asked, error).outcome
     return stop.outcome
+
+
+def unavailable(asked: Asked, error: StoreError) -> Stopped:
+    """The refusal of a call that the store cannot answer for."""
+    return refused(asked, "store_unavailable", f"the store is unavailable, so nothing was done: {error}")
+
+
+def _strike(parts: Parts, stop: Stopped) -> None:
+    """Reasons may repeat what the caller wrote, and what he wrote may be a secret that was handed out."""
+    error = stop.outcome.error
+    if error is None:
+        return
+    text = parts.striker.strike_text(error.message)
+    if text is not error.message:
+        faults = tuple(parts.striker.strike_text(fault) for fault in error.faults)
+        stop.outcome.error = replace(error, message=text, faults=faults)
 
 
 def _is_hot(stop: Stopped) -> bool:
@@ -57,4 +75,5 @@ def _draft(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
         call=asked.call_id,
         severity=stop.severity,
         payload=payload,
+        redact=None if _is_hot(stop) else parts.striker,
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from callgate.errors import InvalidArguments
+from callgate.model.context import LONGEST_NAME, writable
 from callgate.model.tool import Arguments, Tool
 from callgate.pipeline.parts import Asked, Parts
 from callgate.pipeline.stopped import refused
@@ -18,7 +20,7 @@ def validate(parts: Parts, asked: Asked, tool: Tool) -> Arguments:
         Stopped: invalid_arguments, with every fault at once.
     """
     given = asked.call.arguments
-    if type(given) is not dict and not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - doors hand in what models wrote
+    if not isinstance(given, dict | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - models write anything
         fault = f"arguments must be an object, not {type(given).__name__}"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
     try:
@@ -27,11 +29,20 @@ def validate(parts: Parts, asked: Asked, tool: Tool) -> Arguments:
         raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults) from None
     if asked.call.timeout is not None:
         _check_timeout(asked, tool)
+    if asked.call.key is not None:
+        _check_key(asked, tool)
     struck = parts.striker.contains_placeholder(arguments)
     if struck is not None:
         fault = f"{struck} stands where a secret was struck out; the secret itself is not known to the caller"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
     return arguments
+
+
+def _check_key(asked: Asked, tool: Tool) -> None:
+    key: Any = asked.call.key
+    if not isinstance(key, str) or not 0 < len(key) <= LONGEST_NAME or not writable(key):
+        fault = f"an idempotency key must be text of 1 to {LONGEST_NAME} characters"
+        raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
 
 
 def _check_timeout(asked: Asked, tool: Tool) -> None:

@@ -56,6 +56,12 @@ class TerminalAsker:
             talk.say(self._show(approval))
             return await talk.answer()
 
+    def tell(self, message: str) -> None:
+        """Say why the answer did not count."""
+        sink = self._sink or sys.stderr
+        sink.write(f"that does not count: {visible(message)}\n")
+        sink.flush()
+
 
 class _Talk:
     """One question and what is typed in answer to it."""
