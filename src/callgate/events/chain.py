@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import orjson
 
-from callgate.events.recordable import clean_text, recordable_bytes, unrecordable
+from callgate.events.recordable import clean_text, read_back, recordable_bytes, unrecordable
 from callgate.model.canonical import dumps
 from callgate.model.event import GENESIS, Draft, Event
 from callgate.model.ids import uuid7s
@@ -155,20 +155,10 @@ def to_event(row: Row, *, position: int = 0) -> Event:
         payload_digest=row[10],
         previous=row[11],
         hash=row[12],
-        payload=None if payload is None else _parsed(payload),
+        payload=None if payload is None else read_back(payload),
         salt=None if salt is None else salt.hex(),
         position=position,
     )
-
-
-def _parsed(payload: bytes) -> dict[str, Any]:
-    try:
-        return orjson.loads(payload)
-    except orjson.JSONDecodeError:
-        # Integers beyond 64 bits are ours to write and not orjson's to read.
-        from json import loads  # noqa: PLC0415
-
-        return loads(payload)
 
 
 def _redacted(draft: Draft) -> bytes:
@@ -178,7 +168,7 @@ def _redacted(draft: Draft) -> bytes:
     try:
         if redactor is None or not redactor.suspects(body):
             return body
-        payload = redactor.strike(orjson.loads(body))
+        payload = redactor.strike(read_back(body))
     except Exception as error:  # noqa: BLE001 - whatever a redactor does, nothing unredacted is recorded
         payload = unrecordable(f"redaction failed: {type(error).__name__}")
     return recordable_bytes(payload)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import orjson
 
 from callgate.model.canonical import NotCanonical, dumps
 
@@ -19,6 +22,18 @@ def recordable_bytes(value: Any) -> bytes:
         return dumps(value)
     except NotCanonical:
         return dumps(_marked(value, 0))
+
+
+def read_back(text: str | bytes) -> Any:
+    """Read what `recordable_bytes` wrote, integers beyond 64 bits included."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)
+    # orjson takes integers beyond 64 bits for floats without a word; what it writes then is not what was read.
+    if orjson.dumps(value) != (text.encode() if isinstance(text, str) else text):
+        return json.loads(text)
+    return value
 
 
 def unrecordable(reason: str) -> dict[str, str]:

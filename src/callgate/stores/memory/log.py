@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
@@ -19,6 +20,7 @@ class EventLog:
         self.appender = appender
         self.rows: list[Row] = []
         self.waiting: list[Draft] = []
+        self._lock = threading.Lock()
         self._unit: int | None = None
         """Where the rows of an open unit start, once it has read its own events."""
         self._indexed = 0
@@ -26,16 +28,17 @@ class EventLog:
         self._by_call: dict[str, list[int]] = {}
         self.erasures: list[tuple[int, Row]] = []
 
-    def add(self, drafts: Sequence[Draft]) -> None:
-        """Take drafts; they are chained when somebody looks, or when many wait."""
-        self.waiting.extend(drafts)
-        if len(self.waiting) > _WAITING_AT_MOST:
-            self.settle()
+    def add(self, drafts: Sequence[Draft]) -> bool:
+        """Take drafts, from any thread, to be chained when somebody looks; True when many wait."""
+        with self._lock:
+            self.waiting.extend(drafts)
+            return len(self.waiting) > _WAITING_AT_MOST
 
     def settle(self) -> None:
         """Chain what waits."""
         if self.waiting:
-            drafts, self.waiting = self.waiting, []
+            with self._lock:
+                drafts, self.waiting = self.waiting, []
             self.rows.extend(self.appender.rows(drafts))
             self.appender.commit()
 

@@ -11,8 +11,7 @@ from re import Pattern, escape
 from re import compile as compile_pattern
 from typing import Any
 
-import orjson
-
+from callgate.events.recordable import read_back
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Event
@@ -145,12 +144,12 @@ class MemoryReader(ApprovalReader):
 
     def projection(self, name: str, key: str) -> dict[str, Any] | None:
         body = self._tables.projections.get(name, {}).get(key)
-        return None if body is None else orjson.loads(body)
+        return None if body is None else read_back(body)
 
     def projections(self, name: str, *, limit: int | None = None, newest_first: bool = False) -> list[dict[str, Any]]:
         entries = self._tables.projections.get(name, {})
         keys = sorted(entries, reverse=newest_first)
-        return [orjson.loads(entries[key]) for key in keys[:limit]]
+        return [read_back(entries[key]) for key in keys[:limit]]
 
     def _show(self) -> None:
         """Make every event readable that was added so far."""
@@ -159,7 +158,7 @@ class MemoryReader(ApprovalReader):
 
 def _attempt(row: tuple[Attempt, bytes | None]) -> Attempt:
     attempt, outcome = row
-    return attempt if outcome is None else replace(attempt, outcome=orjson.loads(outcome))
+    return attempt if outcome is None else replace(attempt, outcome=read_back(outcome))
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from callgate.errors import StoreError, StoreUnavailable
@@ -42,7 +43,10 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         self._listeners: list[Callable[[Sequence[Event]], None]] = []
         self._told = 0
         self._telling: asyncio.TimerHandle | None = None
-        self._state = "not open yet"
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
+        self._why = "not open yet"
+        """Why the store cannot be used; empty when it can."""
 
     @property
     def owner(self) -> str:
@@ -53,20 +57,25 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         return self._store_id
 
     async def open(self) -> None:
-        if self._state != "not open yet":
-            raise StoreError(f"the store is {self._state or 'open already'}")
-        self._state = ""
+        if self._loop is not None:
+            raise StoreError(f"the store was opened before and is {self._why or 'open'}; make another one")
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._why = ""
         payload: dict[str, Any] = {"store_id": self._store_id, "heads": {}}
         self.behind(Draft(type="stream.opened", time=self._clock.now(), trace=self._owner, payload=payload))
 
     async def close(self) -> None:
-        if not self._state:
-            await self.flush()
-        self._state = "closed"
+        if not self._why:
+            if not self._home().is_closed():
+                await self.flush()
+            self._why = "closed"
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
-        if self._state:
-            raise self._not_open()
+        if self._why:
+            raise self._unusable()
+        if asyncio.get_running_loop() is not self._loop:
+            return await self._at_home(self.write(unit))
         self._tables.begin()
         transaction = MemoryTransaction(self._tables, self._log, readings=self._readings)
         try:
@@ -76,30 +85,36 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
             self._log.rollback()
             raise
         self._log.commit()
-        self._log.add(transaction.drafts)
-        if self._listeners:
+        if self._log.add(transaction.drafts) or self._listeners:
             self._tell()
         return result
 
     def behind(self, draft: Draft) -> None:
-        if self._state:
-            raise self._not_open()
-        self._log.add((draft,))
-        if self._listeners and self._telling is None:
-            self._telling = asyncio.get_running_loop().call_later(_TELL_WITHIN, self._tell)
+        if self._why:
+            raise self._unusable()
+        crowded = self._log.add((draft,))
+        if threading.get_ident() != self._thread:
+            self._home().call_soon_threadsafe(self._tell)
+        elif crowded:
+            self._tell()
+        elif self._listeners and self._telling is None:
+            self._telling = self._home().call_later(_TELL_WITHIN, self._tell)
 
     async def flush(self) -> None:
-        if self._state:
-            raise self._not_open()
-        self._tell()
+        if self._why:
+            raise self._unusable()
+        if asyncio.get_running_loop() is not self._loop:
+            return await self._at_home(self.flush())
+        return self._tell()
 
     async def read(self, query: Callable[[Reader], T]) -> T:
-        if self._state:
-            raise self._not_open()
+        if self._why:
+            raise self._unusable()
+        if asyncio.get_running_loop() is not self._loop:
+            return await self._at_home(self.read(query))
         return query(self._reader)
 
     async def scan(self, query: Callable[[Reader], T]) -> T:
-        """As `read`, for long queries; here there is no other place to run them."""
         return await self.read(query)
 
     def owner_alive(self, owner: str) -> bool:
@@ -129,5 +144,18 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
             except Exception:  # noqa: BLE001 - a listener harms nobody else
                 _log.exception("a listener of the store failed")
 
-    def _not_open(self) -> StoreUnavailable:
-        return StoreUnavailable(f"the store is {self._state}")
+    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do on the loop the store was opened on what was asked on another."""
+        loop = self._home()
+        if loop.is_closed():
+            work.close()
+            raise StoreUnavailable("the event loop this store was opened on has ended; open it where it is used")
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+
+    def _home(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise self._unusable()
+        return self._loop
+
+    def _unusable(self) -> StoreUnavailable:
+        return StoreUnavailable(f"the store is {self._why}")

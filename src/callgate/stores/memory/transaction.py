@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from callgate.events.recordable import recordable_bytes
+from callgate.events.recordable import read_back, recordable_bytes
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Draft
@@ -56,17 +55,22 @@ class ApprovalWriter(LedgerWriter):
     def put_approval(self, approval: Approval) -> None:
         tables = self._tables
         before = tables.approvals.get(approval.id)
-        tables.put(tables.approvals, approval.id, deepcopy(approval))
+        kept = replace(approval, preview=_plain(approval.preview), origins=_plain(approval.origins))
+        tables.put(tables.approvals, approval.id, kept)
         if before is None:
             place = (approval.principal, approval.session, approval.tool, approval.asked_fingerprint)
             tables.put(tables.latest, place, approval.id)
-        change = _is_pending(approval) - _is_pending(before)
-        if change:
+        if before is not None:
+            self._count(before, -1)
+        self._count(approval, 1)
+
+    def _count(self, approval: Approval, change: int) -> None:
+        if approval.state is ApprovalState.PENDING:
             asker = (approval.principal, approval.session)
-            tables.put(tables.pending, asker, tables.pending.get(asker, 0) + change)
+            self._tables.put(self._tables.pending, asker, self._tables.pending.get(asker, 0) + change)
 
     def put_grant(self, grant: Grant) -> None:
-        self._tables.put(self._tables.grants, grant.id, deepcopy(grant))
+        self._tables.put(self._tables.grants, grant.id, replace(grant, pattern=_plain(grant.pattern)))
 
 
 class MemoryTransaction(ApprovalWriter):
@@ -126,5 +130,6 @@ def _fingerprints(attempt: Attempt) -> tuple[Fingerprinted, ...]:
     return (asked, (principal, session, attempt.final_fingerprint))
 
 
-def _is_pending(approval: Approval | None) -> int:
-    return int(approval is not None and approval.state is ApprovalState.PENDING)
+def _plain(value: Any) -> Any:
+    """A copy that holds what any store would: JSON."""
+    return read_back(recordable_bytes(value))

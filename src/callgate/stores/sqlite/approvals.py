@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
-from callgate.events.recordable import recordable_bytes
+from callgate.events.recordable import read_back, recordable_bytes
 from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope, Vote
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Risk
 from callgate.stores.sqlite.attempts import AttemptReader
-from callgate.stores.sqlite.queries import ALL, parse
+from callgate.stores.sqlite.queries import ALL
 from callgate.stores.sqlite.statements import load
 
 SQL = load("approvals")
@@ -41,18 +41,18 @@ class ApprovalReader(AttemptReader):
         else:
             among = orjson.dumps([state.value for state in states]).decode()
             found = self._ask(SQL["in_states"], among, session, most)
-        return [to_approval(parse(row[0])) for row in found]
+        return [to_approval(read_back(row[0])) for row in found]
 
     def pending_count(self, principal: str, session: str) -> int:
         return self._one(SQL["pending"], session, principal)
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
         found = self._ask(SQL["grants"], principal) if tool is None else self._ask(SQL["grants_for"], principal, tool)
-        return [to_grant(parse(row[0])) for row in found]
+        return [to_grant(read_back(row[0])) for row in found]
 
     def grant(self, grant_id: str) -> Grant | None:
         body = self._one(SQL["grant"], grant_id)
-        return None if body is None else to_grant(parse(body))
+        return None if body is None else to_grant(read_back(body))
 
 
 def put_approval(db: sqlite3.Connection, approval: Approval) -> None:
@@ -98,7 +98,7 @@ def to_grant(body: dict[str, Any]) -> Grant:
 
 
 def _approval(body: str | None) -> Approval | None:
-    return None if body is None else to_approval(parse(body))
+    return None if body is None else to_approval(read_back(body))
 
 
 def _assurance(word: str) -> Assurance:

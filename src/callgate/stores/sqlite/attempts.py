@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from callgate.events.recordable import recordable_bytes
+from callgate.events.recordable import read_back, recordable_bytes
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.levels import Happened
-from callgate.stores.sqlite.queries import ALL, Queries, parse
+from callgate.stores.sqlite.queries import ALL, Queries
 from callgate.stores.sqlite.statements import load
 
 SQL = load("attempts")
@@ -92,7 +92,7 @@ def to_attempt(row: tuple[Any, ...]) -> Attempt:
         started_at=row[18],
         ended_at=row[19],
         deadline=row[20],
-        outcome=None if outcome is None else parse(outcome),
+        outcome=None if outcome is None else read_back(outcome),
         approval_id=row[22],
         sealed_id=row[23],
         cause=row[24],

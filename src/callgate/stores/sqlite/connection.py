@@ -12,6 +12,9 @@ from callgate.errors import StoreError, StoreUnavailable
 HEADER = b"SQLite format 3\x00"
 OLDEST_SQLITE = (3, 40, 0)
 _STATEMENTS_KEPT = 128
+_READ_WAIT = 0.25
+"""Readers wait for nobody, but for the moment in which another process mends the log of one that died."""
+_SETUP_WAIT = 5.0
 _SETTINGS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = OFF",
@@ -65,7 +68,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
-        timeout=0.0,
+        timeout=_READ_WAIT if read_only else _SETUP_WAIT,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=_STATEMENTS_KEPT,
@@ -91,8 +94,12 @@ def unavailable(error: BaseException) -> StoreUnavailable:
     """The error the caller gets: what is wrong with the store, without a word of what was to be stored."""
     if isinstance(error, StoreUnavailable):
         return error
-    reason = _REASONS.get(_primary(error)) if isinstance(error, sqlite3.Error) else None
-    return StoreUnavailable(f"the store cannot be used: {reason or error}")
+    if isinstance(error, sqlite3.Error):
+        return StoreUnavailable(f"the store cannot be used: {_REASONS.get(_primary(error), str(error))}")
+    # Other errors may quote what was to be stored; those of the store itself do not.
+    return StoreUnavailable(
+        f"the store cannot be used: {error if isinstance(error, StoreError) else type(error).__name__}"
+    )
 
 
 def _primary(error: sqlite3.Error) -> int:

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from callgate.events.chain import Row, to_event
+from callgate.events.recordable import read_back
 from callgate.model.event import Event
 from callgate.ports import Head
 from callgate.stores.sqlite.approvals import ApprovalReader
-from callgate.stores.sqlite.queries import parse
 from callgate.stores.sqlite.statements import load
 
 SQL = load("events")
@@ -78,7 +78,7 @@ def _matching(rows: Iterator[tuple[Any, ...]], wanted: dict[int, str | None]) ->
 
 def _event_row(row: tuple[Any, ...]) -> Any:
     """The chain's row for one of the table."""
-    return (*row[1:10], () if row[10] is None else tuple(parse(row[10])), *row[11:])
+    return (*row[1:10], () if row[10] is None else tuple(read_back(row[10])), *row[11:])
 
 
 def _glob(pattern: str) -> str:

@@ -25,7 +25,6 @@ from callgate.stores.sqlite.transaction import SqliteTransaction
 from callgate.stores.sqlite.view import View
 
 _log = logging.getLogger(__name__)
-_PREPARE_WAIT_MS = 30_000
 
 
 class SqliteFile:
@@ -75,9 +74,7 @@ class SqliteFile:
         self.owners.abandon()
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        db.execute(f"PRAGMA busy_timeout = {_PREPARE_WAIT_MS}")
         store_id = prepare(db, now=self._clock.now())
-        db.execute("PRAGMA busy_timeout = 0")
         if self.store_id not in {"", store_id}:
             raise StoreError("another store's file has taken the place of this one's")
         self.store_id = store_id

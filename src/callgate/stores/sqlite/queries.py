@@ -5,8 +5,6 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-import orjson
-
 ALL = -1
 """SQLite's word for no limit."""
 
@@ -26,13 +24,3 @@ class Queries:
         """The first column of the first row, or None."""
         row = self._ask(statement, *values).fetchone()
         return None if row is None else row[0]
-
-
-def parse(text: str | bytes) -> Any:
-    """Read a JSON column; numbers beyond 64 bits included, which orjson cannot read."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        import json  # noqa: PLC0415 - once in a blue moon
-
-        return json.loads(text)

@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from callgate.errors import StoreError, StoreUnavailable
+from callgate.errors import StoreUnavailable
 from callgate.events.chain import Appender
 from callgate.model.event import Draft
 from callgate.ports import Head
@@ -18,6 +18,7 @@ from callgate.stores.sqlite.events import SQL
 from callgate.stores.sqlite.known import Known
 from callgate.stores.sqlite.transaction import SqliteTransaction
 
+T = TypeVar("T")
 _LOCK_WAIT_MS = 5000
 
 
@@ -57,7 +58,7 @@ class Session:
         return self._tx is None
 
     def run(self, batch: Batch, *, wait: bool) -> None:
-        """Run every unit inside one open transaction; `commit` or `abandon` it next.
+        """Run every unit inside one open transaction; `commit` or `end` it next.
 
         Args:
             batch: Gets its results, and whether anything changed.
@@ -72,10 +73,13 @@ class Session:
             try:
                 _run_swiftly(transaction, batch)
             except _Tangled:
-                self.abandon()
+                transaction.db.execute("ROLLBACK")
+                transaction.rewind(self._appender.head, 0)
                 transaction = self._begin(wait=wait)
                 _run_carefully(transaction, batch)
-        except (sqlite3.Error, StoreError) as error:
+        except Locked:
+            raise
+        except Exception as error:
             self.discard()
             raise unavailable(error) from error
         batch.changed = transaction.changed
@@ -95,11 +99,9 @@ class Session:
         self._appender.commit()
         self._known.trim()
 
-    def abandon(self) -> None:
-        """End the transaction as if it had never been."""
-        transaction = self._open_transaction()
-        transaction.db.execute("ROLLBACK")
-        transaction.rewind(self._appender.head, 0)
+    def end(self) -> None:
+        """End a transaction that changed nothing."""
+        self._open_transaction().db.execute("ROLLBACK")
 
     def discard(self) -> None:
         """Close the connection with whatever it has open, and trust nothing that was known through it."""
@@ -144,6 +146,7 @@ class Session:
         try:
             self._prepare(db)
             self._resume(db)
+            db.execute("PRAGMA busy_timeout = 0")
         except BaseException:
             db.close()
             raise
@@ -177,11 +180,16 @@ def _run_swiftly(transaction: SqliteTransaction, batch: Batch) -> None:
         except BaseException as error:
             if not is_ours(error):
                 raise
-            if not transaction.drop_unit():
+            if not _tangling(transaction.drop_unit):
                 raise _Tangled from error
             results.append((future, None, error))
+    _tangling(transaction.flush)
+
+
+def _tangling(step: Callable[[], T]) -> T:
+    """A step in which any unit's waiting writes may turn out to be unfit; whose, only a careful run can tell."""
     try:
-        transaction.flush()
+        return step()
     except BaseException as error:
         if not is_ours(error):
             raise

@@ -21,13 +21,8 @@ from callgate.stores.sqlite.waiting import Waiting
 _PRUNES_PER_BOUND = 32
 
 
-class SqliteTransaction(Waiting):
-    """Everything a unit of work may change."""
-
-    def __init__(self, db: sqlite3.Connection, known: Known, *, appender: Appender, readings: int) -> None:
-        super().__init__(db, known, appender=appender)
-        self._readings = readings
-        self._unpruned = readings  # a process that remembers a single reading prunes, too
+class ApprovalWriter(Waiting):
+    """Puts questions to people and standing answers."""
 
     def put_approval(self, approval: Approval) -> None:
         self._write_first()
@@ -36,6 +31,19 @@ class SqliteTransaction(Waiting):
     def put_grant(self, grant: Grant) -> None:
         self._write_first()
         put_grant(self.db, grant)
+
+
+class SqliteTransaction(ApprovalWriter):
+    """Everything a unit of work may change."""
+
+    def __init__(self, db: sqlite3.Connection, known: Known, *, appender: Appender, readings: int) -> None:
+        super().__init__(db, known, appender=appender)
+        self._readings = readings
+        self._unpruned = readings  # a process that remembers a single reading prunes, too
+
+    def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:
+        self.wrote = True
+        self._sealed.append((sealed_id, blob, keep_until))
 
     def drop_sealed(self, *, before: float) -> int:
         return self.do(SQL["drop_sealed"], before)

@@ -24,22 +24,22 @@ class Waiting(LedgerWriter):
         self._appender = appender
         self._sealed: list[tuple[str, bytes, float | None]] = []
         self.drafts: list[Draft] = []
-        self.changed = False
-        """Whether this commit has anything to make durable."""
         self.rows: list[Row] = []
         """Events of this commit that are in the database."""
         self.first = 0
         """The position of the first of them."""
         self._mark = (0, 0, 0, 0)
+        self._changes = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether this commit has anything to make durable."""
+        return self.db.total_changes != self._changes
 
     @property
     def tip(self) -> Head:
         """The last event chained so far."""
         return self._appender.tip
-
-    def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:
-        self.wrote = True
-        self._sealed.append((sealed_id, blob, keep_until))
 
     def append(self, draft: Draft) -> None:
         self.wrote = True
@@ -48,7 +48,7 @@ class Waiting(LedgerWriter):
     def begin(self) -> None:
         """Start another commit."""
         self._seen.clear()
-        self.changed = False
+        self._changes = self.db.total_changes
         self.rows = []
         self.first = 0
         self.begin_unit()
@@ -94,11 +94,10 @@ class Waiting(LedgerWriter):
             if waiting:
                 self.db.executemany(statement, waiting)
                 waiting.clear()
-                self.changed = True
         self._changed.clear()
         if self.drafts:
             self._write_events()
-            self.changed = True
+        self._mark = (0, 0, 0, 0)
 
     def _write_events(self) -> None:
         known = self._known
@@ -122,5 +121,5 @@ class Waiting(LedgerWriter):
         return self.db.execute(statement, values).rowcount
 
     def _write_first(self) -> None:
-        self.wrote = self.changed = True
+        self.wrote = True
         self.flush()

@@ -56,6 +56,8 @@ class Writer:
         self._timer: asyncio.TimerHandle | None = None
         self._retry: asyncio.TimerHandle | None = None
         self._retry_in = _RETRY_FIRST
+        self._stuck: Job | None = None
+        """A job that was waited for in vain."""
         self._off_loop = 0
         """How many of the next batches run on the worker, because the last one kept the loop waiting."""
         self.failure: str | None = None
@@ -89,7 +91,7 @@ class Writer:
             StoreUnavailable: Some of it could not be written, and is lost.
         """
         try:
-            await self.submit(_nothing)
+            await (self.worker.wait_for(self._drain) if self._loop.is_closed() else self.submit(_nothing))
         except StoreUnavailable as error:
             lost = f"{len(self._queue)} events could not be written before the store was closed: {error}"
             _log.error("%s", lost)
@@ -98,6 +100,12 @@ class Writer:
             for timer in (self._timer, self._retry):
                 if timer is not None:
                     timer.cancel()
+
+    def _drain(self) -> None:
+        """On the worker, when the loop has ended: write what waits. Nobody waits for units any more."""
+        while self._queue:
+            self._batch = Batch(self._take())
+            self._run_and_commit()
 
     def _kick(self) -> None:
         if not self._kicked and self._job is None:
@@ -160,7 +168,7 @@ class Writer:
         if batch.changed:
             self._job = self.worker.do(self._session.commit, self._report)
         else:
-            self._session.abandon()
+            self._session.end()
             self._succeed(batch)
         return True
 
@@ -223,15 +231,18 @@ class Writer:
             probe.add_done_callback(_read)
 
     def _relieve(self) -> None:
-        """So many wait that the loop can have had no turn: commit here and now."""
-        if threading.get_ident() == self._thread:
+        """So many wait that the loop can have had no turn: commit here and now, or say that it cannot be done."""
+        here = threading.get_ident() == self._thread
+        if here:
             job = self._job
-            if job is not None and job.done.wait(_RELIEF_WAIT):
+            if job is not None and job is not self._stuck:
+                self._stuck = None if job.done.wait(_RELIEF_WAIT) else job
+            if job is not None and job.done.is_set():
                 self._finish(job)
             if self._job is None:
                 self._pump()
-        if len(self._queue) >= _FULL:
-            raise StoreUnavailable(f"{len(self._queue)} events wait to be written; the store does not keep up")
+        if len(self._queue) >= (_CROWDED if here else _FULL):
+            raise StoreUnavailable(self.failure or f"{len(self._queue)} events wait to be written already")
 
 
 def _nothing(_: Transaction) -> None:

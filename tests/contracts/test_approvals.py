@@ -1,0 +1,117 @@
+"""Approvals and grants in every store."""
+
+from dataclasses import replace
+from typing import Any
+
+from callgate.model.approval import Approval, ApprovalState, Grant
+from callgate.ports import Store, Transaction
+from tests.contracts.makers import a_decided_approval, a_grant, an_approval
+
+
+async def put(store: Store, *values: Approval | Grant) -> None:
+    def unit(tx: Transaction) -> None:
+        for value in values:
+            if isinstance(value, Approval):
+                tx.put_approval(value)
+            else:
+                tx.put_grant(value)
+
+    await store.write(unit)
+
+
+async def test_an_approval_reads_back_as_it_was_put(store: Store):
+    await put(store, an_approval("open"), a_decided_approval("decided"))
+    assert await store.read(lambda reader: reader.approval("open")) == an_approval("open")
+    assert await store.read(lambda reader: reader.approval("decided")) == a_decided_approval("decided")
+    assert await store.read(lambda reader: reader.approval("absent")) is None
+
+
+async def test_what_was_asked_cannot_be_changed_through_what_was_read(store: Store):
+    await put(store, an_approval("a"))
+    read = await store.read(lambda reader: reader.approval("a"))
+    assert read is not None
+    read.origins["to"] = "forged"
+    assert await store.read(lambda reader: reader.approval("a")) == an_approval("a")
+
+
+async def test_a_preview_that_json_cannot_hold_is_kept_as_far_as_it_goes(store: Store):
+    await put(store, an_approval("a", preview={"text": "would pay", "details": {1, 2}}))
+    read = await store.read(lambda reader: reader.approval("a"))
+    assert read is not None
+    assert read.preview == {"text": "would pay", "details": {"unrecordable": "set is not JSON"}}
+
+
+async def test_the_latest_approval_of_a_call_is_the_one_put_last_whatever_its_state(store: Store):
+    await put(
+        store, an_approval("a"), an_approval("b", state=ApprovalState.EXPIRED, key="kb"), an_approval("c", tool="other")
+    )
+    await put(store, replace(an_approval("a"), state=ApprovalState.APPROVED))
+
+    async def latest(*call: str, **by: Any) -> str | None:
+        found = await store.read(lambda reader: reader.latest_approval(*call, **by))
+        return found and found.id
+
+    assert await latest("agent", "s1", "pay", "asked") == "b"
+    assert await latest("agent", "s1", "pay", "asked", key="key-a") == "a"
+    assert await latest("agent", "s1", "pay", "asked", key="kb") == "b"
+    assert await latest("agent", "s1", "pay", "asked", key="none") is None
+    for call in (
+        ("x", "s1", "pay", "asked"),
+        ("agent", "x", "pay", "asked"),
+        ("agent", "s1", "x", "asked"),
+        ("agent", "s1", "pay", "x"),
+    ):
+        assert await latest(*call) is None
+
+
+async def test_approvals_are_listed_oldest_first_by_state_and_session(store: Store):
+    await put(store, an_approval("1"), an_approval("2", session="s2"), an_approval("3"), an_approval("4"))
+    await put(store, an_approval("3", state=ApprovalState.APPROVED), an_approval("1", state=ApprovalState.USED))
+
+    async def listed(**filters: Any) -> str:
+        found = await store.read(lambda reader: reader.approvals(**filters))
+        return "".join(item.id for item in found)
+
+    assert await listed() == "1234"
+    assert await listed(session="s1") == "134"
+    assert await listed(states=[ApprovalState.PENDING]) == "24"
+    assert await listed(states=iter([ApprovalState.USED, ApprovalState.PENDING]), session="s1") == "14"
+    assert await listed(states=[]) == ""
+    assert await listed(limit=2) == "12"
+    assert await listed(states=[ApprovalState.PENDING, ApprovalState.APPROVED], limit=2) == "23"
+    assert await listed(limit=0) == ""
+
+
+async def test_pending_questions_are_counted_by_session(store: Store):
+    async def count(session: str = "s1", principal: str = "agent") -> int:
+        return await store.read(lambda reader: reader.pending_count(principal, session))
+
+    assert await count() == 0
+    await put(store, an_approval("1"), an_approval("2"), an_approval("3", session="s2"))
+    await put(store, an_approval("1"))
+    assert (await count(), await count("s2"), await count(principal="other")) == (2, 1, 0)
+    await put(
+        store,
+        an_approval("1", state=ApprovalState.APPROVED),
+        an_approval("3", session="s2", state=ApprovalState.EXPIRED),
+    )
+    assert (await count(), await count("s2")) == (1, 0)
+
+
+async def test_grants_read_back_and_are_listed_until_they_are_revoked(store: Store):
+    await put(store, a_grant("1"), a_grant("2", tool="send"), a_grant("3", principal="other"))
+
+    async def listed(**filters: Any) -> str:
+        found = await store.read(lambda reader: reader.grants(**filters))
+        return "".join(item.id for item in found)
+
+    assert await store.read(lambda reader: reader.grant("1")) == a_grant("1")
+    assert await store.read(lambda reader: reader.grant("absent")) is None
+    assert await listed() == "123"
+    assert await listed(principal="agent") == "12"
+    assert await listed(tool="pay") == "13"
+    assert await listed(principal="agent", tool="pay") == "1"
+    await put(store, a_grant("1", revoked_at=300.0))
+    assert await listed() == "23"
+    assert await listed(tool="pay") == "3"
+    assert await store.read(lambda reader: reader.grant("1")) == a_grant("1", revoked_at=300.0)

@@ -1,0 +1,188 @@
+"""Ledger rows in every store."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.ports import Reader, Store, Transaction
+from tests.contracts.makers import a_full_attempt, an_attempt
+
+
+async def put(store: Store, *attempts: Attempt) -> None:
+    def unit(tx: Transaction) -> None:
+        for attempt in attempts:
+            tx.put_attempt(attempt)
+
+    await store.write(unit)
+
+
+async def test_a_row_reads_back_as_it_was_put(store: Store):
+    full = a_full_attempt()
+    await put(store, full, an_attempt("plain"))
+    assert await store.read(lambda reader: reader.attempt(full.key)) == full
+    assert await store.read(lambda reader: reader.attempt(an_attempt("plain").key)) == an_attempt("plain")
+
+
+async def test_a_free_key_has_no_row(store: Store):
+    assert await store.read(lambda reader: reader.attempt(AttemptKey("agent", "s1", "free"))) is None
+    assert await store.write(lambda tx: tx.attempt(AttemptKey("agent", "s1", "free"))) is None
+
+
+async def test_keys_of_other_principals_and_sessions_are_other_keys(store: Store):
+    await put(store, an_attempt("k"))
+    for key in (AttemptKey("other", "s1", "k"), AttemptKey("agent", "s2", "k"), AttemptKey("agent", "s1", "K")):
+        assert await store.read(lambda reader, key=key: reader.attempt(key)) is None
+
+
+async def test_putting_a_key_again_replaces_its_row_and_keeps_its_place(store: Store):
+    await put(store, an_attempt("first"), an_attempt("second"))
+    changed = replace(an_attempt("first"), tool="other", call_id="another", fingerprint="new", sealed_id="s", fence=2)
+    await put(store, changed)
+    assert await store.read(lambda reader: reader.attempts()) == [changed, an_attempt("second")]
+
+
+async def test_a_row_goes_from_started_to_its_end_in_one_commit_or_in_several(store: Store):
+    def claim_and_settle(tx: Transaction) -> Attempt | None:
+        tx.put_attempt(an_attempt("k"))
+        claimed = tx.attempt(an_attempt("k").key)
+        assert claimed == an_attempt("k")
+        tx.put_attempt(replace(an_attempt("k"), state=AttemptState.SUCCEEDED, ended_at=101.0, outcome={"n": [1]}))
+        return tx.attempt(an_attempt("k").key)
+
+    settled = await store.write(claim_and_settle)
+    assert settled is not None
+    assert settled.state is AttemptState.SUCCEEDED
+    assert settled.outcome == {"n": [1]}
+    assert await store.read(lambda reader: reader.attempt(an_attempt("k").key)) == settled
+    failed = replace(settled, state=AttemptState.FAILED, tries=2, outcome=None)
+    await put(store, failed)
+    assert await store.write(lambda tx: tx.attempt(failed.key)) == failed
+
+
+async def test_what_was_recorded_cannot_be_changed_through_what_was_read_or_put(store: Store):
+    outcome: dict[str, Any] = {"output": ["as it was"]}
+    done = an_attempt("k", state=AttemptState.SUCCEEDED, ended_at=101.0, outcome=outcome)
+    await put(store, done)
+    outcome["output"].append("changed after")
+    read = await store.read(lambda reader: reader.attempt(done.key))
+    assert read is not None
+    assert read.outcome is not None
+    assert read.outcome == {"output": ["as it was"]}
+    read.outcome["output"].append("changed too")
+    again = await store.read(lambda reader: reader.attempt(done.key))
+    assert again is not None
+    assert again.outcome == {"output": ["as it was"]}
+
+
+@pytest.mark.requirement("EVT-16")
+async def test_an_outcome_that_json_cannot_hold_is_kept_as_far_as_it_goes(store: Store):
+    outcome: dict[str, Any] = {"status": "succeeded", "output": {"handle": object(), "amount": 3, "bad": "\ud800"}}
+    await put(store, an_attempt("k", outcome=outcome, state=AttemptState.SUCCEEDED))
+    read = await store.read(lambda reader: reader.attempt(an_attempt("k").key))
+    assert read is not None
+    assert read.outcome == {
+        "status": "succeeded",
+        "output": {"handle": {"unrecordable": "object is not JSON"}, "amount": 3, "bad": "\\ud800"},
+    }
+
+
+async def test_a_row_is_found_by_its_latest_call(store: Store):
+    await put(store, an_attempt("k", call_id="first call"))
+    await put(store, an_attempt("k", call_id="second call"))
+    assert await store.read(lambda reader: reader.attempt_of_call("first call")) is None
+    found = await store.read(lambda reader: reader.attempt_of_call("second call"))
+    assert found == an_attempt("k", call_id="second call")
+
+
+async def test_unresolved_finds_unknown_rows_of_the_session_by_asked_and_by_final_fingerprint(store: Store):
+    unknown = an_attempt("k", state=AttemptState.UNKNOWN, fingerprint="asked", final_fingerprint="edited")
+    await put(store, unknown, an_attempt("other", fingerprint="running", final_fingerprint="running"))
+
+    def ask(reader: Reader) -> list[Attempt | None]:
+        return [
+            reader.unresolved("agent", "s1", fingerprint) for fingerprint in ("asked", "edited", "running", "never")
+        ] + [reader.unresolved("other", "s1", "asked"), reader.unresolved("agent", "s2", "asked")]
+
+    expected = [unknown, unknown, None, None, None, None]
+    assert await store.read(ask) == expected
+    assert await store.write(ask) == expected
+
+
+async def test_unresolved_forgets_a_row_once_it_is_resolved(store: Store):
+    unknown = an_attempt("k", state=AttemptState.UNKNOWN)
+    later = an_attempt("k2", state=AttemptState.UNKNOWN, fingerprint="asked-k", final_fingerprint="asked-k")
+
+    def unit(tx: Transaction) -> list[str | None]:
+        seen: list[str | None] = []
+        for attempt in (
+            unknown,
+            later,
+            replace(unknown, state=AttemptState.SUCCEEDED),
+            replace(later, state=AttemptState.FAILED),
+        ):
+            tx.put_attempt(attempt)
+            found = tx.unresolved("agent", "s1", "asked-k")
+            seen.append(found and found.key.key)
+        return seen
+
+    assert await store.write(unit) == ["k", "k", "k2", None]
+    assert await store.read(lambda reader: reader.unresolved("agent", "s1", "asked-k")) is None
+
+
+@pytest.mark.parametrize("ended", [3.0, 1_700_000_000.0])
+async def test_succeeded_since_sees_equal_successes_from_that_time_on(store: Store, ended: float):
+    edited = an_attempt("k", fingerprint="a", final_fingerprint="b", state=AttemptState.SUCCEEDED, ended_at=ended)
+    await put(store, edited, an_attempt("failed", fingerprint="c", state=AttemptState.FAILED, ended_at=ended))
+
+    def ask(reader: Reader) -> list[bool]:
+        return [
+            reader.succeeded_since("agent", "s1", fingerprint, since)
+            for fingerprint in ("a", "b", "c")
+            for since in (0.0, ended - 599.0, ended, ended + 0.1, ended + 1_000_000.0)
+        ]
+
+    assert await store.read(ask) == [True, True, True, False, False] * 2 + [False] * 5
+    assert not await store.read(lambda reader: reader.succeeded_since("other", "s1", "a", 0.0))
+    assert not await store.read(lambda reader: reader.succeeded_since("agent", "s2", "a", 0.0))
+
+
+async def test_succeeded_since_is_not_misled_by_fingerprints_that_begin_alike(store: Store):
+    alike = "0123456789abcdef"
+    await put(store, an_attempt("k", fingerprint=alike + "A", state=AttemptState.SUCCEEDED, ended_at=100.0))
+    assert not await store.read(lambda reader: reader.succeeded_since("agent", "s1", alike + "B", 50.0))
+
+
+async def test_rows_are_listed_oldest_first_by_state_and_owner(store: Store):
+    rows = [
+        an_attempt("1"),
+        an_attempt("2", state=AttemptState.UNKNOWN),
+        an_attempt("3", owner="owner-2"),
+        an_attempt("4", state=AttemptState.SUCCEEDED, owner="owner-2"),
+        an_attempt("5", state=AttemptState.UNKNOWN, owner="owner-2"),
+    ]
+    await put(store, *rows)
+
+    async def listed(**filters: Any) -> str:
+        found = await store.read(lambda reader: reader.attempts(**filters))
+        return "".join(item.key.key for item in found)
+
+    assert await listed() == "12345"
+    assert await listed(state=AttemptState.STARTED) == "13"
+    assert await listed(state=AttemptState.UNKNOWN) == "25"
+    assert await listed(state=AttemptState.SUCCEEDED) == "4"
+    assert await listed(owner="owner-2") == "345"
+    assert await listed(state=AttemptState.STARTED, owner="owner-2") == "3"
+    assert await listed(state=AttemptState.UNKNOWN, owner="owner-2") == "5"
+    assert await listed(state=AttemptState.FAILED) == ""
+    assert await listed(limit=2) == "12"
+    assert await listed(state=AttemptState.UNKNOWN, limit=1) == "2"
+    assert await listed(limit=0) == ""
+
+
+async def test_hostile_text_is_only_text(store: Store):
+    hostile = "'; DROP TABLE attempts; -- \x00 \u202e ../../%00 💥" + "x" * 10_000
+    row = an_attempt(hostile, tool=hostile, fingerprint=hostile)
+    await put(store, row)
+    assert await store.read(lambda reader: reader.attempt(row.key)) == row
