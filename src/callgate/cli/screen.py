@@ -15,6 +15,7 @@ from callgate.runtime.showing import one_line, visible
 _FALLBACK_WIDTH = 80
 _NARROWEST = 8
 _GAP = "  "
+_TAB = 4
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -43,17 +44,22 @@ class Screen:
         stream: Where it is written.
         width: Columns; None asks the terminal, and without one nothing is folded or cut.
         colour: None decides: on a terminal that can, and never with NO_COLOR.
+        margin: Spaces before every line.
     """
 
-    def __init__(self, stream: TextIO, *, width: int | None = None, colour: bool | None = None) -> None:
+    def __init__(
+        self, stream: TextIO, *, width: int | None = None, colour: bool | None = None, margin: int = 0
+    ) -> None:
         self._stream = stream
+        self._margin = " " * margin
         self.is_terminal = stream.isatty()
-        self.width = width or (_terminal_width(stream) if self.is_terminal else None)
+        room = width or (_terminal_width(stream) if self.is_terminal else None)
+        self.width = None if room is None else max(1, room - margin)
         self.colour = self.is_terminal and _colours_wanted() if colour is None else colour
 
     def say(self, text: str = "", *, style: str = "", indent: int = 0, mark: str = "") -> None:
         """A paragraph; `mark` stands before each of its lines, so that nothing in the text can pass for ours."""
-        shown, before = visible(text), " " * indent + mark
+        shown, before = visible(text).expandtabs(_TAB), " " * indent + mark
         lines = shown.split("\n") if self.width is None else fold(shown, self.width - columns(before))
         for line in lines:
             self._write(before + self._styled(line, style))
@@ -64,7 +70,7 @@ class Screen:
         widest = max((columns(label) for label, _ in kept), default=0)
         for label, cell in kept:
             before = " " * indent + pad(label, widest) + _GAP
-            shown = visible(cell.text)
+            shown = visible(cell.text).expandtabs(_TAB)
             room = None if self.width is None else max(_NARROWEST, self.width - columns(before))
             first, *rest = shown.split("\n") if room is None else fold(shown, room)
             head = " " * indent + self._styled(pad(label, widest), "dim") + _GAP
@@ -99,7 +105,7 @@ class Screen:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code and text else text
 
     def _write(self, line: str) -> None:
-        self._stream.write(line + "\n")
+        self._stream.write((self._margin + line if line else line) + "\n")
         self._stream.flush()
 
 

@@ -22,6 +22,7 @@ from callgate.runtime.clock import SystemClock
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.record import Record
+from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.toolbox import Toolbox, registration_drafts
 from callgate.runtime.unknowns import Unknowns
 
@@ -34,7 +35,7 @@ _log = logging.getLogger("callgate")
 _LOOK_EVERY = 1.0
 
 
-class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Administration):
+class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from callgate.adapters.convert import convert
-from callgate.events.evidence import verify_evidence
 from callgate.policy.cases import CaseResult, run_cases
 from callgate.policy.lint import WARNING, Finding, check
 from callgate.policy.policy import Policy
@@ -93,6 +92,8 @@ def policy_schema() -> dict[str, Any]:
 
 def check_evidence(file: Path, *, public_keys: Mapping[str, bytes] | None = None) -> Report:
     """Whether a package of evidence is what was recorded; without `public_keys`, by the keys it brings itself."""
+    from callgate.events.evidence import verify_evidence  # noqa: PLC0415 - zip, tar and signatures, rarely needed
+
     return verify_evidence(file, public_keys=public_keys)
 
 

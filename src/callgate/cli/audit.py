@@ -1,0 +1,155 @@
+"""`callgate audit`: what was recorded, and whether it still is what was recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import click
+
+from callgate.cli.call_text import show_calls, show_usage
+from callgate.cli.document import json_option, print_document
+from callgate.cli.event_text import event_document, show_events, show_story, tell_event
+from callgate.cli.exit_codes import ExitCode
+from callgate.cli.filters import chosen, filter_options
+from callgate.cli.opening import Need, gate_of, run
+from callgate.cli.place import Place, place_options
+from callgate.cli.record_changes import erase, export, rebuild
+from callgate.cli.report_text import code_of_report, show_report
+from callgate.cli.screen import Screen
+from callgate.cli.trouble import wrong
+from callgate.model.event import Event
+from callgate.runtime.gate import Callgate
+
+_STATUSES = ["started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending"]
+
+
+@click.group("audit")
+def command() -> None:
+    """What was recorded: verify, list, calls, export, rebuild, erase."""
+
+
+@command.command("verify")
+@place_options
+@json_option
+@click.pass_obj
+def verify(place: Place, /, *, as_json: bool) -> ExitCode:
+    """Find whatever was edited, removed, reordered or put back, and say how far the record is proven."""
+    report = run(place, lambda gate: gate.verify_audit(), need=Need.EXISTING)
+    if as_json:
+        print_document(report.to_json())
+    else:
+        show_report(Screen(sys.stdout), report, what="the audit log")
+    return code_of_report(ok=report.ok)
+
+
+@command.command("list")
+@filter_options
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many, the newest.")
+@click.option("--follow", is_flag=True, help="Go on with new events as they come, until Ctrl-C.")
+@place_options
+@json_option
+@click.pass_obj
+def list_events(place: Place, /, **options: Any) -> None:
+    """List events, the newest last. With --follow and --json each event is one document on a line of its own."""
+    filters = chosen(options)
+    if options["follow"]:
+        _follow(place, options)
+        return
+    found = run(place, lambda gate: gate.newest_events(options["limit"], **filters), need=Need.EXISTING)
+    if options["as_json"]:
+        print_document({"events": [event_document(event) for event in found]})
+    elif found:
+        show_events(Screen(sys.stdout), found)
+    else:
+        Screen(sys.stderr).say("no event fits")
+
+
+@command.command("show")
+@click.argument("identifier", metavar="ID")
+@place_options
+@json_option
+@click.pass_obj
+def show(place: Place, /, *, identifier: str, as_json: bool) -> None:
+    """Tell the whole story of a call, a trace, or one event, by its ID."""
+
+    async def work(gate: Callgate) -> list[Event]:
+        for events in (gate.events(call_id=identifier), gate.events(trace_id=identifier)):
+            found = [event async for event in events]
+            if found:
+                return found
+        return [event async for event in gate.events() if event.id == identifier]
+
+    found = run(place, work, need=Need.EXISTING)
+    if not found:
+        wrong(f"no call, trace or event has the id {identifier}; look for it with: {place.command('audit', 'list')}")
+    if as_json:
+        print_document({"events": [event_document(event) for event in found]})
+    else:
+        show_story(Screen(sys.stdout), found)
+
+
+@command.command("calls")
+@click.option("--tool", help="Only calls of this tool.")
+@click.option("--status", type=click.Choice(_STATUSES), help="Only calls that stand so.")
+@click.option("--session", help="Only calls of this session.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many, the newest.")
+@place_options
+@json_option
+@click.pass_obj
+def calls(place: Place, /, **options: Any) -> None:
+    """List calls: who called what, when, and how it ended."""
+    equal = {name: options[name] for name in ("tool", "status", "session") if options[name] is not None}
+    found = run(place, lambda gate: gate.calls(limit=options["limit"], **equal), need=Need.EXISTING)
+    if options["as_json"]:
+        print_document({"calls": found})
+    elif found:
+        show_calls(Screen(sys.stdout), found)
+    else:
+        Screen(sys.stderr).say("no call fits")
+
+
+@command.command("usage")
+@place_options
+@json_option
+@click.pass_obj
+def usage(place: Place, /, *, as_json: bool) -> None:
+    """Count calls by day and tool, how they ended and how long they took."""
+    found = run(place, lambda gate: gate.usage(), need=Need.EXISTING)
+    if as_json:
+        print_document({"usage": found})
+    elif found:
+        show_usage(Screen(sys.stdout), found)
+    else:
+        Screen(sys.stderr).say("nothing was called yet")
+
+
+for _command in (export, rebuild, erase):
+    command.add_command(_command)
+
+
+def _follow(place: Place, options: dict[str, Any]) -> None:
+    screen = Screen(sys.stdout)
+
+    def tell(event: Event) -> None:
+        if options["as_json"]:
+            print_document(event_document(event), indented=False)
+        else:
+            tell_event(screen, event)
+
+    async def following() -> None:
+        filters = chosen(options)
+        async with gate_of(place, need=Need.EXISTING) as gate:
+            last = 0
+            for event in await gate.newest_events(options["limit"], **filters):
+                tell(event)
+                last = event.position
+            wanted = {name: value for name, value in filters.items() if name in {"types", "trace_id", "call_id"}}
+            async for event in gate.events(after=last, follow=True, **wanted):
+                tell(event)
+
+    try:
+        asyncio.run(following())
+    except KeyboardInterrupt:
+        Screen(sys.stderr).say("stopped following")

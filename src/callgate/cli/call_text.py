@@ -1,0 +1,48 @@
+"""Calls and their counts as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from callgate.cli.moments import moment
+from callgate.cli.screen import Cell, Column, Screen
+
+_STYLES = {"succeeded": "green", "failed": "red", "refused": "red", "unknown": "yellow", "pending": "yellow"}
+_ENDS = ("succeeded", "failed", "timed_out", "unknown", "refused", "pending", "deduped", "previewed")
+
+
+def show_calls(screen: Screen, calls: Iterable[Mapping[str, Any]]) -> None:
+    """One line each."""
+    heads = [Column("TIME", whole=True), Column("TOOL"), Column("STATUS"), Column("BY"), Column("CALL", whole=True)]
+    screen.table(heads, [_row(call) for call in calls])
+
+
+def show_usage(screen: Screen, days: Iterable[Mapping[str, Any]]) -> None:
+    """One line per day and tool; how calls ended that did not all succeed."""
+    heads = [
+        Column("DAY", whole=True),
+        Column("TOOL"),
+        Column("CALLS"),
+        Column("ENDED"),
+        Column("AVERAGE"),
+        Column("SLOWEST"),
+    ]
+    screen.table(heads, [_usage(day) for day in days])
+
+
+def _row(call: Mapping[str, Any]) -> list[str | Cell]:
+    status = str(call.get("status", ""))
+    code = f" ({call['error_code']})" if call.get("error_code") else ""
+    who = str(call.get("principal", "")) + (f" for {call['user']}" if call.get("user") else "")
+    shown = Cell(status + code, _STYLES.get(status, ""))
+    return [moment(call.get("asked_at")), str(call.get("tool", "(erased)")), shown, who, str(call.get("call", ""))]
+
+
+def _usage(day: Mapping[str, Any]) -> list[str | Cell]:
+    ends = [f"{day[end]} {end.replace('_', ' ')}" for end in _ENDS if day.get(end)]
+    total = sum(day.get(end, 0) for end in _ENDS)
+    measured = day.get("measured", 0)
+    average = f"{day['duration_ms'] / measured:.0f} ms" if measured else ""
+    slowest = f"{day['slowest_ms']:.0f} ms" if measured else ""
+    return [str(day["day"]), str(day["tool"]), str(total), ", ".join(ends), average, slowest]

@@ -1,0 +1,69 @@
+"""`callgate doctor`: looks at everything Callgate rests on, and says what to do about each. Repairs nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from callgate.cli.document import json_option, print_document
+from callgate.cli.exit_codes import ExitCode
+from callgate.cli.opening import Need, run, settings_of, store_url
+from callgate.cli.place import Place, place_options
+from callgate.cli.screen import Cell, Screen
+from callgate.errors import CallgateError, ConfigurationError
+from callgate.runtime.doctor import WRONG, Fact, look_around, look_inside
+from callgate.runtime.offline import store_exists
+from callgate.settings.values import Settings
+
+_STYLES = {"ok": "green", "note": "yellow", "wrong": "red"}
+
+
+@click.command("doctor")
+@place_options
+@json_option
+@click.pass_obj
+def command(place: Place, /, *, as_json: bool) -> ExitCode:
+    """Look at versions, configuration, key, store, disk, anchors and what waits, and say what to do about each."""
+    facts = list(_facts(place))
+    ok = all(fact.state != WRONG for fact in facts)
+    if as_json:
+        body = [{"name": each.name, "state": each.state, "text": each.text, "advice": each.advice} for each in facts]
+        print_document({"ok": ok, "facts": body})
+    else:
+        _show(Screen(sys.stdout), facts)
+    return ExitCode.SUCCEEDED if ok else ExitCode.FAILED
+
+
+def _facts(place: Place) -> Iterator[Fact]:
+    try:
+        settings = settings_of(place)
+    except ConfigurationError as error:
+        # The rest can be looked at all the same.
+        yield Fact("configuration", WRONG, str(error))
+        settings = Settings()
+    url = store_url(place, settings)
+    yield from look_around(settings, url)
+    if not store_exists(url):
+        return
+    try:
+        yield from run(place, look_inside, need=Need.EXISTING)
+    except CallgateError as error:
+        yield Fact("opening", WRONG, str(error))
+
+
+def _show(screen: Screen, facts: list[Fact]) -> None:
+    screen.facts([(fact.name, _cell(fact)) for fact in facts])
+    wrong = sum(fact.state == WRONG for fact in facts)
+    screen.say()
+    if wrong:
+        screen.say(f"{wrong} of {len(facts)} things need you", style="red")
+    else:
+        screen.say("nothing is wrong", style="green")
+
+
+def _cell(fact: Fact) -> Cell:
+    state = "" if fact.state == "ok" else f"{fact.state}: "
+    advice = f"\n-> {fact.advice}" if fact.advice else ""
+    return Cell(f"{state}{fact.text}{advice}", _STYLES[fact.state] if fact.state != "ok" else "")

@@ -1,0 +1,109 @@
+"""The commands of `callgate audit` that write: a file of events, what is worked out from them, and forgetting."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from callgate.cli.document import json_option, print_document
+from callgate.cli.filters import chosen, filter_options
+from callgate.cli.opening import Need, run, stdin_is_terminal
+from callgate.cli.person import by_option, person
+from callgate.cli.place import Place, place_options
+from callgate.cli.screen import Screen
+from callgate.cli.trouble import wrong
+
+_WORD = "erase"
+
+
+@click.command("export")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@filter_options
+@place_options
+@json_option
+@click.pass_obj
+def export(place: Place, /, **options: Any) -> None:
+    """Write events as JSON lines to FILE, or to stdout with -; an existing file is left alone."""
+    file: Path = options["file"]
+    to_stdout = str(file) == "-"
+    if to_stdout and options["as_json"]:
+        wrong("with - the events themselves are on stdout; leave --json out")
+    with tempfile.TemporaryFile() if to_stdout else _new_file(file) as out:
+        count = run(place, lambda gate: gate.export_events(out, **chosen(options)), need=Need.EXISTING)
+        if to_stdout:
+            _copy_to_stdout(out)
+            return
+    if options["as_json"]:
+        print_document({"file": str(file), "events": count})
+    else:
+        Screen(sys.stdout).say(f"{count} events are in {file}", style="green")
+
+
+@click.command("rebuild")
+@place_options
+@json_option
+@click.pass_obj
+def rebuild(place: Place, /, *, as_json: bool) -> None:
+    """Make the lists that are worked out from the events (calls, usage and others) again."""
+    names = run(place, lambda gate: gate.rebuild(), need=Need.EXISTING)
+    if as_json:
+        print_document({"rebuilt": list(names)})
+    else:
+        Screen(sys.stdout).say(f"made again: {', '.join(names)}", style="green")
+
+
+@click.command("erase")
+@filter_options
+@click.option("--why", required=True, help="The reason; recorded.")
+@click.option("--confirmed", is_flag=True, help="Do not ask again. Needed where nobody can be asked.")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def erase(place: Place, /, **options: Any) -> None:
+    """Forget the content of events, for good. At least one filter must say which.
+
+    The chain still verifies, and who erased what and why is recorded. Sealed arguments, the ledger's outcomes and the
+    texts of approvals are not touched.
+    """
+    filters, name = chosen(options), person(options["by"])
+    if not filters:
+        wrong("say which events: --call, --trace, --type, --since or --until")
+    if not options["why"].strip():
+        wrong("--why is empty; an erasure needs its reason")
+    if not options["confirmed"]:
+        _confirm()
+    count = run(place, lambda gate: gate.erase(by=name, why=options["why"], **filters), need=Need.EXISTING)
+    if options["as_json"]:
+        print_document({"erased": count})
+    else:
+        Screen(sys.stdout).say(f"erased: the content of {count} events", style="green")
+
+
+def _confirm() -> None:
+    if not stdin_is_terminal():
+        wrong("erasing cannot be undone, and nobody can be asked here; say --confirmed")
+    if click.prompt(f"This cannot be undone. Type {_WORD} to go on", err=True, default="", show_default=False) != _WORD:
+        wrong("nothing was erased")
+
+
+def _new_file(path: Path) -> BinaryIO:
+    try:
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    except FileExistsError:
+        wrong(f"{path} is there already, and is left as it is; name another file")
+    except OSError as error:
+        wrong(f"{path} cannot be written: {error.strerror}")
+
+
+def _copy_to_stdout(content: Any) -> None:
+    content.seek(0)
+    sys.stdout.flush()
+    shutil.copyfileobj(content, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
