@@ -119,7 +119,7 @@ def _timed_out(executed: Executed) -> Ending:
 
 def _cancelled(executed: Executed) -> Ending:
     tool = executed.permit.tool
-    if executed.entered and _past_return(executed):
+    if _past_return(executed):
         text = f"{tool.name} was cancelled while it ran; whether it took effect is not known"
         return _unknown(executed, _info(tool, "outcome_unknown", text, Category.RUNTIME), cause="cancelled")
     info = _info(tool, "cancelled", f"{tool.name} was cancelled", Category.RUNTIME)
@@ -135,7 +135,8 @@ def _fence_lost(executed: Executed) -> Ending:
 def _past_return(executed: Executed) -> bool:
     """Whether an effect may have started: the point of no return was passed, or the handler does not mark one."""
     tool = executed.permit.tool
-    return not tool.read_only and (executed.context.entered_effect or not tool.marks_effect)
+    entered = executed.entered and not tool.read_only
+    return entered and (executed.context.entered_effect or not tool.marks_effect)
 
 
 def _left_behind(tool: Tool, happened: Happened) -> Happened:

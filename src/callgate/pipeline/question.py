@@ -9,7 +9,9 @@ from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
 from callgate.approvals.show import payload
 from callgate.errors import ApprovalConflict, Refusal
+from callgate.ledger.transitions import Answer, look
 from callgate.model.approval import OPEN_STATES, Approval, ApprovalState
+from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
 from callgate.pipeline.admit import admit
@@ -17,6 +19,7 @@ from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.preview import preview
+from callgate.pipeline.recall import attempt_key, meet
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
 
@@ -47,6 +50,10 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
             admitted = await admit(parts, authorized, decision, approval)
             if admitted is not None:
                 return admitted
+            approval = await _open_question(parts, authorized, decision)
+        elif approval.state is ApprovalState.USED:
+            # A twin was faster; its outcome is this call's, too.
+            await meet(parts, authorized, approval.key)
             approval = await _open_question(parts, authorized, decision)
         elif approval.state is not ApprovalState.PENDING:
             raise said(authorized, approval)
@@ -84,9 +91,9 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
     call = authorized.asked.call
     blob = seal(parts, new.sealed_id, authorized.arguments, authorized.asked.context, timeout=call.timeout)
 
-    def unit(tx: Transaction) -> Approval | None:
+    def unit(tx: Transaction) -> Approval | Attempt | None:
         _note_expiry(parts, authorized, tx)
-        standing = _standing_question(parts, authorized, tx)
+        standing = _standing_question(parts, authorized, tx) or _twin(authorized, tx)
         if standing is not None:
             return standing
         if tx.pending_count(new.principal, new.session) >= parts.settings.approvals.pending_per_session:
@@ -102,7 +109,18 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
         most = parts.settings.approvals.pending_per_session
         message = f"{most} questions of this session wait for a person already; have them answered first"
         raise refused(authorized.asked, "limit_exceeded", message, tool=authorized.tool, decision=decision)
+    if isinstance(approval, Attempt):
+        await meet(parts, authorized, approval.key.key)
+        return await _open_question(parts, authorized, decision)
     return approval
+
+
+def _twin(authorized: Authorized, tx: Transaction) -> Attempt | None:
+    """The row of a twin that took the key since the recall: nobody is asked about what runs already."""
+    key = authorized.asked.key
+    row = None if key is None else tx.attempt(attempt_key(authorized, key))
+    answer = look(row, authorized.fingerprint, idempotent=authorized.tool.idempotent)
+    return None if answer is Answer.CLAIMED else row
 
 
 def _standing_question(parts: Parts, authorized: Authorized, reader: Reader) -> Approval | None:
