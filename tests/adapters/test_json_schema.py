@@ -26,6 +26,13 @@ def properties(**parts: Any) -> dict[str, Any]:
     return {"type": "object", "properties": parts}
 
 
+def chain(levels: int) -> dict[str, Any]:
+    value: Any = {}
+    for _ in range(levels):
+        value = {"x": value}
+    return value
+
+
 def test_a_schema_stays_as_it_is_and_nobody_elses():
     schema = properties(x={"type": "string", "x-vendor": [1, {"y": None}]})
     given = copy.deepcopy(schema)
@@ -284,6 +291,15 @@ class TestHostile:
     def test_a_pattern_that_would_fill_the_memory_is_refused(self):
         with pytest.raises(ConfigurationError, match="not valid"):
             compile_schema(properties(x={"pattern": "((a{1000}){1000}){1000}"}), limit=LIMIT)
+
+    def test_faults_of_choices_within_choices_are_told_only_where_they_can_be_counted(self):
+        node = {"$ref": "#/$defs/n"}
+        branches = [{"properties": {"x": node}, "required": [name]} for name in ("q", "r")]
+        schema = {**properties(x=node), "$defs": {"n": {"anyOf": [*branches, {"type": "integer"}]}}}
+        shallow, deep = chain(3), chain(90)
+        assert len(faults_of(schema, shallow)) > 1
+        assert faults_of(schema, deep) == ("The arguments do not fit the schema, and are too deep to say where",)
+        assert compile_output(schema)[1](deep) == "does not fit its schema"
 
     def test_many_references_are_looked_up_quickly(self):
         parts = {f"a{n}": {"$anchor": f"n{n}"} for n in range(1500)}

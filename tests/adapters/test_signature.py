@@ -4,6 +4,7 @@ import dataclasses
 import datetime as dt
 import decimal
 import enum
+import math
 import pathlib
 import typing
 import uuid
@@ -341,6 +342,25 @@ def test_a_default_of_none_where_none_is_allowed_changes_nothing(hint: Any):
 
     f.__annotations__["x"] = hint
     assert tool_of(f).validator({}) == {"x": None}
+
+
+def test_an_infinite_default_stays_with_the_function_and_an_infinite_schema_is_refused():
+    class Range(BaseModel):
+        high: float = math.inf
+
+    def f(a: float = math.inf, b: Any = -math.inf, c: Range | None = None) -> Any:
+        return [a, b, c]
+
+    def g(a: Annotated[float, Field(json_schema_extra={"x": math.inf})]) -> None: ...
+
+    tool = tool_of(f)
+    assert tool.validator({}) == {"c": None}
+    assert tool.validator({"c": {}}) == {"c": {}}
+    assert "default" not in tool.input_schema["$defs"]["Range"]["properties"]["high"]
+    assert tool.handler is not None
+    assert tool.handler({"c": {}}, None) == [math.inf, -math.inf, {"high": math.inf}]
+    with pytest.raises(ConfigurationError, match="is not JSON"):
+        tool_of(g)
 
 
 def test_a_field_in_place_of_a_default_gives_constraints_default_or_factory():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +97,15 @@ def _try_examples(declaration: Declaration, validate: Validator) -> None:
             validate(example)
         except InvalidArguments as error:
             raise ConfigurationError(f"example {number} is refused by its own tool: {error}", key="examples") from None
+
+
+@contextmanager
+def about(name: str | None) -> Generator[None]:
+    """Name the tool in whatever is wrong with it."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name}: {error}") from error
 
 
 def named(declaration: Declaration, name: str, *, description: str) -> Declaration:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from callgate.adapters.assemble import Parts, assemble
+from callgate.adapters.assemble import Parts, about, assemble
 from callgate.adapters.base_tool import BaseTool, ToolCallContext
 from callgate.adapters.call_secrets import running
 from callgate.adapters.declare import Declaration, declare
@@ -50,7 +50,11 @@ def make_action_tools(thing: BaseTool, declaration: Declaration) -> list[Tool]:
     actions = _actions(thing)
     for table in ("descriptions", "risk_map", "effects", "declarations"):
         _refuse_unknown_actions(thing, table, actions=actions)
-    return [_make(thing, action, schema=schema, declaration=declaration) for action, schema in actions.items()]
+    tools: list[Tool] = []
+    for action, schema in actions.items():
+        with about(f"{show(thing.tool_name)}.{action}"):
+            tools.append(_make(thing, action, schema=schema, declaration=declaration))
+    return tools
 
 
 def _actions(thing: BaseTool) -> Mapping[str, Mapping[str, Any]]:

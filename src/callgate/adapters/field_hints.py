@@ -114,7 +114,7 @@ def _default_of(parameter: Parameter, info: FieldInfo | None) -> Any:
 def _default_text(field: dict[str, Any], value: Any) -> bytes | None:
     """The default as JSON, if it comes back from there as it was; a masked secret, for one, does not."""
     try:
-        text = to_json(value)
+        text = to_json(value, inf_nan_mode="null")
         (key,) = field
         (same,) = _adapt(field).validator.validate_json(b"{%s:%s}" % (to_json(key), text), strict=True).values()
         return text if bool(same == value) else None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, TypeVar, Unpack, cast, overload
 
-from callgate.adapters.assemble import Parts, assemble, named
+from callgate.adapters.assemble import Parts, about, assemble, named
 from callgate.adapters.declare import Declaration, Fields, declare
 from callgate.adapters.docstrings import read_docstring
 from callgate.adapters.invoke import make_handler
@@ -66,12 +66,10 @@ def make_function_tool(thing: Any, declaration: Declaration) -> Tool:
     target = find_target(thing)
     words = read_docstring(target.doc)
     declaration = named(declaration, _need_name(target, declaration), description=words.description)
-    parameters = read_parameters(target)
-    try:
+    with about(declaration.name):
+        parameters = read_parameters(target)
         parts = _make_parts(target, parameters, declaration=declaration, descriptions=words.parameters)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{declaration.name}: {error}") from error
-    return assemble(declaration, parts)
+        return assemble(declaration, parts)
 
 
 def marked_declaration(thing: Any) -> Declaration | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from callgate.adapters.argument_text import write_arguments
+from callgate.adapters.recursion import depth_limit, depth_of
 from callgate.adapters.schema_defaults import Fits, plan_defaults
 from callgate.adapters.schema_faults import explain, tell
 from callgate.adapters.schema_rules import copy_schema, refuse_other_types
@@ -25,6 +26,9 @@ _BACKTRACKS = 50_000
 """Steps one match of a pattern with look-around or back-references may take; all others match in linear time."""
 _PATTERN_BYTES = 1024 * 1024
 _REASON_LENGTH = 300
+_TOLD = 1000
+"""Faults of choices within choices: their number, not that of the checks, grows with every level."""
+_UNTOLD = "The arguments do not fit the schema, and are too deep to say where"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +55,15 @@ def compile_schema(schema: Mapping[str, Any], *, limit: int) -> CompiledSchema:
     refuse_other_types(copy)
     compiled = _compile(copy)
     plan = plan_defaults(copy, _fitting(copy))
+    told = depth_limit(copy, budget=_TOLD)
 
     def validate(arguments: Mapping[str, Any], /) -> Arguments:
         final = from_json(write_arguments(arguments, limit))
         if plan is not None:
             plan.fill(final)
-        if not compiled.is_valid(final):
-            raise explain(compiled.iter_errors(final))
-        return final
+        if compiled.is_valid(final):
+            return final
+        raise explain(compiled.iter_errors(final)) if depth_of(final) <= told else InvalidArguments(_UNTOLD)
 
     return CompiledSchema(schema=copy, validator=_guarded(validate))
 
@@ -71,13 +76,16 @@ def compile_output(schema: Mapping[str, Any]) -> tuple[Schema, OutputCheck]:
     """
     copy = copy_schema(schema)
     compiled = _compile(copy)
+    told = depth_limit(copy, budget=_TOLD)
 
     def check(output: Any, /) -> str | None:
         try:
             if compiled.is_valid(output):
                 return None
+            if depth_of(output) > told:
+                return "does not fit its schema"
             return "; ".join(words.replace("parameter", "output", 1) for words in tell(compiled.iter_errors(output)))
-        except ValueError:
+        except Exception:  # noqa: BLE001 - whatever it is, it cannot be read as JSON
             return f"returned {type(output).__name__}, which is not JSON"
 
     return copy, check

@@ -85,7 +85,7 @@ def _plain_check(hint: Any) -> OutputCheck:
             adapter.validate_json(to_json(output), strict=True)
         except ValidationError as error:
             return f"returned {_kind(output)} that does not fit its declared type ({error.error_count()} faults)"
-        except ValueError:
+        except Exception:  # noqa: BLE001 - whatever it is, it cannot be written
             return f"returned {_kind(output)}, which is not JSON"
         return None
 

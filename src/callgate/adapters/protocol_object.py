@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from callgate.adapters.assemble import Parts, assemble, named
+from callgate.adapters.assemble import Parts, about, assemble, named
 from callgate.adapters.declare import Declaration
 from callgate.adapters.json_schema import compile_schema
 from callgate.adapters.tool_result import unpack
@@ -42,19 +42,18 @@ def make_protocol_tool(thing: Any, declaration: Declaration) -> Tool:
         ConfigurationError: Its schema, its name or one of its functions cannot be used.
     """
     declaration = _with_own_words(thing, declaration)
-    compiled = compile_schema(declaration.input_schema or thing.input_schema, limit=declaration.max_argument_bytes)
     execute = _two_arguments(thing.execute, "execute")
-    return assemble(
-        declaration,
-        Parts(
+    with about(declaration.name):
+        compiled = compile_schema(declaration.input_schema or thing.input_schema, limit=declaration.max_argument_bytes)
+        parts = Parts(
             original=thing,
             handler=_handler(execute),
             is_async=inspect.iscoroutinefunction(execute) or _has_async_call(execute),
             input_schema=compiled.schema,
             validator=compiled.validator,
             code=execute,
-        ),
-    )
+        )
+        return assemble(declaration, parts)
 
 
 def _with_own_words(thing: Any, declaration: Declaration) -> Declaration:

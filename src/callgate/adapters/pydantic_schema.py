@@ -10,6 +10,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaW
 from typing_extensions import override
 
 from callgate.adapters.schema_walk import Places, Schema, walk
+from callgate.errors import ConfigurationError
+from callgate.model.canonical import NotCanonical, dumps
 
 
 class _Generator(GenerateJsonSchema):
@@ -23,9 +25,18 @@ class _Generator(GenerateJsonSchema):
 
 
 def make_schema(adapter: TypeAdapter[Any], *, mode: JsonSchemaMode = "validation") -> Schema:
-    """The schema of a type, JSON Schema 2020-12."""
+    """The schema of a type, JSON Schema 2020-12.
+
+    Raises:
+        ConfigurationError: Something an author put in is no JSON.
+    """
     schema = adapter.json_schema(schema_generator=_Generator, mode=mode)
     _place_enums(schema)
+    for _, part in walk(schema):
+        if "default" in part and not _is_json(part["default"]):
+            del part["default"]
+    if not _is_json(schema):
+        raise ConfigurationError("the schema made from the type hints is not JSON")
     return schema
 
 
@@ -45,6 +56,14 @@ def close(schema: Schema) -> bool:
         return False
     for part in objects:
         part["additionalProperties"] = False
+    return True
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        dumps(value)
+    except NotCanonical:
+        return False
     return True
 
 

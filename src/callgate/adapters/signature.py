@@ -18,10 +18,13 @@ from callgate.adapters.field_hints import make_adapter, read_field
 from callgate.adapters.parameters import Parameters
 from callgate.adapters.pydantic_faults import explain
 from callgate.adapters.pydantic_schema import close, describe, make_schema
+from callgate.adapters.recursion import NO_LIMIT, depth_limit, depth_of
 from callgate.adapters.schema_rules import show_hidden
 from callgate.errors import InvalidArguments
 from callgate.model.tool import Arguments, Validator
 
+_TRIES = 10_000
+"""How often one part of the arguments may be tried, where hints offer choices that contain themselves."""
 Check = Callable[[bytes], dict[str, Any]]
 """Reads JSON text and gives Python values by parameter name, or raises pydantic's error."""
 
@@ -57,7 +60,7 @@ def compile_signature(parameters: Parameters, *, descriptions: Mapping[str, str]
         return Signature(
             schema=schema, validator=_plain_validator(adapter.validator.validate_json, limit), to_python=None
         )
-    check = _strict_check(adapter, closed=closed)
+    check = _shallow_check(_strict_check(adapter, closed=closed), schema)
     defaults = {field.key: field.default for field in fields if field.default is not None}
     return Signature(
         schema=schema, validator=_rich_validator(check, limit, defaults=defaults), to_python=_converter(check)
@@ -69,6 +72,21 @@ def _strict_check(adapter: TypeAdapter[Any], *, closed: bool) -> Check:
     validate = adapter.validator.validate_json
     extra: Literal["forbid"] | None = "forbid" if closed else None
     return lambda text: validate(text, strict=True, extra=extra)
+
+
+def _shallow_check(check: Check, schema: dict[str, Any]) -> Check:
+    """Refuse values so deep that pydantic, trying every branch of a choice on every level, would not come back."""
+    deepest = depth_limit(schema, budget=_TRIES, trust_discriminators=True)
+    if deepest == NO_LIMIT:
+        return check
+
+    def shallow(text: bytes) -> dict[str, Any]:
+        # The arguments themselves are the first level.
+        if depth_of(from_json(text)) - 1 > deepest:
+            raise InvalidArguments(f"The arguments are nested deeper than {deepest} levels, too deep for this tool")
+        return check(text)
+
+    return shallow
 
 
 def _plain_validator(check: Check, limit: int) -> Validator:
@@ -89,6 +107,8 @@ def _rich_validator(check: Check, limit: int, *, defaults: Mapping[str, bytes]) 
             check(text)
         except ValidationError as error:
             text = _accepted(check, text, error=error)
+        except InvalidArguments:
+            raise
         except Exception as error:
             # An author's own validator broke; an unchecked value does not pass.
             raise InvalidArguments(f"The arguments could not be checked ({type(error).__name__})") from error
