@@ -295,3 +295,25 @@ async def test_a_ledger_that_has_pages_is_read_by_pages(store: Store, keys: Hous
     report, pages = await store.read(look)
     assert report.ok, report.problems
     assert pages == 4
+
+
+@pytest.mark.parametrize("house", ["sqlite"], indirect=True)
+async def test_the_ledger_of_a_file_has_pages_in_the_order_of_its_keys(store: Store):
+    keys = [AttemptKey(principal, session, key) for principal in ("a", "b") for session in ("", "s") for key in "xyz"]
+    for key in reversed(keys):
+        await put(store, row_of(Story(), AttemptState.STARTED, key=key))
+
+    def pages(reader: Reader) -> list[list[AttemptKey]]:
+        assert isinstance(reader, PagedLedger)
+        found: list[list[AttemptKey]] = []
+        last: AttemptKey | None = None
+        while page := reader.attempts_after(last, 5):
+            found.append([row.key for row in page])
+            last = page[-1].key
+        return found
+
+    assert await store.read(pages) == [keys[:5], keys[5:10], keys[10:]]
+    inside = await store.write(
+        lambda tx: (tx.put_attempt(row_of(Story(key="new"), AttemptState.STARTED)), pages(tx))[1]
+    )
+    assert inside[1][1] == AttemptKey("agent", "s1", "new")

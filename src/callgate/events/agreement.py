@@ -6,7 +6,6 @@ Keeps a state per call and per approval, and no event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from callgate.events import vocabulary as own
@@ -17,7 +16,6 @@ from callgate.model.event import Event
 from callgate.ports import Reader
 
 _PAGE = 1000
-_LOOKED_UP_AT_MOST = 1000
 _ENDED = "ended"
 """Ended, and a later fact may or may not have changed what the ledger says."""
 
@@ -162,16 +160,13 @@ class Agreement:
 
     def _look_for_lost_rows(self, reader: Reader) -> None:
         """A call that has no row of its own was followed by another under its key; if not, its key is free again."""
-        for call in islice(self._keyed, _LOOKED_UP_AT_MOST):
+        for call in self._keyed:
             attempted = reader.events(call=call, types=[own.ATTEMPTED], limit=1)
             key = _key(attempted[0]) if attempted else None
             if key is not None and reader.attempt(key) is None:
                 self._findings.wrong(
                     f"the ledger row of key {key.key!r} (call {call}) is gone: its call could run again"
                 )
-        more = len(self._keyed) - _LOOKED_UP_AT_MOST
-        if more > 0:
-            self._findings.note(f"{more} more calls that share their keys with later ones were not looked up")
 
     def _look_for_open_calls(self, reader: Reader) -> None:
         unfinished = 0

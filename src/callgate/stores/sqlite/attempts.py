@@ -48,6 +48,11 @@ class AttemptReader(Queries):
         found = self._ask(*_listing(state, owner), ALL if limit is None else limit)
         return [to_attempt(row) for row in found]
 
+    def attempts_after(self, key: AttemptKey | None, limit: int) -> list[Attempt]:
+        """Rows in the order of their keys, after this one: the whole ledger, a page at a time, for verifying."""
+        found = self._ask(SQL["first_page"], limit) if key is None else self._ask(SQL["page_after"], *key, limit)
+        return [to_attempt(row) for row in found]
+
     def _attempt(self, statement: str, *values: Any) -> Attempt | None:
         row = self._ask(statement, *values).fetchone()
         return None if row is None else to_attempt(row)

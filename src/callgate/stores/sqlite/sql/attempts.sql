@@ -40,6 +40,12 @@ SELECT EXISTS (
         AND session = ?2 AND principal = ?3 AND ended_at >= ?4
 )
 
+-- name: first_page
+SELECT * FROM attempts ORDER BY principal, session, key LIMIT ?
+
+-- name: page_after
+SELECT * FROM attempts WHERE (principal, session, key) > (?, ?, ?) ORDER BY principal, session, key LIMIT ?
+
 -- name: all
 SELECT * FROM attempts ORDER BY id LIMIT ?
 
