@@ -111,6 +111,10 @@ class MemoryHouse:
         heads = [Head(row[2], row[12]) for row in made if row[1] == self._opened.owner]
         self._set_head(heads[-1])
 
+    def believe(self, head: Head) -> None:
+        """Let the store take another event for its last."""
+        self._set_head(head)
+
     def _set_head(self, head: Head) -> None:
         self._log.appender._head = self._log.appender._next = head
 
@@ -182,6 +186,12 @@ class SqliteHouse:
                 db.execute(
                     f"INSERT INTO events (position, {', '.join(COLUMNS)}) VALUES ({places})", [position, *values]
                 )
+
+    def execute(self, *statements: str) -> None:
+        """Anything else an intruder may say to the database."""
+        with self._back_door() as db:
+            for statement in statements:
+                db.execute(statement)
 
     def checkpoints(self) -> list[Checkpoint]:
         with self._back_door() as db:

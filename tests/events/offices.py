@@ -10,8 +10,8 @@ from callgate.events.evidence import export, verify_evidence
 from callgate.events.selection import EVERYTHING, Selection
 from callgate.model.approval import ApprovalState
 from callgate.ports import Store
+from tests.events.rows import approval_of
 from tests.events.stories import HandClock, HouseKeys, Story, record, record_many
-from tests.events.test_agreement import approval_of
 
 
 @dataclass

@@ -10,64 +10,11 @@ from callgate.events import vocabulary
 from callgate.events.agreement import PagedLedger
 from callgate.events.report import Report
 from callgate.events.verify import verify, verify_store
-from callgate.model.approval import Approval, ApprovalState
+from callgate.model.approval import ApprovalState
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
-from callgate.model.layer import ConfirmBy
-from callgate.model.levels import Assurance, Risk
-from callgate.ports import Reader, Store, Transaction
+from callgate.ports import Reader, Store
+from tests.events.rows import approval_of, put, row_of
 from tests.events.stories import HouseKeys, Story, record
-
-
-def row_of(story: Story, state: AttemptState, **more: Any) -> Attempt:
-    fields: dict[str, Any] = {
-        "key": AttemptKey("agent", "s1", story.key or ""),
-        "call_id": story.call,
-        "trace_id": story.trace,
-        "tool": story.tool,
-        "definition_hash": "d" * 64,
-        "fingerprint": "f" * 64,
-        "final_fingerprint": "f" * 64,
-        "state": state,
-        "owner": "o",
-        "fence": 1,
-    }
-    return Attempt(**(fields | more))
-
-
-def approval_of(story: Story, state: ApprovalState, **more: Any) -> Approval:
-    fields: dict[str, Any] = {
-        "id": "a1",
-        "state": state,
-        "principal": "agent",
-        "session": "s1",
-        "user": "ada",
-        "tool": story.tool,
-        "definition_hash": "d" * 64,
-        "call_id": story.call,
-        "trace_id": story.trace,
-        "key": "k1",
-        "asked_fingerprint": "f" * 64,
-        "final_fingerprint": "f" * 64,
-        "sealed_id": "sealed",
-        "what": "mail.send",
-        "why": (),
-        "origins": {},
-        "risk": Risk.MEDIUM,
-        "autonomy": "A2",
-        "preview": None,
-        "preview_state": None,
-        "resources": (),
-        "working_directory": "",
-        "account": "",
-        "by": ConfirmBy.USER,
-        "assurance": Assurance.ASSERTED,
-        "plus": False,
-        "on_expiry": "reject",
-        "created_at": 1.0,
-        "expires_at": 2.0,
-        "mac": "m",
-    }
-    return Approval(**(fields | more))
 
 
 @pytest.fixture
@@ -76,14 +23,6 @@ def check(store: Store, keys: HouseKeys):
         return await verify_store(store, public_keys=keys.public_keys)
 
     return look
-
-
-async def put(store: Store, *rows: Attempt | Approval) -> None:
-    def unit(tx: Transaction) -> None:
-        for row in rows:
-            tx.put_attempt(row) if isinstance(row, Attempt) else tx.put_approval(row)
-
-    await store.write(unit)
 
 
 @pytest.mark.requirement("EVT-04")

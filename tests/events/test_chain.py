@@ -101,6 +101,7 @@ def test_a_value_that_raises_when_it_is_read_is_marked_and_not_quoted():
     (row,) = Appender("s", producer="p").rows([Draft(type="t", time=1.0, trace="x", payload=Hostile(a=object()))])
     event = to_event(row)
     assert event.payload == {"unrecordable": "RuntimeError while it was read"}
+    assert recordable_bytes({"a": object(), "z": Hostile(a=1)}) == b'{"unrecordable":"RuntimeError while it was read"}'
 
 
 def test_drafts_chain_after_what_was_made_and_after_what_was_committed():

@@ -1,6 +1,7 @@
 """Checkpoints cover all heads and stay small; anchors remember them outside and never pretend."""
 
 import asyncio
+import fcntl
 import json
 import logging
 import os
@@ -354,6 +355,18 @@ async def test_two_writers_of_one_anchor_file_take_turns(store: Store, keys: Hou
         thread.join(WITHIN)
     assert failures == []
     assert [anchor.number for anchor in anchors.look().entries] == list(range(11))
+
+
+async def test_an_anchor_file_that_another_process_holds_is_not_waited_for_for_ever(
+    store: Store, keys: HouseKeys, anchors: AnchorFile, monkeypatch: pytest.MonkeyPatch
+):
+    made = await signed(store, keys)
+    anchors.record(made)
+    monkeypatch.setattr("callgate.events.anchor._LOCK_WITHIN", 0.02)
+    with anchors.path.with_name(f"{anchors.path.name}.lock").open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(StoreError, match="is held by another process"):
+            anchors.record(made)
 
 
 async def test_a_process_that_was_killed_is_signed_by_the_next(tmp_path: Path, clock: HandClock, keys: HouseKeys):

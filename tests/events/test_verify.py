@@ -5,14 +5,20 @@ from typing import Any
 
 import pytest
 
+from callgate.errors import StoreError
 from callgate.events import vocabulary
 from callgate.events.anchor import AnchorFile
+from callgate.events.chain import Appender
 from callgate.events.checkpointer import Checkpointer
-from callgate.events.report import Report
+from callgate.events.links import Links
+from callgate.events.report import Findings, Report, moment
 from callgate.events.verify import verify_store
+from callgate.model.approval import ApprovalState
+from callgate.model.attempt import AttemptState
 from callgate.model.event import Draft
-from callgate.ports import Store
-from tests.events.houses import House, Rows, edit, rehash, seal, text
+from callgate.ports import Head, Store
+from tests.events.houses import House, MemoryHouse, Rows, SqliteHouse, edit, rehash, seal, text
+from tests.events.rows import approval_of, put, row_of
 from tests.events.stories import HandClock, HouseKeys, Story, record, record_many
 
 CALLS = 5
@@ -309,3 +315,82 @@ async def test_a_ruin_is_told_in_bounded_words(house: House, store: Store, check
     assert len(report.problems) == 101
     assert report.problems[-1].startswith("and ")
     assert report.problems[-1].endswith("more problems of these kinds")
+
+
+@pytest.mark.requirement("EVT-16")
+async def test_what_json_cannot_hold_is_recorded_as_far_as_it_can_be_and_verifies(store: Store, check: Any):
+    story = Story()
+    odd: list[Any] = [2**70, -(2**64), 1e300, float("nan"), "\ud800", {1, 2}, object(), {5: b"x"}, 0.1, -0.0]
+    mended = Draft(type="odd.\udfff", time=float("inf"), trace="\ud800", call="\ud800", causes=("\ud800",))
+    events = await record(store, *[story.draft("tool_call.progress", value=value) for value in odd], mended)
+    assert events[0].payload is not None
+    assert events[0].payload["value"] == 2**70
+    report = await check()
+    assert report.ok, report.problems
+
+
+@pytest.mark.parametrize("house", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE checkpoints SET heads = 'x'", "the checkpoints cannot be read"),
+        ("UPDATE approvals SET body = 'x'", "the approvals cannot be read"),
+        ("UPDATE attempts SET state = 'x'", "the ledger cannot be read"),
+        ("UPDATE events SET payload = '{' WHERE type = 'stream.opened'", "the openings of streams cannot be read"),
+        ("UPDATE events SET causes = '{' WHERE sequence = 3", "the event at position 4 cannot be read"),
+        ("UPDATE events SET payload = '{'", "the event at position 1 cannot be read"),
+    ],
+)
+async def test_rows_that_no_reader_can_read_end_no_verification(
+    house: SqliteHouse, store: Store, check: Any, statement: str, words: str
+):
+    story = Story(key="k1")
+    await put(store, approval_of(story, ApprovalState.PENDING), row_of(story, AttemptState.STARTED))
+    await record_many(store, 60)
+    house.execute("DROP TRIGGER events_stand", "DROP TRIGGER events_forget", statement)
+    the_one(await check(), words)
+
+
+async def test_a_store_that_fails_is_no_broken_record(store: Store, keys: HouseKeys):
+    await store.close()
+    with pytest.raises(StoreError):
+        await verify_store(store, public_keys=keys.public_keys)
+
+
+@pytest.mark.parametrize("house", ["memory"], indirect=True)
+async def test_a_head_that_the_store_only_believes_in_is_found(house: MemoryHouse, store: Store, check: Any):
+    house.believe(Head(99, "f" * 64))
+    the_one(await check(), "the store takes event 99 for the head of stream", "which ends with event 11")
+
+
+async def test_an_event_put_in_later_is_found(house: House, check: Any):
+    def change(rows: Rows) -> None:
+        late = dict(rows[2])
+        late["id"], late["sequence"] = "00000000-made-up", 2
+        late["stream"] = "another"
+        rows.append(late)
+
+    edit(house, change)
+    report = await check()
+    the_one(report, "events 0 to 1 are missing from stream another")
+
+
+def test_gaps_filled_out_of_order_are_told_as_reordered_and_what_stays_open_as_missing():
+    drafts = [Draft(type="t", time=1.0, trace="t") for _ in range(10)]
+    events = [event for event, _ in Appender("s", producer="p").chain(drafts)]
+    findings = Findings()
+    links = Links(findings)
+    links.follow([events[place] for place in (0, 7, 3, 5, 1, 9, 9)])
+    links.finish()
+    assert [problem for problem in findings.problems if "reordered" in problem] == [
+        f"event {number} (t) of stream s stands after a later one: events were reordered" for number in (3, 5, 1)
+    ]
+    assert [problem for problem in findings.problems if "missing" in problem] == [
+        f"event {number} is missing from stream s" for number in (4, 6, 2, 8)
+    ]
+    assert any("event 9 (t) of stream s is there twice" in problem for problem in findings.problems)
+
+
+def test_a_moment_beyond_the_calendar_is_still_told():
+    assert moment(0) == "1970-01-01 00:00:00 UTC"
+    assert moment(1e300) == "time 1e+300"
