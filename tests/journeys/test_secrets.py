@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import logging
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from callgate import Context, Failed, Pending, Refused, Succeeded, ToolContext, tool
+from callgate import BaseTool, Context, Failed, Pending, Refused, Succeeded, ToolContext, tool
 from callgate.model.levels import Autonomy
 from callgate.settings.load import parse_settings
 from callgate.testing import ScriptedApprover
@@ -82,3 +82,39 @@ async def test_a_secret_scope_asks_at_every_autonomy(autonomy: Autonomy) -> None
         assert isinstance(await gate.call("balance", {"note": "x"}, Context(autonomy=autonomy)), Pending)
         decision = await gate.explain("balance", {"note": "x"}, Context(autonomy=autonomy))
         assert not decision.grantable
+
+
+class OwnStore:
+    """A secrets store that the author of a tool brought along."""
+
+    def get_secret(self, connector: str, key: str) -> str:
+        return "brought-along-by-the-author"
+
+
+class Mailer(BaseTool):
+    """A tool with its own store."""
+
+    actions: ClassVar[dict[str, Any]] = {"send": {"type": "object", "properties": {}}}
+    effects = "network_access"
+    risk_default = "low"
+
+    @property
+    def tool_name(self) -> str:
+        return "mailer"
+
+    @property
+    def capabilities(self) -> list[str]:
+        return ["send"]
+
+    @property
+    def scopes_required(self) -> list[str]:
+        return ["net:outbound"]
+
+    def execute(self, action: str, request: dict[str, Any], context: Any) -> str:
+        return f"signed {self.secrets.get_secret('mail', 'token')}"
+
+
+async def test_a_secret_from_a_store_the_author_brought_is_struck_too() -> None:
+    async with gate_of(Mailer(OwnStore()), store="memory://") as gate:
+        outcome = await gate.call("mailer.send", {}, Context(autonomy=Autonomy.A4))
+        assert outcome.output == "signed [secret:mail/token]", outcome

@@ -43,7 +43,10 @@ class CallSecrets:
             raise SecretsClosed(f"{connector}/{key} can only be asked for inside a running call")
         if self._store is None:
             return tool_context.get_secret(connector, key)
-        return self._store.get_secret(connector, key)
+        value = self._store.get_secret(connector, key)
+        # The gate's own store does this itself; a store the author brought must not be the way around it.
+        tool_context.strike_from_now(value, connector=connector, key=key)
+        return value
 
     def __repr__(self) -> str:
         return "CallSecrets()"

@@ -46,7 +46,7 @@ class _Source:
             self._last = first + count - 1
             return range(first, first + count)
 
-    def forget(self) -> None:
+    def forget(self) -> None:  # pragma: no cover - in forked children, where nobody measures
         """Drop the pool; called in a forked child, which would otherwise repeat its parent's ids."""
         self._lock = threading.Lock()
         self._reset()

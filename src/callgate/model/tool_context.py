@@ -14,6 +14,10 @@ def _no_secret(connector: str, key: str) -> str:
     raise SecretsClosed(f"secrets are not open here: {connector}/{key} can only be asked for inside a running handler")
 
 
+def _no_striking(value: str, *, connector: str, key: str) -> None:
+    """Nobody strikes."""
+
+
 def _no_progress(_context: ToolContext, _fraction: float | None, _note: str) -> None:
     """Nobody listens."""
 
@@ -33,6 +37,8 @@ class ToolContext:
     secret_source: Callable[[str, str], str] = _no_secret
     progress_sink: Callable[[ToolContext, float | None, str], None] = _no_progress
     on_mark: Callable[[], None] | None = None
+    strike_from_now: Callable[..., None] = _no_striking
+    """Told every secret that a tool's own store gave it: (value, connector=…, key=…)."""
     entered_effect: bool = field(default=False, init=False)
     """Whether the point of no return was passed."""
     closed: bool = field(default=False, init=False)

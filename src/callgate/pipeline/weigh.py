@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from callgate.model.levels import Risk
 from callgate.policy.policy import Facts
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ async def gather_facts(parts: Parts, authorized: Authorized) -> Facts:
     tool, context = authorized.tool, authorized.asked.context
     now = parts.clock.now()
     repeated = False
-    if not tool.read_only and tool.base_risk >= Risk.MEDIUM:
+    if not tool.read_only and authorized.standing.fixed is None:
         since = now - parts.settings.risk.repeat_window
         repeated = await parts.store.read(
             lambda reader: reader.succeeded_since(context.principal, context.session, authorized.fingerprint, since)

@@ -101,6 +101,13 @@ async def _keys(store: Store, url: str) -> KeyRing:
     return keys
 
 
+def _lasting(keys: KeyRing, settings: Settings) -> KeyRing:
+    """The keys for a file of secrets: a throwaway one would seal a file that nobody opens again."""
+    if keys.anchor_folder is not None or settings.secrets.backend != "file":
+        return keys
+    return open_keys(None, create=True)
+
+
 def _opened(choices: Choices, made: _Made) -> Opened:
     auditor = Auditor(made.store, made.keys, choices.clock)
     return Opened(
@@ -114,7 +121,7 @@ def _opened(choices: Choices, made: _Made) -> Opened:
 
 def _parts(choices: Choices, made: _Made) -> Parts:
     settings, striker = made.settings, process_striker()
-    secrets = open_secrets(settings.secrets, made.keys, default_path=secrets_file())
+    secrets = open_secrets(settings.secrets, _lasting(made.keys, settings), default_path=secrets_file())
     policy = Policy(
         settings, working_directory=choices.working_directory, own_paths=own_paths(settings, made.url, choices)
     )
