@@ -13,6 +13,7 @@ from callgate import Callgate, Context, Refused, Succeeded, Unknown, tool
 from callgate.errors import StoreUnavailable
 from callgate.model.levels import Autonomy, Caller
 from callgate.ports import Store, Transaction
+from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
 from callgate.testing import memory_gate
 from tests.journeys.gates import gate_of
@@ -171,3 +172,39 @@ async def test_outcomes_and_questions_survive_a_restart(tmp_path: Path) -> None:
         assert [question.id for question in await gate.approvals()] == [pending.approval_id]  # pyright: ignore[reportAttributeAccessIssue]
         assert (await gate.verify_audit()).ok
     assert done == [5]
+
+
+async def test_a_gate_that_closes_lets_calls_under_way_end_and_be_recorded(tmp_path: Path) -> None:
+    entered, leave = asyncio.Event(), asyncio.Event()
+
+    @tool(effects="network_access", risk="medium")
+    async def send(text: str) -> str:
+        """Send slowly."""
+        entered.set()
+        await leave.wait()
+        return "sent"
+
+    url = f"sqlite:///{tmp_path / 'gate.db'}"
+    async with Callgate.open(url, FREE) as gate:
+        gate.add(send)
+        call = asyncio.create_task(gate.call("send", {"text": "x"}, Context(idempotency_key="k")))
+        await asyncio.wait_for(entered.wait(), 5)
+        asyncio.get_running_loop().call_later(0.05, leave.set)
+    assert (await call).ok
+    async with Callgate.open(url, FREE) as gate:
+        assert isinstance(await gate.outcome("k"), Succeeded)
+
+
+async def test_names_the_policy_knows_and_the_registry_does_not_are_told_at_the_first_call(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @tool(effects="read_only")
+    async def double(number: int) -> int:
+        """Double a number."""
+        return number * 2
+
+    settings = parse_settings("global: {deny: [dubble]}", file="callgate.yaml")
+    async with memory_gate(double, config=settings) as gate:
+        assert (await gate.call("double", {"number": 1})).ok
+        assert (await gate.call("double", {"number": 1})).ok
+    assert caplog.text.count("dubble") == 1

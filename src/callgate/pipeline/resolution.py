@@ -39,9 +39,7 @@ async def resolve_by_person(
         raise ApprovalConflict(
             f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked"
         )
-    body = (
-        {"side_effects": [], "output": json_form(parts.striker.strike(output))} if happened else _absent(key, by.name)
-    )
+    body = _happened(json_form(parts.striker.strike(output))) if happened else _absent(key, by.name)
     fact = Resolve(happened=happened, by=by.name, now=parts.clock.now(), outcome=body)
     text = parts.striker.strike_text(note)
     return await _apply(parts, key, fact, {"by": by.name, "assurance": by.assurance.label, "note": text})

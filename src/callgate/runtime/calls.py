@@ -166,8 +166,18 @@ async def _over(parts: Parts, call: Call, context: Context, state: ApprovalState
 
 
 async def _enter(opened: Opened, call: Call, context: Context, wait: float | None) -> Outcome:
-    if not opened.around:
-        return await run(opened.parts, _asked(opened.parts, call, context, wait))
+    if not opened.looked_at_policy:
+        opened.look_at_policy()
+    opened.under_way += 1
+    try:
+        if not opened.around:
+            return await run(opened.parts, _asked(opened.parts, call, context, wait))
+        return await _enter_around(opened, call, context, wait)
+    finally:
+        opened.under_way -= 1
+
+
+async def _enter_around(opened: Opened, call: Call, context: Context, wait: float | None) -> Outcome:
 
     async def core(inner: Call, ground: Context) -> Outcome:
         return await run(opened.parts, _asked(opened.parts, inner, ground, wait))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("callgate")
 _LOOK_EVERY = 1.0
+_DROP_EVERY = 3600.0
 
 
 class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administration):
@@ -43,6 +44,7 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
         self._health = HealthBoard(choices.clock)
         self._registry = Registry(self._health)
         self._opened: Opened | None = None
+        self._unlisten: Callable[[], None] = lambda: None
 
     @classmethod
     def open(
@@ -115,11 +117,12 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
         opened, self._opened = self._opened, None
         if opened is None:
             return
+        self._unlisten()
         await opened.close()
 
     def _start(self, opened: Opened) -> None:
         for name in opened.parts.settings.modules:
-            self.add(_module(name))
+            self.add(_module(name), update=True)
         self._announce(Changes(added=self._registry.list_tools()))
         self._unlisten = self._registry.on_change(self._announce)
         self._background(self._look_around(opened))
@@ -143,14 +146,18 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
         task.add_done_callback(_report)
 
     async def _look_around(self, opened: Opened) -> None:
-        """Now and then: judged calls that nobody reports fall silent, and what was recorded is signed."""
+        """Now and then: judged calls fall silent, what was recorded is signed, what was sealed too long is dropped."""
+        parts, dropped_at = opened.parts, -_DROP_EVERY
         while True:
-            await asyncio.sleep(_LOOK_EVERY)
             try:
-                await fall_silent(opened.parts)
+                await fall_silent(parts)
                 await opened.auditor.now_and_then()
+                if parts.clock.monotonic() - dropped_at >= _DROP_EVERY:
+                    dropped_at, now = parts.clock.monotonic(), parts.clock.now()
+                    await parts.store.write(lambda tx, now=now: tx.drop_sealed(before=now))
             except StoreError as error:
                 _log.warning("%s", error)
+            await asyncio.sleep(_LOOK_EVERY)
 
 
 def _report(task: asyncio.Task[Any]) -> None:

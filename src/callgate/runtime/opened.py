@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError, StoreError
+from callgate.policy.lint import check
 
 if TYPE_CHECKING:
     from callgate.events.bus import Bus
@@ -23,6 +24,8 @@ Around = Callable[["Call", "Context", Proceed], Awaitable["Outcome"]]
 """Middleware around a whole call: it may change what is asked and what is answered, never the steps between."""
 
 _log = logging.getLogger("callgate")
+_GRACE = 10.0
+_LOOK_AGAIN = 0.01
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,9 +38,19 @@ class Opened:
     default_context: Context
     around: tuple[Around, ...] = ()
     tasks: set[asyncio.Task[Any]] = field(default_factory=set["asyncio.Task[Any]"])
+    under_way: int = 0
+    """Calls that have not ended yet."""
+    looked_at_policy: bool = False
+
+    def look_at_policy(self) -> None:
+        """At the first call: say which names the policy knows and the registry does not."""
+        self.looked_at_policy = True
+        for finding in check(self.parts.settings, self.parts.registry.list_tools()):
+            _log.warning("policy: %s: %s", finding.where, finding.text)
 
     async def close(self) -> None:
-        """Write what waits, sign it, and let go of everything, whatever fails on the way."""
+        """Let calls under way end, write what waits, sign it, and let go of everything, whatever fails on the way."""
+        await self._let_calls_end()
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -49,6 +62,16 @@ class Opened:
             _log.error("the gate closed without its last checkpoint: %s", error)
         finally:
             await self._let_go()
+
+    async def _let_calls_end(self) -> None:
+        """What runs gets a grace to end and be recorded; what does not is given up as unknown at the next start."""
+        until = self.parts.clock.monotonic() + _GRACE
+        while self.under_way and self.parts.clock.monotonic() < until:  # noqa: ASYNC110 - an event would cost every call
+            await asyncio.sleep(_LOOK_AGAIN)
+        if self.under_way:
+            _log.warning(
+                "%d calls had not ended when the gate closed; their outcomes will read unknown", self.under_way
+            )
 
     async def _let_go(self) -> None:
         try:
