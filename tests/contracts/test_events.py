@@ -148,7 +148,10 @@ async def test_a_payload_that_json_cannot_hold_does_not_break_the_log(store: Sto
 
 async def test_an_envelope_with_odd_parts_is_mended_and_recorded(store: Store):
     await append(
-        store, a_draft(trace="\ud800", call="\udfff", time=float("nan")), a_draft(time=float("inf")), a_draft()
+        store,
+        a_draft(trace="\ud800", call="\udfff", time=float("nan")),
+        a_draft(time=float("inf"), call=None),
+        a_draft(),
     )
     events = await all_events(store)
     assert (events[1].trace, events[1].call, events[1].time) == ("\\ud800", "\\udfff", 0.0)

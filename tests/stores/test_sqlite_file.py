@@ -245,7 +245,7 @@ def test_the_statements_of_every_call_find_their_rows_by_an_index(path: Path):
             "by_call",
             "unknown",
             "unknown_edited",
-            "last_stretch",
+            "stretch_from",
             "succeeded_in",
             "last_id",
             "progress",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -21,15 +21,18 @@ def recordable_bytes(value: Any) -> bytes:
     try:
         return dumps(value)
     except NotCanonical:
-        return dumps(_marked(value, 0))
+        pass
+    except Exception as error:  # noqa: BLE001 - a value may do anything when it is read, but not stop the record
+        return dumps(unrecordable(f"{type(error).__name__} while it was read"))
+    try:
+        return dumps(_marked(value, frozenset()))
+    except Exception as error:  # noqa: BLE001 - as above
+        return dumps(unrecordable(f"{type(error).__name__} while it was read"))
 
 
 def read_back(text: str | bytes) -> Any:
     """Read what `recordable_bytes` wrote, integers beyond 64 bits included."""
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return json.loads(text)
+    value = orjson.loads(text)
     # orjson takes integers beyond 64 bits for floats without a word; what it writes then is not what was read.
     if orjson.dumps(value) != (text.encode() if isinstance(text, str) else text):
         return json.loads(text)
@@ -46,14 +49,16 @@ def clean_text(text: str) -> str:
     return str.__str__(text).encode("utf-8", "backslashreplace").decode()
 
 
-def _marked(value: Any, depth: int) -> Any:
-    if depth > _DEEPEST:
+def _marked(value: Any, inside: frozenset[int]) -> Any:
+    """A copy in which only JSON is left; `inside` has the containers that the value is in."""
+    if not isinstance(value, (dict, list, tuple)):
+        return _marked_leaf(value)
+    if id(cast("object", value)) in inside or len(inside) > _DEEPEST:
         return unrecordable("nested too deeply, or contains itself")
+    inside |= {id(cast("object", value))}
     if isinstance(value, dict):
-        return {_key(key): _marked(item, depth + 1) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, (list, tuple)):
-        return [_marked(item, depth + 1) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    return _marked_leaf(value)
+        return {_key(key): _marked(item, inside) for key, item in cast("dict[Any, Any]", value).items()}
+    return [_marked(item, inside) for item in cast("list[Any]", value)]
 
 
 def _marked_leaf(value: Any) -> Any:

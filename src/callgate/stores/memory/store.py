@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Appender
@@ -153,9 +153,8 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
 
     def _home(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            raise self._unusable()
-        return self._loop
+        """The loop of a store that is open."""
+        return cast("asyncio.AbstractEventLoop", self._loop)
 
     def _unusable(self) -> StoreUnavailable:
         return StoreUnavailable(f"the store is {self._why}")

@@ -16,7 +16,7 @@ _BY_KEY = SQL["by_key"]
 _STATES = {state.value: state for state in AttemptState}
 _HAPPENED = {None: None} | {word.value: word for word in Happened}
 _STRETCH = 600
-_STRETCHES_AT_MOST = 64
+"""Seconds; as in the index that succeeded_since looks in."""
 
 
 class AttemptReader(Queries):
@@ -33,14 +33,13 @@ class AttemptReader(Queries):
         return find_unresolved(self.db, (fingerprint, session, principal))
 
     def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:  # noqa: PLR0917
-        last = self._one(SQL["last_stretch"])
-        if last is None:
-            return False
-        first = int(max(since, 0.0) // _STRETCH)
         equal = (fingerprint, session, principal, since)
-        if last - first >= _STRETCHES_AT_MOST:
-            return bool(self._one(SQL["succeeded_ever"], *equal))
-        return any(self._one(SQL["succeeded_in"], stretch, *equal) for stretch in range(first, last + 1))
+        stretch = self._one(SQL["stretch_from"], int(since / _STRETCH))
+        while stretch is not None:
+            if self._one(SQL["succeeded_in"], stretch, *equal):
+                return True
+            stretch = self._one(SQL["stretch_from"], stretch + 1)
+        return False
 
     def attempts(
         self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None

@@ -73,8 +73,12 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=_STATEMENTS_KEPT,
     )
-    for setting in _SETTINGS:
-        connection.execute(setting)
+    try:
+        for setting in _SETTINGS:
+            connection.execute(setting)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -92,8 +96,6 @@ def is_ours(error: BaseException) -> bool:
 
 def unavailable(error: BaseException) -> StoreUnavailable:
     """The error the caller gets: what is wrong with the store, without a word of what was to be stored."""
-    if isinstance(error, StoreUnavailable):
-        return error
     if isinstance(error, sqlite3.Error):
         return StoreUnavailable(f"the store cannot be used: {_REASONS.get(_primary(error), str(error))}")
     # Other errors may quote what was to be stored; those of the store itself do not.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from abc import abstractmethod
 from typing import Any
 
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
@@ -32,9 +33,9 @@ class LedgerWriter(SqliteReader):
         self.dirtied = False
         """Whether any of that has reached the database already."""
 
+    @abstractmethod
     def flush(self) -> None:
         """Write what waits."""
-        raise NotImplementedError
 
     def attempt(self, key: AttemptKey) -> Attempt | None:
         known = self._known.started.get(key)

@@ -7,17 +7,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.resources import files
-from time import monotonic, sleep
 from typing import NamedTuple
 
 from callgate.errors import StoreError
 from callgate.model.ids import uuid7
-from callgate.stores.sqlite.connection import is_locked
 
 APPLICATION_ID = 0x43474154
 """Says `CGAT` in the file's header: the database is a Callgate store."""
-_PATIENCE = 30.0
-_PAUSE = 0.01
 _NAME = re.compile(r"(\d{4})_\w+\.sql")
 
 
@@ -31,12 +27,12 @@ class Migration(NamedTuple):
 
 def migrations() -> list[Migration]:
     """Every step there is, in order."""
-    found: list[Migration] = []
-    for file in files("callgate.stores.sqlite").joinpath("migrations").iterdir():
-        match = _NAME.fullmatch(file.name)
-        if match:
-            found.append(Migration(int(match[1]), file.name, file.read_text(encoding="utf-8")))
-    return sorted(found)
+    folder = files("callgate.stores.sqlite").joinpath("migrations")
+    return sorted(
+        Migration(int(match[1]), file.name, file.read_text(encoding="utf-8"))
+        for file in folder.iterdir()
+        if (match := _NAME.fullmatch(file.name))
+    )
 
 
 def prepare(db: sqlite3.Connection, *, now: float) -> str:
@@ -46,18 +42,6 @@ def prepare(db: sqlite3.Connection, *, now: float) -> str:
         StoreError: It belongs to another program, or to a newer Callgate.
         sqlite3.Error: It cannot be read or written.
     """
-    deadline = monotonic() + _PATIENCE
-    while True:
-        try:
-            return _prepare(db, now=now)
-        except sqlite3.OperationalError as error:
-            # Several processes that make one store at once get in each other's way, and SQLite does not wait here.
-            if not is_locked(error) or monotonic() > deadline:
-                raise
-            sleep(_PAUSE)
-
-
-def _prepare(db: sqlite3.Connection, *, now: float) -> str:
     steps = migrations()
     if _version(db) == steps[-1].version:
         return _store_id(db)

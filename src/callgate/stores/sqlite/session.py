@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from callgate.errors import StoreUnavailable
@@ -20,6 +21,8 @@ from callgate.stores.sqlite.transaction import SqliteTransaction
 
 T = TypeVar("T")
 _LOCK_WAIT_MS = 5000
+_PATIENCE = 30.0
+_PAUSE = 0.01
 
 
 class Locked(Exception):
@@ -142,6 +145,19 @@ class Session:
         return transaction
 
     def _open(self) -> SqliteTransaction:
+        """Open the file, with patience: processes that make one store at once get in each other's way for a moment."""
+        deadline = monotonic() + _PATIENCE
+        while True:
+            try:
+                self._tx = self._connect()
+            except sqlite3.OperationalError as error:
+                if not is_locked(error) or monotonic() > deadline:
+                    raise
+                sleep(_PAUSE)
+            else:
+                return self._tx
+
+    def _connect(self) -> SqliteTransaction:
         db = connect(self._path)
         try:
             self._prepare(db)
@@ -150,8 +166,7 @@ class Session:
         except BaseException:
             db.close()
             raise
-        self._tx = SqliteTransaction(db, self._known, appender=self._appender, readings=self._readings)
-        return self._tx
+        return SqliteTransaction(db, self._known, appender=self._appender, readings=self._readings)
 
     def _resume(self, db: sqlite3.Connection) -> None:
         """Go on after the last event that is in the file, which may be one whose commit was reported as failed."""

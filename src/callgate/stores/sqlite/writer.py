@@ -80,9 +80,9 @@ class Writer:
             raise StoreUnavailable(self.failure)
         if len(self._queue) >= _CROWDED:
             self._relieve()
-        self._queue.append(draft)
         if self._timer is None:
             self._arm()
+        self._queue.append(draft)
 
     async def close(self) -> None:
         """Write what waits, and stop.
@@ -113,10 +113,13 @@ class Writer:
             self._loop.call_soon(self._pump)
 
     def _arm(self) -> None:
-        if threading.get_ident() == self._thread:
-            self._timer = self._loop.call_later(_BEHIND_WITHIN, self._due)
-        else:
-            self._loop.call_soon_threadsafe(self._arm_once)
+        try:
+            if threading.get_ident() == self._thread:
+                self._timer = self._loop.call_later(_BEHIND_WITHIN, self._due)
+            else:
+                self._loop.call_soon_threadsafe(self._arm_once)
+        except RuntimeError as error:
+            raise StoreUnavailable("the event loop this store was opened on has ended") from error
 
     def _arm_once(self) -> None:
         if self._timer is None:
@@ -255,8 +258,7 @@ def _probe(transaction: Transaction) -> None:
 
 def _read(future: Future[Any]) -> None:
     """Take the answer of a probe, so that nobody is told of an exception that was never read."""
-    if not future.cancelled():
-        future.exception()
+    future.exception()
 
 
 def _tellable(error: BaseException) -> BaseException:

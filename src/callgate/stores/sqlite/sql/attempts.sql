@@ -16,8 +16,10 @@ ORDER BY id LIMIT 1
 -- name: any_unknown
 SELECT EXISTS (SELECT 1 FROM attempts WHERE state = 'unknown')
 
--- name: last_stretch
-SELECT max(CAST(ended_at / 600 AS INTEGER)) FROM attempts WHERE state = 'succeeded'
+-- name: stretch_from
+SELECT CAST(ended_at / 600 AS INTEGER) FROM attempts
+WHERE state = 'succeeded' AND CAST(ended_at / 600 AS INTEGER) >= ?
+ORDER BY CAST(ended_at / 600 AS INTEGER) LIMIT 1
 
 -- name: succeeded_in
 -- The plus keeps SQLite from putting ?2 in the place of the column, and then finding no index for it.
@@ -31,13 +33,6 @@ SELECT EXISTS (
     WHERE state = 'succeeded' AND final_fingerprint <> fingerprint AND CAST(ended_at / 600 AS INTEGER) = ?1
         AND substr(final_fingerprint, 1, 16) = substr(?2, 1, 16) AND session = ?3 AND ended_at >= ?5
         AND +final_fingerprint = ?2 AND principal = ?4
-)
-
--- name: succeeded_ever
-SELECT EXISTS (
-    SELECT 1 FROM attempts
-    WHERE state = 'succeeded' AND ?1 IN (fingerprint, final_fingerprint)
-        AND session = ?2 AND principal = ?3 AND ended_at >= ?4
 )
 
 -- name: first_page
