@@ -147,10 +147,11 @@ class SqliteHouse:
 
     async def open(self) -> Store:
         if not self.stores:
-            await self._another()
+            await self.another()
         return self.stores[-1]
 
-    async def _another(self) -> SqliteStore:
+    async def another(self) -> SqliteStore:
+        """Another process with the same file."""
         store = SqliteStore(self.path, clock=self.clock)
         await store.open()
         self.stores.append(store)
@@ -161,7 +162,7 @@ class SqliteHouse:
             await self.stores.pop().close()
 
     async def other_process(self, drafts: list[Draft]) -> str:
-        other = await self._another()
+        other = await self.another()
         await other.write(lambda tx: [tx.append(draft) for draft in drafts])
         await self.stores.pop().close()
         return other.owner

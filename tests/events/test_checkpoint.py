@@ -293,7 +293,7 @@ async def test_a_checkpoint_of_another_history_is_never_anchored(store: Store, k
         anchors.record(forged)
     beyond = replace(second, heads=second.heads | {CHAIN: replace_head(second, 5)})
     with pytest.raises(AuditBroken, match="is not the one seen"):
-        anchors.record(beyond, passed="0" * 64)
+        anchors.record(beyond, digest_at=lambda _: "0" * 64)
     last = anchors.look().last
     assert last is not None
     assert last.number == 1
@@ -342,9 +342,7 @@ async def test_two_writers_of_one_anchor_file_take_turns(store: Store, keys: Hou
     def write_all() -> None:
         for checkpoint in made:
             try:
-                anchors.record(checkpoint, passed=None)
-            except AuditBroken:
-                continue
+                anchors.record(checkpoint, digest_at=lambda number: digest_of(made[number]))
             except BaseException as error:  # noqa: BLE001 - told to the test
                 failures.append(error)
 
@@ -355,6 +353,30 @@ async def test_two_writers_of_one_anchor_file_take_turns(store: Store, keys: Hou
         thread.join(WITHIN)
     assert failures == []
     assert [anchor.number for anchor in anchors.look().entries] == list(range(11))
+
+
+@pytest.mark.parametrize("house", ["sqlite"], indirect=True)
+async def test_a_process_that_was_overtaken_by_another_raises_no_alarm(
+    house: SqliteHouse, store: Store, keys: HouseKeys, clock: HandClock, anchors: AnchorFile
+):
+    await Checkpointer(store, keys, clock=clock, anchors=anchors).start(listen=False)
+    await record_many(store, 1)
+    slow = await signed(store, keys)
+    other = await house.another()
+    fast = Checkpointer(other, keys, clock=clock, anchors=anchors)
+    await record_many(other, 1)
+    await fast.sign()
+    assert fast.problem is None
+    by_number = {number_of(item): digest_of(item) for item in await store.read(lambda reader: reader.checkpoints())}
+    anchors.record(slow, digest_at=by_number.get)
+    assert [anchor.number for anchor in anchors.look().entries] == [0, 2]
+    late = Checkpointer(store, keys, clock=clock, anchors=anchors)
+    for number in range(3):
+        await record_many(store if number % 2 else other, 1)
+        await (late if number % 2 else fast).sign()
+    assert (late.problem, fast.problem) == (None, None)
+    report = await verify_store(store, public_keys=keys.public_keys, anchored=anchors.look())
+    assert report.ok, report.problems
 
 
 async def test_an_anchor_file_that_another_process_holds_is_not_waited_for_for_ever(

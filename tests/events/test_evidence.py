@@ -127,6 +127,17 @@ async def test_a_part_is_proven_by_links_to_a_signed_head(office: Office):
     assert len((path / "checkpoints.jsonl").read_bytes().splitlines()) == 1
 
 
+async def test_a_part_of_many_pages_misses_nothing(office: Office):
+    story = Story()
+    await record(office.store, *[story.draft("tool_call.progress", step=step) for step in range(2500)])
+    await office.seal()
+    path = await office.pack("part.zip", selection=Selection(types=("*",), since=0.0))
+    report = verify_evidence(path, public_keys=office.keys.public_keys)
+    assert report.ok, report.problems
+    assert report.events == 2500 + 10 + 1
+    assert report.unsigned == 0, "the event about the last checkpoint needs no proof"
+
+
 async def test_a_part_that_no_checkpoint_covers_says_so(office: Office):
     story = Story()
     await record(office.store, story.attempted(), story.succeeded())
@@ -136,6 +147,12 @@ async def test_a_part_that_no_checkpoint_covers_says_so(office: Office):
     assert report.ok
     assert report.unsigned == 2
     assert any("2 events are newer than the last signed head here: nobody vouches" in note for note in report.notes)
+    await office.seal(record_it=False)
+    await record(office.store, story.draft(vocabulary.PROGRESS))
+    later = await office.pack("later.zip", selection=Selection(trace=story.trace))
+    report = verify_evidence(later, public_keys=office.keys.public_keys)
+    assert report.ok
+    assert report.unsigned == 1, "what lies before the last signed head is proven"
 
 
 async def test_a_part_with_an_approval_brings_that_one(office: Office):

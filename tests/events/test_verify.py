@@ -391,6 +391,15 @@ def test_gaps_filled_out_of_order_are_told_as_reordered_and_what_stays_open_as_m
     assert any("event 9 (t) of stream s is there twice" in problem for problem in findings.problems)
 
 
+def test_an_envelope_or_salt_without_canonical_form_fits_nothing():
+    event, _ = Appender("s", producer="p").chain([Draft(type="t", time=1.0, trace="t")])[0]
+    findings = Findings()
+    links = Links(findings)
+    links.follow([replace(event, type="\ud800"), replace(event, sequence=2**70), replace(event, salt="no hex")])
+    assert len([problem for problem in findings.problems if "its hash does not fit" in problem]) == 2
+    assert len([problem for problem in findings.problems if "the payload of" in problem]) == 1
+
+
 def test_a_moment_beyond_the_calendar_is_still_told():
     assert moment(0) == "1970-01-01 00:00:00 UTC"
     assert moment(1e300) == "time 1e+300"

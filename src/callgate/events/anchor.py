@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -64,6 +64,10 @@ class Anchored:
         return self.entries[-1] if self.entries else None
 
 
+def _unknown(_: int) -> None:
+    """Nobody can say."""
+
+
 class AnchorFile:
     """The anchors of one store.
 
@@ -98,12 +102,13 @@ class AnchorFile:
         )
         return Anchored(entries=found.entries, note=note)
 
-    def record(self, checkpoint: Checkpoint, *, passed: str | None = None) -> None:
-        """Anchor a checkpoint after the ones that are there.
+    def record(self, checkpoint: Checkpoint, *, digest_at: Callable[[int], str | None] = _unknown) -> None:
+        """Anchor a checkpoint after the ones that are there; one that another process has overtaken needs none.
 
         Args:
-            checkpoint: What to anchor.
-            passed: The digest of the store's checkpoint with the last anchored number, where others lie between.
+            checkpoint: What to anchor; durable in the store.
+            digest_at: The digest of the store's checkpoint with a number, None if it has none; asked only if the
+                last anchored one is neither this one nor the one before it.
 
         Raises:
             AuditBroken: The file cannot be read, or the checkpoint does not follow from what is anchored; the file
@@ -115,7 +120,7 @@ class AnchorFile:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._locked():
                 found = self._read() or _File(anchor.number, ())
-                if found.entries and not _follows(checkpoint, found.entries[-1], passed=passed):
+                if found.entries and not _follows(checkpoint, found.entries[-1], digest_at=digest_at):
                     return
                 self._replace(_File(found.since, (*found.entries, anchor)[-_KEPT_AT_MOST:]))
         except OSError as error:
@@ -198,24 +203,25 @@ def _anchor(checkpoint: Checkpoint) -> Anchor:
     return Anchor(number=number_of(checkpoint), digest=digest_of(checkpoint), time=checkpoint.time, heads=kept)
 
 
-def _follows(checkpoint: Checkpoint, last: Anchor, *, passed: str | None) -> bool:
+def _follows(checkpoint: Checkpoint, last: Anchor, *, digest_at: Callable[[int], str | None]) -> bool:
     """Whether there is something to add.
 
     Raises:
         AuditBroken: The checkpoint belongs to another history.
     """
     number = number_of(checkpoint)
-    if number == last.number and digest_of(checkpoint) == last.digest:
-        return False
-    if number <= last.number:
+    if number == last.number + 1:
+        seen = checkpoint.heads[CHAIN].hash
+    else:
+        seen = digest_of(checkpoint) if number == last.number else digest_at(last.number)
+    if seen is None:
         raise AuditBroken(
-            f"the store makes its checkpoint number {number}, but number {last.number} was seen "
-            f"{moment(last.time)}: an older copy was put in its place"
+            f"the store has no checkpoint number {last.number}, which was seen {moment(last.time)}: "
+            "an older copy was put in its place"
         )
-    cited = checkpoint.heads[CHAIN].hash if number == last.number + 1 else passed
-    if cited != last.digest:
+    if seen != last.digest:
         raise AuditBroken(f"the store's checkpoint number {last.number} is not the one seen {moment(last.time)}")
-    return True
+    return number > last.number
 
 
 def _parse(text: bytes, store_id: str) -> _File:

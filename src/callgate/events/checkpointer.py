@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import Sequence
 
-from callgate.errors import CallgateError
+from callgate.errors import CallgateError, StoreError
 from callgate.events.anchor import AnchorFile
 from callgate.events.checkpoint import digest_of, make_checkpoint, number_of
 from callgate.events.vocabulary import CHECKPOINT, KINDS, STREAM_CLOSED
@@ -18,6 +18,7 @@ from callgate.model.event import Draft, Event
 from callgate.ports import Checkpoint, Clock, Keys, Reader, Store
 
 _log = logging.getLogger(__name__)
+_ANSWER_WITHIN = 10.0
 
 
 class Checkpointer:
@@ -117,14 +118,22 @@ class Checkpointer:
             self._timer = None
 
     async def _anchor(self, checkpoint: Checkpoint) -> None:
-        anchors = self._anchors
-        if anchors is None:
+        if self._anchors is None:
             return
-        last = (await asyncio.to_thread(anchors.look)).last
-        passed: str | None = None
-        if last is not None and number_of(checkpoint) > last.number + 1:
-            passed = await self._store.read(lambda reader: _digest_at(reader, last.number))
-        await asyncio.to_thread(anchors.record, checkpoint, passed=passed)
+        loop = asyncio.get_running_loop()
+
+        def digest_at(number: int) -> str | None:
+            """Asked from the thread that holds the file, so that the answer is not older than what the file says."""
+            asked = asyncio.run_coroutine_threadsafe(self._digest_at(number), loop)
+            try:
+                return asked.result(_ANSWER_WITHIN)
+            except TimeoutError as error:
+                raise StoreError("the store did not say which checkpoints it has") from error
+
+        await asyncio.to_thread(self._anchors.record, checkpoint, digest_at=digest_at)
+
+    async def _digest_at(self, number: int) -> str | None:
+        return await self._store.read(lambda reader: _digest_at(reader, number))
 
 
 def _closed(stream: str, now: float) -> Draft:

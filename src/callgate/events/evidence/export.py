@@ -149,7 +149,8 @@ def _plan(reader: Reader, selection: Selection) -> _Plan:
         plan.checkpoints = checkpoints
         return plan
     for page in selection.pages(reader):
-        plan.start = plan.start or page[0].position - 1
+        if not plan.spans:
+            plan.start = page[0].position - 1
         for event in page:
             span = plan.spans.setdefault(event.stream, _Span(event.sequence, event.sequence))
             span.last = event.sequence
@@ -158,17 +159,23 @@ def _plan(reader: Reader, selection: Selection) -> _Plan:
 
 
 def _stretch(spans: dict[str, _Span], checkpoints: list[Checkpoint]) -> list[Checkpoint]:
-    """Let each span reach the first signed head at or after its end; the checkpoints that have these heads."""
+    """Let each span reach the first signed head at or after its end; the checkpoints that prove the spans.
+
+    Where no head is signed that late, the last one within the span proves what lies before it.
+    """
     open_spans = dict(spans)
-    needed: list[Checkpoint] = []
-    for checkpoint in checkpoints:
-        heads = stream_heads(checkpoint)
-        reached = [name for name, span in open_spans.items() if name in heads and heads[name].sequence >= span.last]
-        for name in reached:
-            open_spans.pop(name).last = heads[name].sequence
-        if reached:
-            needed.append(checkpoint)
-    return needed
+    needed: set[int] = set()
+    within: dict[str, int] = {}
+    for place, checkpoint in enumerate(checkpoints):
+        for name, head in stream_heads(checkpoint).items():
+            span = open_spans.get(name)
+            if span is not None and head.sequence >= span.last:
+                open_spans.pop(name).last = head.sequence
+                needed.add(place)
+            elif span is not None and head.sequence >= span.first:
+                within[name] = place
+    needed.update(within[name] for name in open_spans if name in within)
+    return [checkpoints[place] for place in sorted(needed)]
 
 
 def _write_events(reader: Reader, plan: _Plan, *, written: _Writing) -> None:
