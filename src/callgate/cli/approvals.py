@@ -14,6 +14,7 @@ from callgate.cli.json_arguments import read_object
 from callgate.cli.opening import Need, run
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
+from callgate.cli.proposal import Proposals, proposed
 from callgate.cli.question import show_question
 from callgate.cli.screen import Screen
 from callgate.cli.watching import watch
@@ -151,9 +152,9 @@ def _say_decided(screen: Screen, approval: Approval) -> None:
         screen.say("Nothing has run yet: the same call again runs it, once.")
 
 
-def _ways(place: Place, approval: Approval) -> list[tuple[str, str]]:
+def _ways(place: Place, approval: Approval) -> Proposals:
     return [
-        ("yes", place.command("approvals", "approve", approval.id)),
-        ("no", place.command("approvals", "reject", approval.id, "--why", "…")),
-        ("an answer", place.command("approvals", "respond", approval.id, "--text", "…")),
+        ("yes", proposed(place, "approvals", "approve", approval.id)),
+        ("no", proposed(place, "approvals", "reject", approval.id, "--why", "…")),
+        ("an answer", proposed(place, "approvals", "respond", approval.id, "--text", "…")),
     ]

@@ -20,7 +20,7 @@ def asker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--role", default="default", show_default=True, help="The role it is called in."),
         click.option(
             "--autonomy",
-            type=click.Choice(_LEVELS, case_sensitive=False),
+            type=click.Choice(_LEVELS),
             help="How much may be done without asking; the configuration's when left out.",
         ),
         click.option("--key", metavar="KEY", help="The idempotency key: one key, one effect."),

@@ -9,6 +9,7 @@ from typing import Any
 from callgate.cli.moments import moment
 from callgate.cli.outcome_text import value_text
 from callgate.cli.place import Place
+from callgate.cli.proposal import Proposals, proposed
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.model.attempt import Attempt, AttemptState
 
@@ -26,7 +27,7 @@ def attempt_document(attempt: Attempt) -> dict[str, Any]:
 def show_attempts(screen: Screen, attempts: Iterable[Attempt]) -> None:
     """One line each."""
     heads = [Column("KEY", whole=True), Column("TOOL"), Column("STATE"), Column("WHY"), Column("SINCE")]
-    rows = [[each.key.key, each.tool, _state(each), _why(each), moment(each.started_at)] for each in attempts]
+    rows = [[each.key.key, each.tool, _state(each), _why(each), screen.moment(each.started_at)] for each in attempts]
     screen.table(heads, rows)
 
 
@@ -53,14 +54,14 @@ def show_attempt(screen: Screen, attempt: Attempt, *, place: Place) -> None:
         screen.facts(_ways(attempt, place))
 
 
-def _ways(attempt: Attempt, place: Place) -> list[tuple[str, str]]:
+def _ways(attempt: Attempt, place: Place) -> Proposals:
     key = attempt.key.key
-    ask = place.command("outcomes", "verify", key, tools=True) if attempt.has_verify else ""
+    ask = proposed(place, "outcomes", "verify", key, tools=True) if attempt.has_verify else ""
     return [
         ("ask the tool", ask),
-        ("it happened", place.command("outcomes", "resolve", key, "--happened")),
-        ("it did not", place.command("outcomes", "resolve", key, "--absent")),
-        ("its story", place.command("audit", "show", attempt.call_id)),
+        ("it happened", proposed(place, "outcomes", "resolve", key, "--happened")),
+        ("it did not", proposed(place, "outcomes", "resolve", key, "--absent")),
+        ("its story", proposed(place, "audit", "show", attempt.call_id)),
     ]
 
 

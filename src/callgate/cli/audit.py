@@ -10,7 +10,7 @@ import click
 
 from callgate.cli.call_text import show_calls, show_usage
 from callgate.cli.document import json_option, print_document
-from callgate.cli.event_text import event_document, show_events, show_story, tell_event
+from callgate.cli.event_text import TOLD, event_document, show_events, show_story, tell_event
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.filters import chosen, filter_options
 from callgate.cli.opening import Need, gate_of, run
@@ -47,15 +47,17 @@ def verify(place: Place, /, *, as_json: bool) -> ExitCode:
 @command.command("list")
 @filter_options
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many, the newest.")
+@click.option("--all", "everything", is_flag=True, help="Also openings, checkpoints and registrations of tools.")
 @click.option("--follow", is_flag=True, help="Go on with new events as they come, until Ctrl-C.")
 @place_options
 @json_option
 @click.pass_obj
 def list_events(place: Place, /, **options: Any) -> None:
     """List events, the newest last. With --follow and --json each event is one document on a line of its own."""
-    filters = chosen(options)
+    filters = {} if options["everything"] else {"types": TOLD}
+    filters |= chosen(options)
     if options["follow"]:
-        _follow(place, options)
+        _follow(place, filters, options=options)
         return
     found = run(place, lambda gate: gate.newest_events(options["limit"], **filters), need=Need.EXISTING)
     if options["as_json"]:
@@ -129,7 +131,7 @@ for _command in (export, rebuild, erase):
     command.add_command(_command)
 
 
-def _follow(place: Place, options: dict[str, Any]) -> None:
+def _follow(place: Place, filters: dict[str, Any], *, options: dict[str, Any]) -> None:
     screen = Screen(sys.stdout)
 
     def tell(event: Event) -> None:
@@ -139,7 +141,6 @@ def _follow(place: Place, options: dict[str, Any]) -> None:
             tell_event(screen, event)
 
     async def following() -> None:
-        filters = chosen(options)
         async with gate_of(place, need=Need.EXISTING) as gate:
             last = 0
             for event in await gate.newest_events(options["limit"], **filters):

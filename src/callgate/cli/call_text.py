@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from callgate.cli.moments import moment
 from callgate.cli.screen import Cell, Column, Screen
 
 _STYLES = {"succeeded": "green", "failed": "red", "refused": "red", "unknown": "yellow", "pending": "yellow"}
@@ -15,7 +14,7 @@ _ENDS = ("succeeded", "failed", "timed_out", "unknown", "refused", "pending", "d
 def show_calls(screen: Screen, calls: Iterable[Mapping[str, Any]]) -> None:
     """One line each."""
     heads = [Column("TIME", whole=True), Column("TOOL"), Column("STATUS"), Column("BY"), Column("CALL", whole=True)]
-    screen.table(heads, [_row(call) for call in calls])
+    screen.table(heads, [[screen.moment(call.get("asked_at")), *_row(call)] for call in calls])
 
 
 def show_usage(screen: Screen, days: Iterable[Mapping[str, Any]]) -> None:
@@ -36,7 +35,7 @@ def _row(call: Mapping[str, Any]) -> list[str | Cell]:
     code = f" ({call['error_code']})" if call.get("error_code") else ""
     who = str(call.get("principal", "")) + (f" for {call['user']}" if call.get("user") else "")
     shown = Cell(status + code, _STYLES.get(status, ""))
-    return [moment(call.get("asked_at")), str(call.get("tool", "(erased)")), shown, who, str(call.get("call", ""))]
+    return [str(call.get("tool", "(erased)")), shown, who, str(call.get("call", ""))]
 
 
 def _usage(day: Mapping[str, Any]) -> list[str | Cell]:

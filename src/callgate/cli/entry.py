@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 import click
@@ -27,6 +27,8 @@ _ROOMS = {
     "doctor": ("callgate.cli.doctor", "Look at everything Callgate rests on, and say what to do."),
     "demo": ("callgate.cli.demo", "See it at work, in about a minute, in a folder of its own."),
 }
+_NAME = "callgate"
+_COMPLETION = "_CALLGATE_COMPLETE"
 _EPILOG = (
     "Exit codes: 0 succeeded or previewed, 1 failed, 2 usage or configuration error, 3 refused, 4 pending, "
     "5 unknown, 6 store error, 7 audit broken."
@@ -34,7 +36,7 @@ _EPILOG = (
 
 
 @click.group(cls=LazyGroup, rooms=_ROOMS, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(callgate.__version__, "--version", prog_name="callgate", message="%(prog)s %(version)s")
+@click.version_option(callgate.__version__, "--version", prog_name=_NAME, message="%(prog)s %(version)s")
 @place_options
 def root() -> None:
     """The one checked door between an AI agent and its tools.
@@ -51,32 +53,45 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    _prepare_streams()
-    try:
-        return int(root.main(words, prog_name="callgate", standalone_mode=False) or 0)
-    except OSError as error:
-        if error.errno == errno.EPIPE:
+    if _COMPLETION in os.environ:
+        # A shell asks how a word could go on; click answers, and exits.
+        root.main(words, prog_name=_NAME)
+    with _streams_prepared():
+        try:
+            with root.make_context(_NAME, words) as context:
+                return int(root.invoke(context) or 0)
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except BrokenPipeError:
             return _reader_left()
-        return _tell(error, words)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last line of defence tells it in one line
-        return _tell(error, words)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last line of defence tells it in one line
+            return _tell(error, words)
 
 
 def _tell(error: BaseException, words: Sequence[str]) -> int:
     from callgate.cli.trouble import tell  # noqa: PLC0415 - only where there is trouble
 
-    return int(tell(error, as_json="--json" in words))
+    try:
+        return int(tell(error, as_json="--json" in words))
+    except BrokenPipeError:
+        return _reader_left()
 
 
-def _prepare_streams() -> None:
+@contextmanager
+def _streams_prepared() -> Generator[None]:
     """Text that the terminal cannot spell is escaped instead of ending the command; warnings read as ours."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("callgate: %(levelname)s: %(message)s"))
-    logging.getLogger("callgate").handlers = [handler]
+    handler.setFormatter(logging.Formatter("callgate: warning: %(message)s"))
+    logger = logging.getLogger("callgate")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _reader_left() -> int:

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from callgate.cli.moments import moment
-from callgate.cli.outcome_text import value_text
 from callgate.cli.screen import Cell, Column, Screen
+from callgate.model.canonical import dumps
 from callgate.model.event import Event
-from callgate.model.shapes import as_mapping
+from callgate.model.shapes import as_mapping, as_sequence
 
 _STYLES = {"warning": "yellow", "error": "red", "debug": "dim"}
-_TELLING = ("tool", "tool_name", "approval_id", "reason", "message", "cause", "by", "connector", "store_id")
+TOLD = (
+    "tool_call.*",
+    "gate.*",
+    "approval.*",
+    "grant.*",
+    "tool.changed",
+    "tool.quarantined",
+    "tool.trusted",
+    "health.*",
+    "policy.*",
+    "secret.*",
+    "source.*",
+    "audit.erased",
+)
+"""What people look for; the rest is the record's own: openings, checkpoints, registrations."""
+_TELLING = ("tool", "tool_name", "reason", "message", "cause", "by", "connector", "store_id")
 
 
 def event_document(event: Event) -> dict[str, Any]:
@@ -22,8 +37,8 @@ def event_document(event: Event) -> dict[str, Any]:
 
 def show_events(screen: Screen, events: Iterable[Event]) -> None:
     """One line each."""
-    heads = [Column("TIME", whole=True), Column("TYPE"), Column("ABOUT"), Column("CALL", whole=True)]
-    rows = [[moment(event.time), _type(event), about(event), event.call or ""] for event in events]
+    heads = [Column("TIME", whole=True), Column("TYPE", whole=True), Column("ABOUT"), Column("CALL", whole=True)]
+    rows = [[screen.moment(event.time), _type(event), about(event), event.call or ""] for event in events]
     screen.table(heads, rows)
 
 
@@ -39,8 +54,22 @@ def show_story(screen: Screen, events: Iterable[Event]) -> None:
         if event.payload is None:
             screen.say("its content was erased", indent=2, style="dim")
         else:
-            screen.facts([(name, value_text(value)) for name, value in event.payload.items()], indent=2)
+            screen.facts([fact for item in event.payload.items() for fact in _facts(*item)], indent=2)
         screen.say(f"event {event.sequence} of stream {event.stream}, {event.hash[:16]}", indent=2, style="dim")
+
+
+def _facts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """A value of a payload on as few lines as it needs; what is empty says nothing."""
+    inner = as_mapping(value)
+    if value in (None, "", [], {}):
+        return
+    if name == "decision" and inner is not None:
+        yield name, f"{inner.get('verdict')}: {inner.get('risk')} risk at autonomy {inner.get('autonomy')}"
+        for reason in as_sequence(inner.get("reasons")) or []:
+            about = as_mapping(reason) or {}
+            yield f"  {about.get('step')}", str(about.get("text"))
+    else:
+        yield name, value if isinstance(value, str) else dumps(value).decode()
 
 
 def about(event: Event) -> str:

@@ -45,7 +45,7 @@ def _load(name: str) -> ModuleType:
         if error.name == name:
             wrong(f"there is no module {name} here or installed; --module takes a module's name or a {_SUFFIX} file")
         _failed(name, error)
-    except Exception as error:  # noqa: BLE001 - whatever a module does when it is imported
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a module does when it is imported
         _failed(name, error)
 
 
@@ -73,5 +73,5 @@ def _load_file(path: Path) -> ModuleType:
     return module
 
 
-def _failed(name: str, error: Exception) -> NoReturn:
+def _failed(name: str, error: BaseException) -> NoReturn:
     wrong(f"the module {name} cannot be imported: {type(error).__name__}: {error}")

@@ -18,6 +18,13 @@ def moment(seconds: float | None) -> str:
         return f"time {seconds}"
 
 
+def short_moment(seconds: float | None, *, now: float | None = None) -> str:
+    """As `moment`, without the date where it is today's."""
+    full = moment(seconds)
+    date, _, hour = full.partition(" ")
+    return hour if date == moment(time.time() if now is None else now).partition(" ")[0] else full
+
+
 def until(seconds: float, *, now: float | None = None) -> str:
     """How far away a time is: `in 57 minutes`, `2 hours ago`."""
     distance = seconds - (time.time() if now is None else now)

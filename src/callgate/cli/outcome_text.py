@@ -10,7 +10,8 @@ from callgate.cli.document import print_document
 from callgate.cli.exit_codes import ExitCode, code_of_status
 from callgate.cli.moments import until
 from callgate.cli.place import Place
-from callgate.cli.screen import Cell, Screen
+from callgate.cli.proposal import Proposals, proposed
+from callgate.cli.screen import Screen
 from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Succeeded, Unknown
 
 _STYLES = {"succeeded": "green", "previewed": "cyan", "pending": "yellow", "unknown": "yellow"}
@@ -84,16 +85,16 @@ def _headline(outcome: Outcome) -> str:
     return f"{outcome.status}: {outcome.tool}: {message}{code}"
 
 
-def _next_steps(outcome: Outcome, place: Place) -> list[tuple[str, str | Cell]]:
-    steps: list[tuple[str, str | Cell]] = []
+def _next_steps(outcome: Outcome, place: Place) -> Proposals:
+    steps: Proposals = []
     if isinstance(outcome, Pending):
         steps += [("why", reason.text) for reason in _asking(outcome)]
-        steps.append(("look at it", place.command("approvals", "show", outcome.approval_id)))
-        steps.append(("decide", place.command("approvals", "approve", outcome.approval_id)))
+        steps.append(("look at it", proposed(place, "approvals", "show", outcome.approval_id)))
+        steps.append(("decide", proposed(place, "approvals", "approve", outcome.approval_id)))
         steps.append(("then", "the same call again runs it, once"))
     elif isinstance(outcome, Unknown) and outcome.key:
-        steps.append(("ask the tool", place.command("outcomes", "verify", outcome.key, tools=True)))
-        steps.append(("or say it", place.command("outcomes", "resolve", outcome.key, "--happened")))
+        steps.append(("ask the tool", proposed(place, "outcomes", "verify", outcome.key, tools=True)))
+        steps.append(("or say it", proposed(place, "outcomes", "resolve", outcome.key, "--happened")))
     elif isinstance(outcome, Failed):
         left = {"none": "nothing", "possible": "perhaps something", "done": "its effect"}
         steps.append(("left behind", left[outcome.happened.value]))

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TextIO
 
+from callgate.cli.moments import moment, short_moment
 from callgate.cli.width import columns, cut, fold, pad
 from callgate.runtime.showing import one_line, visible
 
@@ -32,6 +33,8 @@ class Cell(NamedTuple):
 
     text: str
     style: str = ""
+    whole: bool = False
+    """Never folded: a command that people copy."""
 
 
 Row = Sequence[str | Cell]
@@ -72,7 +75,7 @@ class Screen:
             before = " " * indent + pad(label, widest) + _GAP
             shown = visible(cell.text).expandtabs(_TAB)
             room = None if self.width is None else max(_NARROWEST, self.width - columns(before))
-            first, *rest = shown.split("\n") if room is None else fold(shown, room)
+            first, *rest = shown.split("\n") if room is None or cell.whole else fold(shown, room)
             head = " " * indent + self._styled(pad(label, widest), "dim") + _GAP
             self._write(head + self._styled(first, cell.style))
             for line in rest:
@@ -80,7 +83,7 @@ class Screen:
 
     def table(self, heads: Sequence[Column], rows: Iterable[Row]) -> None:
         """Rows under their titles; on a terminal the widest columns are cut until they fit."""
-        cells = [[Cell(one_line(cell.text), cell.style) for cell in map(_cell, row)] for row in rows]
+        cells = [[cell._replace(text=one_line(cell.text)) for cell in map(_cell, row)] for row in rows]
         widths = [max(columns(text) for text in (head.title, *column)) for head, column in _by_column(heads, cells)]
         if self.width is not None and not _fit(widths, heads, width=self.width):
             self._records(heads, cells)
@@ -88,6 +91,10 @@ class Screen:
         self._row([Cell(head.title, "bold") for head in heads], widths)
         for row in cells:
             self._row(row, widths)
+
+    def moment(self, seconds: float | None) -> str:
+        """A time for a table: in full where it is kept, short where it is looked at."""
+        return moment(seconds) if self.width is None else short_moment(seconds)
 
     def _row(self, row: Sequence[Cell], widths: Sequence[int]) -> None:
         texts = [pad(cut(cell.text, width), width) for cell, width in zip(row, widths, strict=True)]

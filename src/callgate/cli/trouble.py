@@ -28,6 +28,9 @@ def wrong(message: str) -> NoReturn:
 
 def tell(error: BaseException, *, as_json: bool) -> ExitCode:
     """Write the error and give the code to exit with."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # click 8.2 and newer; its message is the help itself
+        click.echo(str(error), err=True)
+        return ExitCode.USAGE
     if os.environ.get(DEBUG) == "1":
         traceback.print_exception(error)
     message, code = _describe(error)

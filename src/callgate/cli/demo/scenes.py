@@ -15,7 +15,7 @@ from callgate.cli.demo.shop import PAYMENT, RENT, free_agent
 from callgate.cli.demo.stage import Stage
 from callgate.cli.question import show_question
 from callgate.cli.screen import Screen
-from callgate.model.approval import Approval
+from callgate.model.approval import Approval, ApprovalState
 from callgate.model.context import Context
 from callgate.model.levels import Assurance, Autonomy
 from callgate.ports import Answer
@@ -51,7 +51,10 @@ async def payment_waits(stage: Stage, viewer: Viewer) -> None:
     async with stage.gate(ask=viewer) as gate:
         stage.asked("pay", _NOVEMBER, how=f"key {mine.idempotency_key}")
         outcome = await gate.call("pay", _NOVEMBER, mine)
-        stage.said(outcome)
+        stage.said(outcome, why=False)
+        decided = (await gate.approvals(states=None))[-1]
+        verb = "rejected" if decided.state is ApprovalState.REJECTED else "approved"
+        stage.fact("why", f"{decided.decided_by} {verb} it")
         if not outcome.ok:
             stage.fact("then", "Nothing was booked. For the rest of the story somebody else says yes to another try.")
             mine = replace(mine, idempotency_key="rent-november-2")
@@ -84,7 +87,6 @@ class Viewer:
             self._stage.fact("you", "nobody sits here, so the demo says yes")
             return Answer("approve", by="demo")
         yes = _pressed_yes()
-        self._stage.fact("you", "yes" if yes else "no")
         return Answer("approve", by=system_user()) if yes else Answer("reject", text="not today", by=system_user())
 
     def tell(self, message: str) -> None:

@@ -56,11 +56,11 @@ class Stage:
         words = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
         self.fact("asked", f"{tool}({words}){how and f', {how}'}", style="bold")
 
-    def said(self, outcome: Outcome) -> None:
+    def said(self, outcome: Outcome, *, why: bool = True) -> None:
         """What the gate answered, and why."""
         self.fact("said", _answer(outcome), style=_STYLES.get(outcome.status, "red"))
         reasons = outcome.decision.reasons if outcome.decision else ()
-        for reason in [reason for reason in reasons if reason.verdict is not None][-1:]:
+        for reason in [reason for reason in reasons if why and reason.verdict is not None][-1:]:
             self.fact("why", reason.text)
         if isinstance(outcome, Previewed) and outcome.preview is not None:
             self.screen.say(outcome.preview.text, indent=10, mark="| ")
