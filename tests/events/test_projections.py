@@ -74,7 +74,8 @@ CASES: list[tuple[Callable[[Story], list[Draft]], str, str | None]] = [
     (lambda s: [s.draft("gate.required", approval_id="a1")], "pending", None),
     (lambda s: [s.draft("gate.previewed")], "previewed", None),
     (lambda s: [s.draft("tool_call.deduped", original_call="c0")], "deduped", None),
-    (lambda s: [s.draft("gate.required"), s.attempted(), s.succeeded()], "succeeded", None),
+    (lambda s: [s.draft("gate.required"), s.draft("approval.rejected", approval_id="a1")], "rejected", None),
+    (lambda s: [s.draft("gate.required"), s.draft("approval.used"), s.attempted(), s.succeeded()], "succeeded", None),
 ]
 
 

@@ -19,7 +19,15 @@ _STATUS = {
     own.GATE_PREVIEWED: "previewed",
     own.GATE_REQUIRED: "pending",
     own.GATE_DENIED: "refused",
+    own.APPROVED: "approved",
+    own.EDITED: "approved",
+    own.REJECTED: "rejected",
+    own.ANSWERED: "answered",
+    own.EXPIRED: "expired",
+    own.WITHDRAWN: "withdrawn",
+    own.USED: "used",
 }
+"""Of a call that asked a person, what came of the question: it may run under its own id or that of a later call."""
 _WHO = ("tool", "tool_id", "source", "role", "principal", "user", "session", "key", "approval_id", "original_call")
 
 
