@@ -23,7 +23,9 @@ class ConfigurationError(CallgateError):
         key: The dotted key, `roles.assistant.allow[0]`.
     """
 
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None, key: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, file: str | None = None, line: int | None = None, key: str | None = None
+    ) -> None:
         self.message = message
         self.file = file
         self.line = line

@@ -144,6 +144,8 @@ async def test_a_circuit_opens_on_consecutive_errors_and_closes_after_a_probe() 
         clock.turn(3600)
         assert (await gate.call("ask", {"number": 10})).ok
         assert gate.health("bank").status is HealthStatus.HEALTHY
+        told = [event.payload["status"] async for event in gate.events(types=["health.changed"]) if event.payload]
+        assert told == ["degraded", "unavailable", "healthy"]
 
 
 async def test_middleware_nests_around_the_whole_call() -> None:

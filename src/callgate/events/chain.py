@@ -92,7 +92,7 @@ class Appender:
             "sequence": sequence,
             "severity": draft.severity._value_,
             "stream": self.stream,
-            "time": draft.time,
+            "time": float(draft.time),
             "trace": draft.trace,
             "type": draft.type,
         }

@@ -14,11 +14,10 @@ from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.ending import Ending, ending_of
 from callgate.pipeline.execute import Executed, FenceLost
+from callgate.pipeline.health_notes import note_health
 from callgate.pipeline.recorded import json_form, view
 from callgate.pipeline.shield import shielded
 from callgate.pipeline.stored_outcome import stored
-from callgate.pipeline.trouble import resets_at
-from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
@@ -29,7 +28,6 @@ _STATES: dict[type[Outcome], AttemptState] = {
     Failed: AttemptState.FAILED,
     Unknown: AttemptState.UNKNOWN,
 }
-_COUNTS_AGAINST_HEALTH = frozenset({Category.NETWORK, Category.TIMEOUT, Category.API})
 
 
 async def settle(parts: Parts, executed: Executed) -> Outcome:
@@ -37,7 +35,7 @@ async def settle(parts: Parts, executed: Executed) -> Outcome:
     ending = ending_of(parts, executed)
     if executed.permit.edited:
         ending.outcome = _tell_edit(parts, executed, ending.outcome)
-    _note_health(parts, executed, ending.outcome)
+    note_health(parts, executed, ending.outcome)
     try:
         if executed.permit.durable:
             outcome = await shielded(_close_durably(parts, executed, ending))
@@ -195,19 +193,6 @@ def _tell_edit(parts: Parts, executed: Executed, outcome: Outcome) -> Outcome:
     """The model is told what a person changed."""
     edited = {"edited": True, "arguments": json_form(parts.striker.strike(executed.permit.arguments))}
     return replace(outcome, metadata=outcome.metadata | edited)
-
-
-def _note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
-    connector, now = connector_of(executed.permit.tool), parts.clock.now()
-    if isinstance(outcome, Succeeded):
-        parts.health.succeeded(connector, now)
-        return
-    error = outcome.error
-    if executed.cancelled or error is None:
-        return
-    resets = None if executed.error is None else resets_at(executed.error)
-    counts = error.category in _COUNTS_AGAINST_HEALTH
-    parts.health.failed(connector, error.message, now, resets_at=resets, counts=counts)
 
 
 def _watch_later(parts: Parts, executed: Executed, ending: Ending) -> None:

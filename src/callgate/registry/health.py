@@ -104,6 +104,10 @@ class HealthBoard:
             return tool.unavailable
         return tool.unavailable or self._admit(trouble, probing=False)
 
+    def troubled(self, connector: str) -> bool:
+        """Whether anything but plain health is known of a connector; one look-up."""
+        return connector in self._troubles
+
     def of(self, connector: str) -> Health:
         """How a connector is now; one nobody spoke of is healthy."""
         trouble = self._troubles.get(connector)

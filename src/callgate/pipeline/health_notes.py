@@ -1,0 +1,62 @@
+"""Health notes: what the end of a call says about the system behind the tool, and the event when that changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from callgate.errors import StoreError
+from callgate.model.event import Draft
+from callgate.model.levels import Category, HealthStatus, Severity
+from callgate.model.outcome import Outcome, Succeeded
+from callgate.pipeline.trouble import resets_at
+from callgate.registry.health import connector_of
+
+if TYPE_CHECKING:
+    from callgate.model.health import Health
+    from callgate.pipeline.execute import Executed
+    from callgate.pipeline.parts import Parts
+
+_COUNTS = frozenset({Category.NETWORK, Category.TIMEOUT, Category.API})
+"""Trouble that speaks of the other side; a caller's mistake does not."""
+
+
+def note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
+    """Tell the board how the call went. A success of a healthy connector costs two look-ups."""
+    connector, now, board = connector_of(executed.permit.tool), parts.clock.now(), parts.health
+    if isinstance(outcome, Succeeded) and not board.troubled(connector):
+        board.succeeded(connector, now)
+        return
+    error = outcome.error
+    if executed.cancelled or (error is None and not isinstance(outcome, Succeeded)):
+        return
+    before = board.of(connector)
+    if error is None:
+        board.succeeded(connector, now)
+    else:
+        resets = None if executed.error is None else resets_at(executed.error)
+        board.failed(connector, error.message, now, resets_at=resets, counts=error.category in _COUNTS)
+    after = board.of(connector)
+    if before.status is not after.status:
+        _tell(parts, executed, before.status, after)
+
+
+def _tell(parts: Parts, executed: Executed, before: HealthStatus, after: Health) -> None:
+    payload = {
+        "connector": connector_of(executed.permit.tool),
+        "status": after.status.value,
+        "was": before.value,
+        "last_error": after.last_error,
+        "consecutive_errors": after.consecutive_errors,
+    }
+    draft = Draft(
+        type="health.changed",
+        time=parts.clock.now(),
+        trace=executed.permit.context.trace_id,
+        call=executed.permit.asked.call_id,
+        severity=Severity.WARNING if after.status is not HealthStatus.HEALTHY else Severity.INFO,
+        payload=payload,
+    )
+    try:
+        parts.store.behind(draft)
+    except StoreError:
+        return
