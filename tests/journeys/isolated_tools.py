@@ -20,7 +20,7 @@ def write_and_hang(path: str) -> str:
     """Leave a trace, then never come back."""
     Path(path).write_text(str(os.getpid()))
     while True:
-        time.sleep(60)
+        time.sleep(60)  # it must hang, to be killed
 
 
 @tool(effects="modifies_files", risk="medium", isolation="process")
