@@ -1,11 +1,16 @@
 """Ledger rows in every store."""
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.ids import uuid7
 from callgate.ports import Reader, Store, Transaction
 from tests.contracts.makers import a_full_attempt, an_attempt
 
@@ -146,6 +151,31 @@ async def test_succeeded_since_sees_equal_successes_from_that_time_on(store: Sto
     assert await store.read(ask) == [True, True, True, False, False] * 2 + [False] * 5
     assert not await store.read(lambda reader: reader.succeeded_since("other", "s1", "a", 0.0))
     assert not await store.read(lambda reader: reader.succeeded_since("agent", "s2", "a", 0.0))
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    ends=st.lists(st.tuples(st.sampled_from("abc"), st.floats(-1e4, 1e10), st.booleans()), max_size=12),
+    since=st.floats(-1e4, 1e10),
+)
+async def test_succeeded_since_is_right_whatever_the_clock_did(
+    store: Store, monkeypatch: pytest.MonkeyPatch, ends: list[tuple[str, float, bool]], since: float
+):
+    monkeypatch.setattr("callgate.stores.sqlite.known._STRETCH", 3)
+    session = uuid7()
+
+    def settle(name: str, ended: float) -> Callable[[Transaction], None]:
+        key = AttemptKey("agent", session, uuid7())
+        row = an_attempt("k", fingerprint=name, final_fingerprint=name, call_id=key.key)
+        return lambda tx: tx.put_attempt(replace(row, key=key, state=AttemptState.SUCCEEDED, ended_at=ended))
+
+    for name, ended, together in ends:
+        unit = settle(name, ended)
+        await (store.write(unit) if together else asyncio.gather(store.write(unit), store.flush()))
+    for name in "abc":
+        expected = any(which == name and ended >= since for which, ended, _ in ends)
+        found = await store.read(lambda reader, name=name: reader.succeeded_since("agent", session, name, since))
+        assert found == expected
 
 
 async def test_succeeded_since_is_not_misled_by_fingerprints_that_begin_alike(store: Store):

@@ -15,8 +15,6 @@ SQL = load("attempts")
 _BY_KEY = SQL["by_key"]
 _STATES = {state.value: state for state in AttemptState}
 _HAPPENED = {None: None} | {word.value: word for word in Happened}
-_STRETCH = 600
-"""Seconds; as in the index that succeeded_since looks in."""
 
 
 class AttemptReader(Queries):
@@ -34,12 +32,7 @@ class AttemptReader(Queries):
 
     def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:  # noqa: PLR0917
         equal = (fingerprint, session, principal, since)
-        stretch = self._one(SQL["stretch_from"], int(since / _STRETCH))
-        while stretch is not None:
-            if self._one(SQL["succeeded_in"], stretch, *equal):
-                return True
-            stretch = self._one(SQL["stretch_from"], stretch + 1)
-        return False
+        return bool(self._one(SQL["succeeded_since"], *equal) or self._one(SQL["edited_succeeded_since"], *equal))
 
     def attempts(
         self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None
@@ -104,7 +97,7 @@ def to_attempt(row: tuple[Any, ...]) -> Attempt:
     )
 
 
-def to_row(number: int, attempt: Attempt) -> tuple[Any, ...]:
+def to_row(number: int, attempt: Attempt, *, stretch: int | None) -> tuple[Any, ...]:
     """The row of an attempt, as plain values: anything else costs SQLite's adapters."""
     happened = attempt.happened
     return (
@@ -132,10 +125,11 @@ def to_row(number: int, attempt: Attempt) -> tuple[Any, ...]:
         attempt.sealed_id,
         attempt.cause,
         attempt.resolved_by,
+        stretch,
     )
 
 
-def to_progress(number: int, attempt: Attempt) -> tuple[Any, ...]:
+def to_progress(number: int, attempt: Attempt, *, stretch: int | None) -> tuple[Any, ...]:
     """The part of a row that changes while a call goes its way."""
     happened = attempt.happened
     return (
@@ -149,6 +143,7 @@ def to_progress(number: int, attempt: Attempt) -> tuple[Any, ...]:
         _outcome(attempt),
         attempt.cause,
         attempt.resolved_by,
+        stretch,
         number,
     )
 

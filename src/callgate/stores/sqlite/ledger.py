@@ -8,11 +8,12 @@ from typing import Any
 
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.stores.sqlite.attempts import SQL, find_unresolved, is_progress, to_attempt, to_progress, to_row
-from callgate.stores.sqlite.known import Known
+from callgate.stores.sqlite.known import Known, Stretch
 from callgate.stores.sqlite.reader import SqliteReader
 
 _BY_KEY = SQL["by_key"]
 _STARTED = AttemptState.STARTED
+_SUCCEEDED = AttemptState.SUCCEEDED
 _UNKNOWN = AttemptState.UNKNOWN
 
 
@@ -58,14 +59,15 @@ class LedgerWriter(SqliteReader):
         key = attempt.key
         number, old = self._known.started.pop(key, None) or self._look(key)
         self._seen.pop(key, None)
+        stretch = self._stretch(attempt.ended_at) if attempt.state is _SUCCEEDED else None
         if old is None:
             number = self._next_number()
-            self._inserts.append(to_row(number, attempt))
+            self._inserts.append(to_row(number, attempt, stretch=stretch))
         elif is_progress(old, attempt):
-            self._progress.append(to_progress(number, attempt))
+            self._progress.append(to_progress(number, attempt, stretch=stretch))
         else:
             self.flush()
-            self.db.execute(SQL["replace"], to_row(number, attempt))
+            self.db.execute(SQL["replace"], to_row(number, attempt, stretch=stretch))
             self.dirtied = True
         self._note(key, number, old, attempt)
 
@@ -88,6 +90,23 @@ class LedgerWriter(SqliteReader):
             seen = (0, None) if row is None else (row[0], to_attempt(row))
             self._seen[key] = seen
         return seen
+
+    def _stretch(self, ended_at: float | None) -> int | None:
+        if ended_at is None:
+            return None
+        stretch = self._known.stretch
+        if stretch is None:
+            stretch = self._known.stretch = Stretch(*(self.db.execute(SQL["last_stretch"]).fetchone() or (1, 0)))
+        if stretch.full:
+            self._write_stretch()
+            stretch = self._known.stretch = Stretch(stretch.number + 1, 0)
+        return stretch.add(ended_at)
+
+    def _write_stretch(self) -> None:
+        stretch = self._known.stretch
+        if stretch is not None and stretch.latest is not None:
+            self.db.execute(SQL["put_stretch"], (stretch.number, stretch.entries, stretch.latest))
+            stretch.latest = None
 
     def _next_number(self) -> int:
         last = self._known.attempt_id

@@ -95,6 +95,7 @@ class Waiting(LedgerWriter):
                 self.db.executemany(statement, waiting)
                 waiting.clear()
         self._changed.clear()
+        self._write_stretch()
         if self.drafts:
             self._write_events()
         self._mark = (0, 0, 0, 0)

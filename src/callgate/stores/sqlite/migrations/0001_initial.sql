@@ -81,6 +81,7 @@ CREATE TABLE attempts (
     sealed_id TEXT,
     cause TEXT,
     resolved_by TEXT,
+    stretch INTEGER, -- of a success; see attempts_succeeded
     UNIQUE (principal, session, key)
 );
 CREATE INDEX attempts_of_call ON attempts (call_id);
@@ -88,14 +89,19 @@ CREATE INDEX attempts_started ON attempts (id) WHERE state = 'started';
 CREATE INDEX attempts_unknown ON attempts (fingerprint, session, principal) WHERE state = 'unknown';
 CREATE INDEX attempts_unknown_edited ON attempts (final_fingerprint, session, principal)
     WHERE state = 'unknown' AND final_fingerprint <> fingerprint;
--- By stretches of ten minutes: entries of one stretch lie together, and are short, so that fingerprints, which are
--- random, do not make every commit write pages all over the file.
-CREATE INDEX attempts_succeeded
-    ON attempts (CAST(ended_at / 600 AS INTEGER), substr(fingerprint, 1, 16), session, ended_at)
+-- By stretches of a few thousand successes: fingerprints are random, and entries of one stretch lie together on few
+-- pages, so that a commit does not write pages all over the file. Which stretches are recent is a table of its own.
+CREATE INDEX attempts_succeeded ON attempts (stretch, substr(fingerprint, 1, 16), session, ended_at)
     WHERE state = 'succeeded';
-CREATE INDEX attempts_succeeded_edited
-    ON attempts (CAST(ended_at / 600 AS INTEGER), substr(final_fingerprint, 1, 16), session, ended_at)
+CREATE INDEX attempts_succeeded_edited ON attempts (stretch, substr(final_fingerprint, 1, 16), session, ended_at)
     WHERE state = 'succeeded' AND final_fingerprint <> fingerprint;
+
+CREATE TABLE stretches (
+    number INTEGER PRIMARY KEY,
+    entries INTEGER NOT NULL,
+    latest REAL NOT NULL -- when the latest of its successes ended
+);
+CREATE INDEX stretches_by_end ON stretches (latest);
 
 CREATE TABLE sealed (
     id TEXT PRIMARY KEY,

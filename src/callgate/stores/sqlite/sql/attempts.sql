@@ -16,24 +16,30 @@ ORDER BY id LIMIT 1
 -- name: any_unknown
 SELECT EXISTS (SELECT 1 FROM attempts WHERE state = 'unknown')
 
--- name: stretch_from
-SELECT CAST(ended_at / 600 AS INTEGER) FROM attempts
-WHERE state = 'succeeded' AND CAST(ended_at / 600 AS INTEGER) >= ?
-ORDER BY CAST(ended_at / 600 AS INTEGER) LIMIT 1
-
--- name: succeeded_in
--- The plus keeps SQLite from putting ?2 in the place of the column, and then finding no index for it.
+-- name: succeeded_since
+-- The plus keeps SQLite from putting ?1 in the place of the column, and then finding no index for it.
 SELECT EXISTS (
-    SELECT 1 FROM attempts
-    WHERE state = 'succeeded' AND CAST(ended_at / 600 AS INTEGER) = ?1
-        AND substr(fingerprint, 1, 16) = substr(?2, 1, 16) AND session = ?3 AND ended_at >= ?5
-        AND +fingerprint = ?2 AND principal = ?4
-) OR EXISTS (
-    SELECT 1 FROM attempts
-    WHERE state = 'succeeded' AND final_fingerprint <> fingerprint AND CAST(ended_at / 600 AS INTEGER) = ?1
-        AND substr(final_fingerprint, 1, 16) = substr(?2, 1, 16) AND session = ?3 AND ended_at >= ?5
-        AND +final_fingerprint = ?2 AND principal = ?4
+    SELECT 1 FROM stretches CROSS JOIN attempts
+    WHERE stretches.latest >= ?4 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
+        AND substr(attempts.fingerprint, 1, 16) = substr(?1, 1, 16) AND attempts.session = ?2
+        AND attempts.ended_at >= ?4 AND +attempts.fingerprint = ?1 AND attempts.principal = ?3
 )
+
+-- name: edited_succeeded_since
+SELECT EXISTS (
+    SELECT 1 FROM stretches CROSS JOIN attempts
+    WHERE stretches.latest >= ?4 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
+        AND attempts.final_fingerprint <> attempts.fingerprint
+        AND substr(attempts.final_fingerprint, 1, 16) = substr(?1, 1, 16) AND attempts.session = ?2
+        AND attempts.ended_at >= ?4 AND +attempts.final_fingerprint = ?1 AND attempts.principal = ?3
+)
+
+-- name: last_stretch
+SELECT number, entries FROM stretches ORDER BY number DESC LIMIT 1
+
+-- name: put_stretch
+INSERT INTO stretches (number, entries, latest) VALUES (?, ?, ?)
+ON CONFLICT (number) DO UPDATE SET entries = excluded.entries, latest = max(latest, excluded.latest)
 
 -- name: first_page
 SELECT * FROM attempts ORDER BY principal, session, key LIMIT ?
@@ -66,18 +72,18 @@ SELECT * FROM attempts INDEXED BY attempts_unknown WHERE state = 'unknown' ORDER
 SELECT coalesce(max(id), 0) FROM attempts
 
 -- name: insert
-INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: progress
 UPDATE attempts
 SET state = ?, happened = ?, owner = ?, fence = ?, tries = ?, ended_at = ?, deadline = ?, outcome = ?, cause = ?,
-    resolved_by = ?
+    resolved_by = ?, stretch = ?
 WHERE id = ?
 
 -- name: replace
 UPDATE attempts
 SET (principal, session, key, call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint, state, happened,
     owner, fence, tries, idempotent, has_verify, horizon, started_at, ended_at, deadline, outcome, approval_id, sealed_id,
-    cause, resolved_by)
-    = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)
+    cause, resolved_by, stretch)
+    = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)
 WHERE id = ?1
