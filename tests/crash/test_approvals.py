@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context, Pending, tool
+from tests.crash.waiting import WITHIN, until
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
-
-WITHIN = 30.0
 
 
 def counted(**declaration: Any) -> tuple[list[int], Any]:
@@ -28,9 +27,7 @@ def counted(**declaration: Any) -> tuple[list[int], Any]:
 
 async def pending_in(gate: Callgate) -> str:
     """The one question that waits."""
-    async with asyncio.timeout(WITHIN):
-        while not (questions := await gate.approvals()):
-            await asyncio.sleep(0)
+    questions = await until(gate.approvals)
     assert len(questions) == 1
     return questions[0].id
 

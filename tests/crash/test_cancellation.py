@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,16 @@ import pytest
 
 from callgate import Callgate, Context, Outcome, Refused, Succeeded, Unknown, tool
 from callgate.testing import memory_gate
+from tests.crash.waiting import WITHIN, until
 from tests.crash.workload import FREE, HARMLESS, TOOLS, context_of, effects_in, key_of, log_effects_to, tool_of
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
 CALLS = 2_000
 AT_ONCE = 50
-PLACES = 4
+PLACES = 1
 """So few threads per tool that calls are cancelled while they wait for one, too."""
 CLOSING = frozenset({"tool_call.succeeded", "tool_call.failed", "tool_call.timed_out", "tool_call.unknown"})
-WITHIN = 30.0
 
 
 async def hasty(gate: Callgate, number: int, dice: random.Random) -> Outcome | None:
@@ -60,11 +61,12 @@ async def closings(gate: Callgate) -> dict[str, list[str]]:
 
 async def quiet(gate: Callgate) -> None:
     """Wait until handlers on threads that outlived their calls have ended and said so: those numbers succeed late."""
-    for number in range(CALLS):
-        if tool_of(number) == "pay_late":
-            async with asyncio.timeout(WITHIN):
-                while isinstance(await gate.outcome(key_of(number)), Refused):
-                    await asyncio.sleep(0.01)
+    late = [key_of(number) for number in range(CALLS) if tool_of(number) == "pay_late"]
+
+    async def settled() -> bool:
+        return not any([isinstance(await gate.outcome(key), Unknown) for key in late])
+
+    await until(settled)
 
 
 @pytest.mark.requirement("EVT-10", "IDM-10")
@@ -82,7 +84,7 @@ async def test_a_storm_of_cancellations_leaves_every_attempt_closed_once(
         print(dict(seen))  # noqa: T201 - shown by pytest when the test fails
         await quiet(gate)
         assert seen["let go"] > CALLS / 4
-        assert {kinds for kinds in map(len, (await closings(gate)).values())} == {1}
+        assert set(map(len, (await closings(gate)).values())) == {1}
         await nothing_is_contradicted(gate, effects_in(tmp_path / "effects"))
         await no_place_is_lost(gate)
         assert (await gate.verify_audit()).ok
@@ -135,6 +137,10 @@ class Stubborn:
         return insist
 
 
+async def succeeded(gate: Callgate) -> bool:
+    return isinstance(await gate.outcome("k"), Succeeded)
+
+
 async def ended(task: asyncio.Task[Any]) -> bool:
     done, _ = await asyncio.wait({task}, timeout=WITHIN)
     return bool(done)
@@ -168,9 +174,7 @@ async def test_a_caller_cancelled_three_times_still_leaves_a_handler_that_is_set
         assert await ended(task)
         assert task.cancelled()
         stubborn.release.set()
-        async with asyncio.timeout(WITHIN):
-            while not isinstance(outcome := await gate.outcome("k"), Succeeded):
-                assert isinstance(outcome, Unknown)
-                await asyncio.sleep(0)
+        assert isinstance(await gate.outcome("k"), Unknown)
+        await until(partial(succeeded, gate))
         types = [event.type async for event in gate.events(types=["tool_call.*"])]
         assert types == ["tool_call.attempted", "tool_call.unknown", "tool_call.settled_late"]

@@ -1,4 +1,4 @@
-"""A store that fails at the worst moment: nothing is entered, nothing is acknowledged, and nothing contradicts itself."""
+"""A store that fails at the worst moment: nothing is entered, nothing is acknowledged, nothing contradicts itself."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from tests.crash.workload import FREE
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
 
-def fail_the_read_after_the_next_write(gate: Callgate, monkeypatch: pytest.MonkeyPatch) -> None:
+def fail_the_read_after_the_next_write(gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The read after a claim is the one right before the handler is entered."""
-    assert gate._opened is not None
-    store: Any = gate._opened.parts.store
+    store = gate._opened.parts.store
     write, read = store.write, store.read
     state = {"armed": False}
 
