@@ -37,14 +37,15 @@ def command(place: Place, /, *, as_json: bool) -> ExitCode:
 
 
 def _facts(place: Place) -> Iterator[Fact]:
+    settings, fault = Settings(), None
     try:
         settings = settings_of(place)
     except ConfigurationError as error:
-        # The rest can be looked at all the same.
-        yield Fact("configuration", WRONG, str(error))
-        settings = Settings()
+        fault = error
     url = store_url(place, settings)
-    yield from look_around(settings, url)
+    yield from look_around(fault or settings, url)
+    if fault is not None:
+        return
     if not store_exists(url):
         return
     try:

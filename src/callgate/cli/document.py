@@ -30,13 +30,9 @@ def print_document(body: Any, *, indented: bool | None = None) -> None:
 
 def escaped(text: str) -> str:
     """JSON text whose hidden characters are written as escapes; it reads as the same value."""
-    if text.isascii():
-        return text.replace("\x7f", "\\u007f")
-    return "".join(character if _shows(character) else _escape(character) for character in text)
-
-
-def _shows(character: str) -> bool:
-    return character.isascii() or visible(character) == character
+    if visible(text) == text:
+        return text
+    return "".join(character if visible(character) == character else _escape(character) for character in text)
 
 
 def _escape(character: str) -> str:

@@ -77,6 +77,16 @@ def _tell(error: BaseException, words: Sequence[str]) -> int:
         return _reader_left()
 
 
+class _OneLine(logging.Formatter):
+    """What the gate logs, as one line of ours."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The message alone, hidden characters visible."""
+        from callgate.runtime.showing import one_line  # noqa: PLC0415 - only where something is logged
+
+        return f"{_NAME}: {one_line(record.getMessage())}"
+
+
 @contextmanager
 def _streams_prepared() -> Generator[None]:
     """Text that the terminal cannot spell is escaped instead of ending the command; warnings read as ours."""
@@ -85,7 +95,7 @@ def _streams_prepared() -> Generator[None]:
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("callgate: warning: %(message)s"))
+    handler.setFormatter(_OneLine())
     logger = logging.getLogger("callgate")
     logger.addHandler(handler)
     try:

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from callgate.errors import CallgateError
+from callgate.errors import CallgateError, ConfigurationError
 from callgate.policy.policy import Policy
 from callgate.runtime import disk
 from callgate.runtime.offline import store_file
@@ -43,13 +43,15 @@ class Fact:
     """What to do; empty where nothing needs to be done."""
 
 
-def look_around(settings: Settings, url: str) -> Iterator[Fact]:
-    """Everything that can be seen without opening the store."""
+def look_around(settings: Settings | ConfigurationError, url: str) -> Iterator[Fact]:
+    """Everything that can be seen without opening the store, also beside a configuration that cannot be read."""
     yield from _versions()
-    yield _configuration(settings)
+    if isinstance(settings, ConfigurationError):
+        yield Fact("configuration", WRONG, str(settings), "until it is right, nothing can be called")
+    else:
+        yield from (_configuration(settings), _secrets(settings))
     yield from _guarded("key", _key)
     yield from _guarded("store", lambda: _store(url))
-    yield _secrets(settings)
 
 
 async def look_inside(gate: Callgate) -> list[Fact]:

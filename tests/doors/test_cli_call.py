@@ -1,0 +1,243 @@
+"""`callgate call`: every kind of outcome, its exit code, and what stands on which stream."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.doors.cli_tools import PAID
+from tests.doors.running import ODD_TOOLS, TOOLS, Cli, start
+
+
+def test_the_output_is_on_stdout_and_the_rest_on_stderr(cli: Cli):
+    done = cli.call("word_count", {"text": "a b"})
+    assert (done.code, done.out) == (0, "2\n")
+    assert done.err.startswith("succeeded: word_count, ")
+
+
+def test_json_is_the_one_document_on_stdout(cli: Cli):
+    done = cli.call("word_count", {"text": "a b"}, "--json")
+    assert done.code == 0
+    assert done.body["ok"] is True
+    assert done.body["output"] == 2
+    assert done.body["metadata"]["outcome"] == "succeeded"
+    assert done.body["metadata"]["decision"]["verdict"] == "allow"
+    assert done.err == ""
+
+
+def test_the_store_is_made_in_the_folder_for_callgate(cli: Cli):
+    cli.call("word_count")
+    assert (cli.folder / ".callgate" / "callgate.db").exists()
+
+
+def test_what_tools_and_their_children_print_never_reaches_stdout(cli: Cli):
+    done = start("call", "loud", '{"words": "the output"}', "--module", TOOLS, "--json", cwd=cli.folder)
+    assert done.body["output"] == "the output"
+    assert "a tool prints this" in done.err
+    assert "a child prints this" in done.err
+
+
+@pytest.mark.parametrize("given", ["@arguments.json", "-"])
+def test_arguments_come_from_a_file_or_stdin(cli: Cli, given: str, monkeypatch: pytest.MonkeyPatch):
+    Path("arguments.json").write_text('{"text": "one two three"}')
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "one two three"}')))
+    assert cli.call("word_count", given).out == "3\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("{a}", "Expecting property name"),
+        ("", "Expecting value"),
+        ('{"text": "a", "text": "b"}', "key 'text' is given twice"),
+        ('{"text": NaN}', "NaN has no canonical form"),
+        ('{"text": "\\ud800"}', "surrogate"),
+        ("[1]", "this is a list, not an object"),
+        ('"x"', "this is a text, not an object"),
+        ("3", "this is a number, not an object"),
+        ("null", "this is null, not an object"),
+        ("true", "this is true or false, not an object"),
+        ('{"n": ' + "9" * 5000 + "}", "4300 digits"),
+        ("[" * 100_000, "arguments: not JSON"),
+        ("@absent.json", "absent.json cannot be read: No such file"),
+        ("@.", "cannot be read: Is a directory"),
+    ],
+)
+def test_arguments_that_are_no_json_object_are_complained_of_in_one_line(cli: Cli, given: str, said: str):
+    done = cli.call("word_count", given)
+    assert done.code == 2
+    assert done.err.startswith("callgate: arguments")
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not (cli.folder / ".callgate").exists()
+
+
+def test_too_much_on_stdin_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" " * (16 * 1024 * 1024 + 1))))
+    done = cli.call("word_count", "-")
+    assert done.code == 2
+    assert "too much" in done.err
+
+
+def test_arguments_that_do_not_fit_are_refused_with_every_fault(cli: Cli):
+    done = cli.call("pay", {"to": 1})
+    assert done.code == 3
+    assert "refused: pay" in done.err
+    assert "to must be a string" in done.err
+    assert "amount" in done.err
+    assert done.out == ""
+
+
+def test_an_unknown_tool_is_refused(cli: Cli):
+    done = cli.call("word_cont")
+    assert done.code == 3
+    assert "refused: word_cont: Unknown tool: word_cont (tool_not_found)" in done.err
+
+
+def test_without_any_tool_nothing_is_opened(cli: Cli):
+    done = cli("call", "word_count", "{}")
+    assert done.code == 2
+    assert "--module NAME" in done.err
+    assert not (cli.folder / ".callgate").exists()
+
+
+def test_a_tool_that_fails_exits_with_one_and_says_what_may_be_left(cli: Cli):
+    done = cli.call("broken")
+    assert done.code == 1
+    assert done.err.startswith("failed: broken: ")
+    assert "left behind" in done.err
+
+
+def test_a_lost_connection_exits_with_five_and_names_the_way_to_find_out(cli: Cli):
+    done = cli.call("flaky", {}, "--key", "k1", "--autonomy", "A4")
+    assert done.code == 5
+    assert f"callgate outcomes verify k1 --module {TOOLS}" in done.err
+
+
+def test_a_high_risk_waits_and_the_commands_that_decide_it_are_printed(cli: Cli):
+    done = cli.call("pay", {"to": "bob", "amount": 5}, "--store", "other.db")
+    assert done.code == 4
+    assert done.out == ""
+    assert "pending: pay waits for a person" in done.err
+    assert "callgate approvals approve " in done.err
+    assert "--store other.db" in done.err
+    assert "--module" not in done.err
+    assert not PAID.exists()
+
+
+def test_after_a_yes_the_same_call_runs_once_and_the_key_answers_from_then_on(cli: Cli):
+    approval = cli.ask_to_pay(5, "--key", "k1")
+    assert cli("approvals", "approve", approval, "--by", "ann").code == 0
+    assert not PAID.exists()
+    first = cli.call("pay", {"to": "bob", "amount": 5}, "--key", "k1")
+    again = cli.call("pay", {"to": "bob", "amount": 5}, "--key", "k1")
+    assert (first.code, first.out) == (again.code, again.out) == (0, "paid 5 to bob\n")
+    assert "answered from the ledger" in again.err
+    assert PAID.read_text() == "k1\n"
+
+
+def test_at_a0_the_preview_is_on_stdout_and_counts_as_success(cli: Cli):
+    done = cli.call("pay", {"to": "bob", "amount": 5}, "--autonomy", "A0")
+    assert (done.code, done.out) == (0, "-nothing\n+pay 5.0 to bob\n")
+    assert "previewed: pay was not run" in done.err
+    body = cli.call("pay", {"to": "bob", "amount": 5}, "--autonomy", "A0", "--json").body
+    assert body["metadata"]["preview"]["details"] == {"to": "bob", "amount": 5.0}
+    assert not PAID.exists()
+
+
+def test_a_tool_that_declares_nothing_is_refused_with_the_line_to_add(cli: Cli):
+    done = cli.call("undeclared", {"text": "x"}, "--module", ODD_TOOLS)
+    assert done.code == 3
+    assert "effects" in done.err
+
+
+def test_hidden_characters_show_in_text_and_are_escaped_in_json(cli: Cli):
+    shown = cli.call("hidden")
+    assert "pay<U+202E><U+200B> " in shown.out
+    assert "\x1b" not in shown.out
+    assert "日本語" in shown.out
+    exact = cli.call("hidden", "{}", "--json")
+    assert exact.body["output"]["text"] == "pay\u202e\u200b \x1b[2Jme"
+    assert "\u202e" not in exact.out
+    assert "\\u202e" in exact.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--autonomy", "A9"], "is not one of 'A0'"),
+        (["--timeout", "0"], "is not in the range x>0"),
+        (["--timeout", "soon"], "is not a valid float"),
+        (["--wait", "-1"], "is not in the range x>0"),
+        (["--key", " "], "--key is empty"),
+        (["--role", ""], "--role is empty"),
+        (["--yes"], "No such option"),
+        (["--store", ""], "--store names no store"),
+        (["--store", "mysql://x"], "names no store"),
+        (["--store", "sqlite:///x.db?mode=ro"], "takes no options"),
+        (["--config", "absent.yaml"], "absent.yaml: does not exist"),
+        (["--module", "no_such_module"], "there is no module no_such_module"),
+        (["--module", "absent.py"], "there is no file absent.py"),
+    ],
+)
+def test_options_that_cannot_be_are_complained_of_in_one_line(cli: Cli, options: list[str], said: str):
+    done = cli.call("word_count", "{}", *options)
+    assert done.code == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_an_unknown_role_is_refused(cli: Cli):
+    assert cli.call("word_count", "{}", "--role", "nobody").code == 3
+
+
+def test_waiting_for_somebody_else_ends_pending(cli: Cli):
+    done = cli.call("pay", {"to": "bob", "amount": 5}, "--wait", "0.05")
+    assert done.code == 4
+
+
+def test_an_equal_call_after_an_unknown_outcome_runs_only_when_it_is_meant_to(cli: Cli):
+    cli.call("flaky", {}, "--key", "k1", "--autonomy", "A4")
+    refused = cli.call("flaky", {}, "--key", "k2", "--autonomy", "A4")
+    assert refused.code == 3
+    assert "k1" in refused.err
+    assert cli.call("flaky", {}, "--key", "k2", "--autonomy", "A4", "--distinct").code == 5
+
+
+def test_a_store_that_cannot_be_opened_exits_with_six(cli: Cli):
+    Path("not-a-store.db").write_text("these are the wrong bytes")
+    done = cli.call("word_count", "{}", "--store", "not-a-store.db")
+    assert done.code == 6
+    assert "not-a-store.db" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_store_and_config_come_from_the_environment_and_give_way_to_what_is_typed(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+):
+    Path("rules.yaml").write_text("version: 1\nglobal: {deny: [word_count]}\n")
+    monkeypatch.setenv("CALLGATE_STORE", "sqlite:///from-environment.db")
+    monkeypatch.setenv("CALLGATE_CONFIG", "rules.yaml")
+    assert cli.call("word_count").code == 3
+    assert Path("from-environment.db").exists()
+    typed = cli("--store", "typed.db", "call", "word_count", "{}", "--module", TOOLS)
+    assert typed.code == 3
+    assert Path("typed.db").exists()
+
+
+def test_modules_come_from_the_configuration_and_may_be_named_again(cli: Cli):
+    Path("callgate.yaml").write_text(f"version: 1\nmodules: [{TOOLS}]\n")
+    assert cli("call", "word_count", '{"text": "a"}').out == "1\n"
+    assert cli.call("word_count", {"text": "a"}).out == "1\n"
+
+
+def test_a_configuration_with_several_faults_tells_them_all(cli: Cli):
+    Path("callgate.yaml").write_text("version: 1\nautonomy: A9\nnonsense: 1\n")
+    done = cli.call("word_count")
+    assert done.code == 2
+    assert "callgate.yaml:2" in done.err
+    assert "nonsense" in done.err
+    error = json.loads(cli.call("word_count", "{}", "--json").out)["error"]
+    assert error["exit_code"] == 2
+    assert "nonsense" in error["message"]

@@ -1,0 +1,168 @@
+"""Where the command line begins and ends: quick to start, one line for every fault, a code for every end."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+import callgate
+from callgate import errors
+from callgate.cli import entry, trouble
+from callgate.cli.exit_codes import MEANINGS, ExitCode, code_of_error
+from tests.doors.running import ROOT, TOOLS, Cli, environment, start
+
+PAGE = (ROOT / "docs" / "cli.md").read_text()
+HEAVY = ("asyncio", "sqlite3", "pydantic", "cryptography", "yaml", "jsonschema_rs", "callgate.runtime.gate")
+
+
+def commands(command: click.Command, *words: str) -> list[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        return [(" ".join(words), command)]
+    context = click.Context(command)
+    below = [(name, command.get_command(context, name)) for name in command.list_commands(context)]
+    return [found for name, inner in below if inner is not None for found in commands(inner, *words, name)]
+
+
+COMMANDS = commands(entry.root)
+
+
+def test_the_version_is_told_without_loading_anything_heavy():
+    code = f"import sys; from callgate.cli.entry import run; run(['--version']); print(set({HEAVY}) & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout == f"callgate {callgate.__version__}\nset()\n"
+
+
+def test_the_version_takes_well_under_a_third_of_a_second(tmp_path: Path):
+    def taken() -> float:
+        begun = time.perf_counter()
+        assert start("--version", cwd=tmp_path).code == 0
+        return time.perf_counter() - begun
+
+    assert min(taken() for _ in range(5)) < 0.3
+
+
+def test_the_installed_command_and_the_module_are_the_same(tmp_path: Path):
+    script = Path(sys.executable).parent / "callgate"
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True, timeout=30, cwd=tmp_path)
+    assert done.stdout == start("--version", cwd=tmp_path).out
+
+
+def test_help_lists_every_command_and_the_exit_codes(cli: Cli):
+    done = cli("--help")
+    assert done.code == 0
+    for name in entry.root.list_commands(click.Context(entry.root)):
+        assert f"\n  {name} " in done.out
+    assert "7 audit broken" in re.sub(r"\s+", " ", done.out)
+
+
+def test_alone_it_shows_the_help_and_is_a_usage_error(cli: Cli):
+    done = cli()
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Usage: callgate")
+
+
+@pytest.mark.parametrize("path", [path for path, _ in COMMANDS])
+def test_every_command_has_help_and_refuses_an_unknown_option_in_one_line(cli: Cli, path: str):
+    assert cli(*path.split(), "--help").code == 0
+    done = cli(*path.split(), "--no-such-option")
+    assert done.code == 2
+    assert done.err.startswith("callgate: No such option")
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", [path for path, command in COMMANDS if "as_json" in {p.name for p in command.params}])
+def test_with_json_a_usage_error_is_a_document_too(cli: Cli, path: str):
+    done = cli(*path.split(), "--json", "--no-such-option")
+    assert done.code == 2
+    assert done.body["ok"] is False
+    assert done.body["error"]["exit_code"] == 2
+
+
+def test_no_command_approves_by_itself():
+    names = {option for _, command in COMMANDS for param in command.params for option in param.opts}
+    assert names.isdisjoint({"--yes", "-y", "--approve", "--auto-approve", "--force"})
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[path for path, _ in COMMANDS])
+def test_the_page_documents_every_command_and_option(path: str, command: click.Command):
+    section = re.search(rf"^### `callgate {re.escape(path)}[ `].*?(?=^##)", PAGE + "\n##", re.MULTILINE | re.DOTALL)
+    assert section is not None, f"docs/cli.md has no section for callgate {path}"
+    shared = {"--store", "--config", "--module", "--json"}
+    for param in command.params:
+        for option in set(param.opts) - shared if isinstance(param, click.Option) else ():
+            assert f"`{option}" in section[0], f"docs/cli.md: callgate {path} lacks {option}"
+
+
+def test_the_page_documents_every_exit_code():
+    for code, meaning in MEANINGS.items():
+        assert f"| {int(code)} | {meaning} |" in PAGE
+
+
+def test_every_error_has_its_exit_code():
+    found = {
+        errors.ConfigurationError: ExitCode.USAGE,
+        errors.KeyMissing: ExitCode.USAGE,
+        errors.PolicyDenied: ExitCode.REFUSED,
+        errors.ApprovalConflict: ExitCode.REFUSED,
+        errors.StoreError: ExitCode.STORE,
+        errors.StoreUnavailable: ExitCode.STORE,
+        errors.AuditBroken: ExitCode.AUDIT_BROKEN,
+        errors.ToolExecutionError: ExitCode.FAILED,
+        errors.ToolOutcomeUnknown: ExitCode.UNKNOWN,
+    }
+    for kind, code in found.items():
+        assert code_of_error(kind("x")) is code
+
+
+def test_a_fault_of_our_own_is_one_line_and_a_traceback_only_when_asked_for(cli: Cli, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(entry.root, "invoke", fail)
+    quiet = cli("tools", "list")
+    assert quiet.code == 70
+    assert quiet.err.startswith("callgate: a fault in callgate itself (RuntimeError: a bug)")
+    assert "Traceback" not in quiet.err
+    monkeypatch.setenv(trouble.DEBUG, "1")
+    assert "Traceback" in cli("tools", "list").err
+
+
+def test_an_error_with_hidden_characters_shows_them(cli: Cli):
+    done = cli("tools", "show", "a\u202e\x1b[2J")
+    assert done.code == 2
+    assert "\x1b" not in done.err
+    assert "\u202e" not in done.err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(cli: Cli):
+    words = [sys.executable, "-m", "callgate", "policy", "schema"]
+    with subprocess.Popen(
+        words, cwd=cli.folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as done:
+        assert done.stdout is not None
+        assert done.stderr is not None
+        done.stdout.close()
+        assert done.stderr.read() == b""
+    assert done.returncode == 0
+
+
+def test_text_that_the_terminal_cannot_spell_does_not_end_the_command(cli: Cli):
+    done = start("call", "hidden", "--module", TOOLS, cwd=cli.folder, PYTHONIOENCODING="ascii")
+    assert done.code == 0
+    assert "\\u65e5" in done.out
+
+
+def test_a_shell_can_ask_how_a_word_goes_on(cli: Cli):
+    done = start(cwd=cli.folder, _CALLGATE_COMPLETE="bash_complete", COMP_WORDS="callgate app", COMP_CWORD="1")
+    assert done.out == "plain,approvals\n"
+
+
+def test_options_before_the_command_count_too(cli: Cli):
+    done = cli("--module", TOOLS, "--store", "mine.db", "call", "word_count", '{"text": "a"}', "--json")
+    assert json.loads(done.out)["output"] == 1
+    assert Path("mine.db").exists()

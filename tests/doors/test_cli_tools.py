@@ -1,0 +1,123 @@
+"""`callgate tools`: what can be called, by whom, and what it declares. The store is left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.doors.running import ODD_TOOLS, TOOLS, Cli
+
+ROLES = "version: 1\nroles:\n  reader: {allow: [group:read]}\n  nobody: {allow: []}\n"
+
+
+def test_the_list_has_every_tool_with_its_risk_and_effects(cli: Cli):
+    done = cli("tools", "list", "--module", TOOLS)
+    assert done.code == 0
+    head, first, *_ = done.out.splitlines()
+    assert head.split() == ["NAME", "RISK", "EFFECTS", "DESCRIPTION"]
+    assert first.split(maxsplit=3) == ["word_count", "low", "read_only", "Count the words in a text."]
+    assert "pay " in done.out
+
+
+def test_a_role_sees_what_it_may_call(cli: Cli):
+    Path("callgate.yaml").write_text(ROLES)
+    names = [
+        tool["name"] for tool in cli("tools", "list", "--role", "reader", "--module", TOOLS, "--json").body["tools"]
+    ]
+    assert "word_count" in names
+    assert "pay" not in names
+    nothing = cli("tools", "list", "--role", "nobody", "--module", TOOLS)
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "may call none" in nothing.err
+
+
+def test_nothing_is_written_by_looking_at_tools(cli: Cli):
+    for words in (["list"], ["show", "pay"], ["search", "pay"]):
+        assert cli("tools", *words, "--module", TOOLS).code == 0
+    assert list(cli.folder.iterdir()) == []
+
+
+def test_a_tool_is_shown_with_its_arguments(cli: Cli):
+    done = cli("tools", "show", "pay", "--module", TOOLS)
+    assert "Pay somebody." in done.out
+    assert "network_access" in done.out
+    assert "preview, verify" in done.out
+    assert any(line.split() == ["to", "string", "yes", "Who", "gets", "it."] for line in done.out.splitlines())
+
+
+def test_a_tool_as_json_has_everything_it_declares(cli: Cli):
+    body = cli("tools", "show", "pay", "--module", TOOLS, "--json").body
+    assert body["risk"] == "high"
+    assert body["parameters"]["required"] == ["to", "amount"]
+    assert body["egress"] is True
+    assert body["hooks"] == ["preview", "verify"]
+
+
+def test_what_cannot_be_called_says_so_in_the_list(cli: Cli):
+    assert "refused, nothing declared" in cli("tools", "list", "--module", ODD_TOOLS).out
+    assert "refused, nothing declared" in cli("tools", "show", "undeclared", "--module", ODD_TOOLS).out
+
+
+def test_an_unknown_tool_names_the_near_one(cli: Cli):
+    done = cli("tools", "show", "word_cont", "--module", TOOLS)
+    assert done.code == 2
+    assert "word_cont" in done.err
+
+
+def test_search_finds_by_words_and_says_when_nothing_fits(cli: Cli):
+    found = cli("tools", "search", "count", "the", "words", "--module", TOOLS, "--json").body["tools"]
+    assert found[0]["name"] == "word_count"
+    nothing = cli("tools", "search", "zebra", "--module", TOOLS)
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "no tool fits: zebra\n")
+
+
+def test_search_may_be_limited_to_a_role(cli: Cli):
+    Path("callgate.yaml").write_text(ROLES)
+    found = cli("tools", "search", "pay", "somebody", "--role", "reader", "--module", TOOLS, "--json").body["tools"]
+    assert "pay" not in [tool["name"] for tool in found]
+
+
+def test_without_modules_the_list_says_how_to_name_them(cli: Cli):
+    done = cli("tools", "list")
+    assert (done.code, done.out) == (0, "")
+    assert "--module NAME" in done.err
+    assert cli("tools", "list", "--json").body == {"tools": []}
+
+
+def test_a_module_may_be_a_file(cli: Cli):
+    Path("in_a_file.py").write_text(
+        "from callgate import tool\n\n@tool(effects='read_only')\ndef from_a_file() -> int:\n    return 1\n"
+    )
+    done = cli("tools", "list", "--module", "in_a_file.py", "--module", "./in_a_file.py")
+    assert done.out.count("from_a_file") == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import no_such_library", "ModuleNotFoundError: No module named 'no_such_library'"),
+        ("def broken(:", "SyntaxError"),
+        ("raise RuntimeError('it broke')", "RuntimeError: it broke"),
+        ("import sys; sys.exit(3)", "SystemExit: 3"),
+        ("from callgate import tool\n@tool(effects='nonsense')\ndef x(): ...", "nonsense"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_one_line(cli: Cli, code: str, said: str):
+    Path("bad_module.py").write_text(code)
+    done = cli("tools", "list", "--module", "bad_module.py")
+    assert done.code == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_file_never_takes_the_place_of_a_module_that_is_loaded(cli: Cli):
+    Path("json.py").write_text("raise RuntimeError")
+    done = cli("tools", "list", "--module", "json.py")
+    assert done.code == 2
+    assert "rename the file" in done.err
+
+
+@pytest.mark.parametrize("words", [["show"], ["search"], ["list", "extra"], ["search", "x", "--limit", "0"]])
+def test_missing_and_surplus_words_are_usage_errors(cli: Cli, words: list[str]):
+    done = cli("tools", *words)
+    assert done.code == 2
+    assert f"see: callgate tools {words[0]} --help" in done.err
