@@ -235,6 +235,22 @@ async def test_a_real_lack_of_room_is_found_by_the_database_itself(store: Sqlite
     await store.write(lambda tx: tx.put_sealed("room again", b"x" * 5000, keep_until=None))
 
 
+async def test_an_event_that_is_too_large_is_kept_without_its_payload(
+    store: SqliteStore, caplog: pytest.LogCaptureFixture
+):
+    connection_of(store).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+    store.behind(a_draft("large", payload={"text": "x" * 200_000}))
+    store.behind(a_draft("x" * 200_000))
+    with pytest.raises(StoreUnavailable, match="cannot hold"):
+        await store.write(lambda tx: tx.append(a_draft("unit", payload={"text": "x" * 200_000})))
+    await store.write(lambda tx: tx.append(a_draft("after")))
+    assert await types_of(store) == ["stream.opened", "large", "after"]
+    events = await store.read(lambda reader: reader.events(types=["large"]))
+    assert events[0].payload == {"unrecordable": "the store cannot hold what was to be written: DataError"}
+    assert "is lost" in caplog.text
+    assert len(caplog.text) < 10_000
+
+
 async def test_another_process_that_writes_is_waited_for_without_stopping_the_loop(store: SqliteStore, tmp_path: Path):
     turns = 0
     with closing(sqlite3.connect(tmp_path / "callgate.db", isolation_level=None)) as other:

@@ -7,19 +7,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, TypeVar
 
 from callgate.errors import StoreUnavailable
 from callgate.events.chain import Appender
-from callgate.model.event import Draft
 from callgate.ports import Head
-from callgate.stores.sqlite.batch import Batch, Unit
-from callgate.stores.sqlite.connection import connect, is_locked, is_ours, unavailable
+from callgate.stores.sqlite.batch import Batch
+from callgate.stores.sqlite.connection import connect, is_locked, unavailable
 from callgate.stores.sqlite.events import SQL
 from callgate.stores.sqlite.known import Known
+from callgate.stores.sqlite.running import Tangled, run_carefully, run_swiftly
 from callgate.stores.sqlite.transaction import SqliteTransaction
 
-T = TypeVar("T")
 _LOCK_WAIT_MS = 5000
 _PATIENCE = 30.0
 _PAUSE = 0.01
@@ -27,10 +25,6 @@ _PAUSE = 0.01
 
 class Locked(Exception):
     """Another process writes; wait where waiting harms nobody."""
-
-
-class _Tangled(Exception):
-    """A unit failed after some of it reached the database."""
 
 
 class Session:
@@ -74,12 +68,12 @@ class Session:
         try:
             transaction = self._begin(wait=wait)
             try:
-                _run_swiftly(transaction, batch)
-            except _Tangled:
+                run_swiftly(transaction, batch)
+            except Tangled:
                 transaction.db.execute("ROLLBACK")
                 transaction.rewind(self._appender.head, 0)
                 transaction = self._begin(wait=wait)
-                _run_carefully(transaction, batch)
+                run_carefully(transaction, batch)
         except Locked:
             raise
         except Exception as error:
@@ -179,76 +173,3 @@ class Session:
         if self._tx is None:
             raise StoreUnavailable("the store's connection is closed")
         return self._tx
-
-
-def _run_swiftly(transaction: SqliteTransaction, batch: Batch) -> None:
-    """All units one after the other, their writes together at the end. One that fails before that is just dropped."""
-    results = batch.results = []
-    for item in batch.items:
-        if isinstance(item, Draft):
-            transaction.drafts.append(item)
-            continue
-        unit, future = item
-        transaction.begin_unit()
-        try:
-            results.append((future, unit(transaction), None))
-        except BaseException as error:
-            if not is_ours(error):
-                raise
-            if not _tangling(transaction.drop_unit):
-                raise _Tangled from error
-            results.append((future, None, error))
-    _tangling(transaction.flush)
-
-
-def _tangling(step: Callable[[], T]) -> T:
-    """A step in which any unit's waiting writes may turn out to be unfit; whose, only a careful run can tell."""
-    try:
-        return step()
-    except BaseException as error:
-        if not is_ours(error):
-            raise
-        raise _Tangled from error
-
-
-def _run_carefully(transaction: SqliteTransaction, batch: Batch) -> None:
-    """Each unit by itself, so that one whose writes cannot be kept takes back its own and no others'."""
-    batch.results = []
-    for item in batch.items:
-        if isinstance(item, Draft):
-            transaction.drafts.append(item)
-            transaction.flush()
-        else:
-            batch.results.append((item[1], *_run_alone(transaction, item[0])))
-
-
-def _run_alone(transaction: SqliteTransaction, unit: Unit) -> tuple[Any, BaseException | None]:
-    tip, events = transaction.tip, len(transaction.rows)
-    transaction.db.execute("SAVEPOINT unit")
-    transaction.begin_unit()
-    value, failure = None, None
-    try:
-        value = unit(transaction)
-        _flush(transaction)
-    except BaseException as error:
-        if not is_ours(error):
-            raise
-        failure = error
-        transaction.db.execute("ROLLBACK TO unit")
-        transaction.rewind(tip, events)
-    transaction.db.execute("RELEASE unit")
-    return value, failure
-
-
-def _flush(transaction: SqliteTransaction) -> None:
-    try:
-        transaction.flush()
-    except (
-        sqlite3.IntegrityError,
-        sqlite3.ProgrammingError,
-        sqlite3.InterfaceError,
-        ValueError,
-        OverflowError,
-    ) as error:
-        # The words of an encoding error would show what was to be stored.
-        raise StoreUnavailable(f"the store cannot hold what was to be written: {type(error).__name__}") from error
