@@ -51,10 +51,10 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
     value = executed.value
     if type(value) not in _NUMBERS:
         value = parts.striker.strike(value)
-    soft = _soft_error(tool, value)
-    if soft is not None:
-        info = _info(tool, "handler_failed", soft, Category.RUNTIME)
-        return _failed(executed, info, _left_behind(tool, Happened.POSSIBLE))
+        soft = _soft_error(tool, value)
+        if soft is not None:
+            info = _info(tool, "handler_failed", soft, Category.RUNTIME)
+            return _failed(executed, info, _left_behind(tool, Happened.POSSIBLE))
     fault = None if tool.output_check is None else tool.output_check(executed.value)
     if fault is not None:
         text = f"{tool.name} ended, but what it returned does not fit its output schema: {fault}"

@@ -35,25 +35,28 @@ def read_outcome(
 ) -> Outcome:
     """The outcome a row stands for, told to another call of its key. A started row is Refused in_flight."""
     body = row.outcome or {}
-    common: dict[str, Any] = {
-        "tool": row.tool,
-        "call_id": call_id or row.call_id,
-        "trace_id": trace_id or row.trace_id,
-        "deduped": deduped,
-        "key": row.key.key,
-        "side_effects": tuple(body.get("side_effects", ())),
-        "duration_ms": body.get("duration_ms", 0.0),
-    }
+    outcome = _kind_of(row, body)
+    outcome.trace_id = trace_id or row.trace_id
+    outcome.call_id = call_id or row.call_id
+    outcome.key = row.key.key
+    outcome.deduped = deduped
+    outcome.side_effects = tuple(body.get("side_effects", ()))
+    outcome.duration_ms = body.get("duration_ms", 0.0)
     if row.resolved_by:
-        common["metadata"] = {"resolved_by": row.resolved_by}
+        outcome.metadata = {"resolved_by": row.resolved_by}
+    return outcome
+
+
+def _kind_of(row: Attempt, body: dict[str, Any]) -> Outcome:
     if row.state is AttemptState.SUCCEEDED:
-        return Succeeded(value=body.get("output"), **common)
+        return Succeeded(tool=row.tool, call_id=row.call_id, value=body.get("output"))
     if row.state is AttemptState.FAILED:
-        return Failed(error=_error(body, row), happened=row.happened or Happened.POSSIBLE, **common)
+        happened = row.happened or Happened.POSSIBLE
+        return Failed(tool=row.tool, call_id=row.call_id, error=_error(body, row), happened=happened)
     if row.state is AttemptState.UNKNOWN:
-        return Unknown(error=_error(body, row), value=body.get("output"), **common)
-    running = ErrorInfo(code="in_flight", message=f"a call with key {row.key.key} is still running", tool=row.tool)
-    return Refused(error=running, **common)
+        return Unknown(tool=row.tool, call_id=row.call_id, error=_error(body, row), value=body.get("output"))
+    text = f"a call with key {row.key.key} is still running"
+    return Refused(tool=row.tool, call_id=row.call_id, error=ErrorInfo(code="in_flight", message=text, tool=row.tool))
 
 
 def _error(body: dict[str, Any], row: Attempt) -> ErrorInfo:
