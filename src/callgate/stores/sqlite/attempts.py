@@ -14,6 +14,8 @@ from callgate.stores.sqlite.statements import load
 SQL = load("attempts")
 _BY_KEY = SQL["by_key"]
 _STATES = {state.value: state for state in AttemptState}
+_SHORT = 16
+"""How much of a fingerprint is in the index of successes."""
 _HAPPENED = {None: None} | {word.value: word for word in Happened}
 
 
@@ -31,7 +33,7 @@ class AttemptReader(Queries):
         return find_unresolved(self.db, (fingerprint, session, principal))
 
     def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:  # noqa: PLR0917
-        equal = (fingerprint, session, principal, since)
+        equal = (since, fingerprint[:_SHORT], session, since, principal, fingerprint)
         return bool(self._one(SQL["succeeded_since"], *equal) or self._one(SQL["edited_succeeded_since"], *equal))
 
     def attempts(

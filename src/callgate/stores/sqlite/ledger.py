@@ -67,7 +67,7 @@ class LedgerWriter(SqliteReader):
             self._progress.append(to_progress(number, attempt, stretch=stretch))
         else:
             self.flush()
-            self.db.execute(SQL["replace"], to_row(number, attempt, stretch=stretch))
+            self.db.execute(SQL["replace"], (*to_row(number, attempt, stretch=stretch)[1:], number))
             self.dirtied = True
         self._note(key, number, old, attempt)
 

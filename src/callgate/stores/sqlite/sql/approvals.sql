@@ -3,16 +3,16 @@ SELECT body FROM approvals WHERE id = ?
 
 -- name: latest
 SELECT body FROM approvals
-WHERE asked_fingerprint = ?1 AND session = ?2 AND principal = ?3 AND tool = ?4 AND (?5 IS NULL OR key = ?5)
+WHERE asked_fingerprint = ? AND session = ? AND principal = ? AND tool = ? AND coalesce(?, key) = key
 ORDER BY number DESC LIMIT 1
 
 -- name: all
-SELECT body FROM approvals WHERE ?1 IS NULL OR session = ?1 ORDER BY number LIMIT ?2
+SELECT body FROM approvals WHERE coalesce(?, session) = session ORDER BY number LIMIT ?
 
 -- name: in_states
 SELECT body FROM approvals
-WHERE state IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR session = ?2)
-ORDER BY number LIMIT ?3
+WHERE state IN (SELECT value FROM json_each(?)) AND coalesce(?, session) = session
+ORDER BY number LIMIT ?
 
 -- name: pending
 SELECT count(*) FROM approvals WHERE state = 'pending' AND session = ? AND principal = ?
@@ -26,10 +26,10 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state, principal = excluded.prin
 SELECT body FROM grants WHERE id = ?
 
 -- name: grants
-SELECT body FROM grants WHERE revoked = 0 AND (?1 IS NULL OR principal = ?1) ORDER BY number
+SELECT body FROM grants WHERE revoked = 0 AND coalesce(?, principal) = principal ORDER BY number
 
 -- name: grants_for
-SELECT body FROM grants WHERE revoked = 0 AND tool = ?2 AND (?1 IS NULL OR principal = ?1) ORDER BY number
+SELECT body FROM grants WHERE revoked = 0 AND coalesce(?, principal) = principal AND tool = ? ORDER BY number
 
 -- name: put_grant
 INSERT INTO grants (id, principal, tool, revoked, body) VALUES (?, ?, ?, ?, ?)

@@ -17,21 +17,21 @@ ORDER BY id LIMIT 1
 SELECT EXISTS (SELECT 1 FROM attempts WHERE state = 'unknown')
 
 -- name: succeeded_since
--- The plus keeps SQLite from putting ?1 in the place of the column, and then finding no index for it.
+-- The plus keeps SQLite from putting the value in the place of the column, and then finding no index for it.
 SELECT EXISTS (
     SELECT 1 FROM stretches CROSS JOIN attempts
-    WHERE stretches.latest >= ?4 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
-        AND substr(attempts.fingerprint, 1, 16) = substr(?1, 1, 16) AND attempts.session = ?2
-        AND attempts.ended_at >= ?4 AND +attempts.fingerprint = ?1 AND attempts.principal = ?3
+    WHERE stretches.latest >= ? AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
+        AND substr(attempts.fingerprint, 1, 16) = ? AND attempts.session = ? AND attempts.ended_at >= ?
+        AND attempts.principal = ? AND +attempts.fingerprint = ?
 )
 
 -- name: edited_succeeded_since
 SELECT EXISTS (
     SELECT 1 FROM stretches CROSS JOIN attempts
-    WHERE stretches.latest >= ?4 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
+    WHERE stretches.latest >= ? AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
         AND attempts.final_fingerprint <> attempts.fingerprint
-        AND substr(attempts.final_fingerprint, 1, 16) = substr(?1, 1, 16) AND attempts.session = ?2
-        AND attempts.ended_at >= ?4 AND +attempts.final_fingerprint = ?1 AND attempts.principal = ?3
+        AND substr(attempts.final_fingerprint, 1, 16) = ? AND attempts.session = ? AND attempts.ended_at >= ?
+        AND attempts.principal = ? AND +attempts.final_fingerprint = ?
 )
 
 -- name: last_stretch
@@ -85,5 +85,5 @@ UPDATE attempts
 SET (principal, session, key, call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint, state, happened,
     owner, fence, tries, idempotent, has_verify, horizon, started_at, ended_at, deadline, outcome, approval_id, sealed_id,
     cause, resolved_by, stretch)
-    = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)
-WHERE id = ?1
+    = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+WHERE id = ?
