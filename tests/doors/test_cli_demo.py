@@ -67,7 +67,7 @@ def test_nothing_is_left_behind_and_nothing_of_the_users_is_touched(told: tuple[
 def test_the_viewer_decides_and_the_story_goes_on(tmp_path: Path, key: str, said: str):
     with Terminal("demo", "--fast", cwd=tmp_path) as terminal:
         terminal.expect("You decide")
-        terminal.type(key)
+        terminal.type(f"perhaps\n{key}\n")
         assert terminal.end() == 0
         assert said in terminal.seen
         assert terminal.seen.count("1 booking in its own books") == 2

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, TextIO
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.levels import Assurance
 from callgate.ports import Answer
-from callgate.runtime.showing import visible
+from callgate.runtime.showing import one_line, visible
+
+try:
+    import termios
+except ImportError:  # Windows
+    termios = None
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval
@@ -54,6 +59,7 @@ class TerminalAsker:
         async with self._one_at_a_time:
             talk = _Talk(source, self._sink or sys.stderr)
             talk.say(self._show(approval))
+            _forget_typed(source)
             return await talk.answer()
 
     def tell(self, message: str) -> None:
@@ -116,6 +122,12 @@ class _Talk:
         return self._source.readline().strip()
 
 
+def _forget_typed(source: TextIO) -> None:
+    """What was typed before the question could be read is no answer to it."""
+    if termios is not None and source.isatty():
+        termios.tcflush(source, termios.TCIFLUSH)
+
+
 async def _typed(source: TextIO) -> bool:
     """Wait until a terminal has a line for us, so that Ctrl-C is heard meanwhile; False where one cannot wait so."""
     if not source.isatty():
@@ -142,12 +154,16 @@ def system_user() -> str:
 
 
 def render(approval: Approval) -> str:
-    """The question as a person reads it."""
-    lines = [f"\nApproval {approval.id}: {visible(approval.principal)} wants to call", visible(approval.what)]
+    """The question as a person reads it; a mark stands before what the call says, so that it cannot pass for ours."""
+    lines = [f"\nApproval {approval.id}: {one_line(approval.principal)} wants to call", *_marked(approval.what)]
     lines += [f"risk: {approval.risk.label}, autonomy: {approval.autonomy}"]
-    lines += [f"why you are asked: {visible(reason)}" for reason in approval.why]
+    lines += [f"why you are asked: {one_line(reason)}" for reason in approval.why]
     if approval.preview is not None:
-        lines += ["what would happen:", visible(str(approval.preview.get("text", "")))]
+        lines += ["what would happen:", *_marked(str(approval.preview.get("text", "")))]
     if approval.by.value != "user":
         lines += [f"confirmed by: {approval.by.value}"]
     return "\n".join(lines) + "\n"
+
+
+def _marked(text: str) -> list[str]:
+    return [f"  | {line}" for line in visible(text).split("\n")]

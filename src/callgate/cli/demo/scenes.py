@@ -86,7 +86,7 @@ class Viewer:
         if not sys.stdin.isatty():
             self._stage.fact("you", "nobody sits here, so the demo says yes")
             return Answer("approve", by="demo")
-        yes = _pressed_yes()
+        yes = _says_yes()
         return Answer("approve", by=system_user()) if yes else Answer("reject", text="not today", by=system_user())
 
     def tell(self, message: str) -> None:
@@ -94,12 +94,15 @@ class Viewer:
         self._stage.fact("but", message)
 
 
-def _pressed_yes() -> bool:
-    click.echo("   You decide: [y] approve  [n] reject ", nl=False)
-    while (key := click.getchar().lower()) not in {"y", "n"}:
-        pass
-    click.echo(key)
-    return key == "y"
+def _says_yes() -> bool:
+    while True:
+        click.echo("   You decide: [y] approve  [n] reject, then Enter: ", nl=False)
+        line = sys.stdin.readline()
+        word = line.strip().lower()
+        if not line or word in {"n", "no"}:
+            return False
+        if word in {"y", "yes"}:
+            return True
 
 
 async def process_dies(stage: Stage) -> None:

@@ -1,0 +1,159 @@
+"""Asking at a terminal: what a person types becomes an answer, and nothing else does."""
+
+import asyncio
+import io
+import os
+import pty
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate.model.approval import Approval, ApprovalState
+from callgate.model.layer import ConfirmBy
+from callgate.model.levels import Assurance, Risk
+from callgate.runtime import terminal
+from callgate.runtime.terminal import TerminalAsker, render, system_user
+from tests.doors.cli_tools import PAID
+from tests.doors.running import TOOLS, Cli, Terminal
+
+
+def approval(**changes: Any) -> Approval:
+    fields: dict[str, Any] = {
+        "id": "an-id",
+        "state": ApprovalState.PENDING,
+        "principal": "agent",
+        "session": "default",
+        "user": None,
+        "tool": "pay",
+        "definition_hash": "",
+        "call_id": "",
+        "trace_id": "",
+        "key": "k1",
+        "asked_fingerprint": "",
+        "final_fingerprint": "",
+        "sealed_id": "",
+        "what": "pay\n  amount: 5",
+        "why": ("high risk",),
+        "origins": {},
+        "risk": Risk.HIGH,
+        "autonomy": "A2",
+        "preview": None,
+        "preview_state": None,
+        "resources": (),
+        "working_directory": ".",
+        "account": "",
+        "by": ConfirmBy.USER,
+        "assurance": Assurance.LOCAL,
+        "plus": False,
+        "on_expiry": "reject",
+        "created_at": 0.0,
+        "expires_at": 1.0,
+        "mac": "",
+    }
+    return Approval(**fields | changes)
+
+
+async def answered(typed: str) -> tuple[Any, str]:
+    sink = io.StringIO()
+    asker = TerminalAsker(source=io.StringIO(typed), sink=sink)
+    assert asker.assurance is Assurance.LOCAL
+    return await asker.ask(approval()), sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "text"),
+    [
+        ("y\n", "approve", ""),
+        ("YES\n", "approve", ""),
+        ("n\ntoo much\n", "reject", "too much"),
+        ("no\n\n", "reject", ""),
+        ("r\nuse the card\n", "respond", "use the card"),
+        ("r\n\ny\n", "approve", ""),
+        ("\n", "wait", ""),
+        ("", "wait", ""),
+        ("perhaps\n", "wait", ""),
+        ("e\n[1]\n\n", "wait", ""),
+        ('e\n{"a": 1, "a": 2}\n\n', "wait", ""),
+        ("e\n{\n\n", "wait", ""),
+    ],
+)
+async def test_what_is_typed_becomes_the_answer(typed: str, kind: str, text: str):
+    answer, _ = await answered(typed)
+    assert (answer.kind, answer.text) == (kind, text)
+
+
+async def test_an_edit_is_a_yes_with_other_arguments():
+    answer, shown = await answered('e\n{"a": 1, "a": 2}\ne\n{"amount": 1}\n')
+    assert (answer.kind, answer.arguments, answer.by) == ("approve", {"amount": 1}, system_user())
+    assert "key 'a' is given twice" in shown
+
+
+async def test_without_a_terminal_nobody_answers(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert (await TerminalAsker(sink=io.StringIO()).ask(approval())).kind == "wait"
+
+
+def test_why_an_answer_does_not_count_is_told():
+    sink = io.StringIO()
+    TerminalAsker(sink=sink).tell("too \u200blate")
+    assert sink.getvalue() == "that does not count: too <U+200B>late\n"
+
+
+def test_nothing_in_the_call_can_pass_for_a_word_of_the_gate():
+    text = render(
+        approval(
+            principal="agent\nrisk: low",
+            what="pay\n  to: bob",
+            why=("high\nrisk: low",),
+            preview={"text": "nothing\nrisk: low\r\x1b[2J"},
+            by=ConfirmBy.TWO,
+        )
+    )
+    assert [line for line in text.splitlines() if line.startswith("risk")] == ["risk: high, autonomy: A2"]
+    assert "\x1b" not in text
+    assert "confirmed by: two" in text
+
+
+def test_a_user_without_a_name_is_known_by_number(monkeypatch: pytest.MonkeyPatch):
+    def nobody() -> str:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(terminal.getpass, "getuser", nobody)
+    assert system_user() == f"user {os.getuid()}"
+
+
+async def test_what_was_typed_before_the_question_is_no_answer(tmp_path: Path):
+    screen, line = pty.openpty()
+    with os.fdopen(line, "r") as source:
+        os.write(screen, b"y\n")
+        sink = io.StringIO()
+        asking = asyncio.create_task(TerminalAsker(source=source, sink=sink).ask(approval()))
+        async with asyncio.timeout(10):
+            while "> " not in sink.getvalue():  # noqa: ASYNC110 - a text has no event
+                await asyncio.sleep(0)
+            assert not asking.done()
+            os.write(screen, b"n\n\n")
+            assert (await asking).kind == "reject"
+    os.close(screen)
+
+
+@pytest.mark.slow
+def test_at_a_terminal_an_edit_runs_what_was_typed_and_an_answer_reaches_the_model(cli: Cli):
+    words = ("call", "pay", '{"to": "bob", "amount": 5}', "--module", TOOLS)
+    with Terminal(*words, cwd=cli.folder) as talk:
+        talk.expect("> ")
+        talk.type('e\n{"to": "bob"}\n')
+        talk.expect("that does not count: ")
+        assert talk.end() == 4
+    with Terminal(*words, cwd=cli.folder) as talk:
+        talk.expect("> ")
+        talk.type('e\n{"to": "eve", "amount": 1}\n')
+        assert talk.end() == 0
+        assert "paid 1 to eve" in talk.seen
+    assert len(PAID.read_text().split()) == 1
+    with Terminal(*words, "--session", "other", cwd=cli.folder) as talk:
+        talk.expect("> ")
+        talk.type("r\nuse the card\n")
+        assert talk.end() == 3
+        assert "use the card" in talk.seen
