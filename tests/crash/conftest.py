@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,3 +21,17 @@ def seed() -> int:
 def url(tmp_path: Path) -> str:
     """A store in a file."""
     return f"sqlite:///{tmp_path / 'store' / 'callgate.db'}"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four megabytes, where the system lets us have one."""
+    if not (hasattr(os, "geteuid") and os.geteuid() == 0):
+        pytest.skip("only root can mount a small file system")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("this system does not let us mount")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)

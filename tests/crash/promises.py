@@ -25,6 +25,8 @@ class Evidence:
     """What the ledger says of every number that was ever asked."""
     events: dict[str, list[Any]] = field(default_factory=lambda: defaultdict[str, list[Any]](list))
     """Events by call."""
+    unrecorded: bool = False
+    """Some endings could not be written before their process died: a failure that was told may read unknown then."""
 
 
 async def gather(gate: Callgate, record: Record, effects: dict[int, list[str]]) -> Evidence:
@@ -94,6 +96,7 @@ def _what_was_told_still_holds(evidence: Evidence) -> list[str]:
         for told in evidence.record.told
         for final in [evidence.finals[told.number]]
         if not told.key.startswith(AGAIN) and not _agrees(told, final)
+        if not (evidence.unrecorded and told.status == "failed" and isinstance(final, Unknown))
     ]
 
 

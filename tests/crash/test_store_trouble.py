@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from functools import partial
 from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Failed, tool
+from callgate import Callgate, Context, Failed, Succeeded, Unknown, tool
 from callgate.errors import StoreUnavailable
+from tests.crash.waiting import WITHIN, until
 from tests.crash.workload import FREE
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
@@ -32,6 +35,49 @@ def fail_the_read_after_the_next_write(gate: Any, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(store, "write", write_and_arm)
     monkeypatch.setattr(store, "read", fail_once)
+
+
+def fail_the_write_after(entered: threading.Event, gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The write after the handler was entered is the one that closes the call."""
+    store = gate._opened.parts.store
+    write = store.write
+
+    async def fail_once(unit: Any) -> Any:
+        if entered.is_set():
+            monkeypatch.undo()
+            raise StoreUnavailable("the disk is full for a moment")
+        return await write(unit)
+
+    monkeypatch.setattr(store, "write", fail_once)
+
+
+@pytest.mark.requirement("EVT-04", "EVT-09")
+async def test_a_late_result_is_recorded_after_the_ending_that_had_to_wait_for_the_store(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    @tool(effects="network_access", risk="medium")
+    def pay(amount: int) -> int:
+        """Pay somebody, slowly."""
+        entered.set()
+        assert release.wait(WITHIN)
+        return amount
+
+    async with Callgate.open(url, FREE) as gate:
+        gate.add(pay)
+        fail_the_write_after(entered, gate, monkeypatch)
+        outcome = await gate.call("pay", {"amount": 5}, Context(idempotency_key="k"), timeout=0.01)
+        assert isinstance(outcome, Unknown)
+        release.set()
+        await until(partial(succeeded, gate))
+        types = [event.type async for event in gate.events(types=["tool_call.*"])]
+        assert types == ["tool_call.attempted", "tool_call.unknown", "tool_call.settled_late"]
+        assert (await gate.verify_audit()).problems == ()
+
+
+async def succeeded(gate: Callgate) -> bool:
+    return isinstance(await gate.outcome("k"), Succeeded)
 
 
 async def test_a_store_that_fails_right_before_the_handler_leaves_no_effect_and_a_free_key(

@@ -235,8 +235,4 @@ async def _settle_late(parts: Parts, late: Executed) -> None:
     draft.type, draft.severity = "tool_call.settled_late", Severity.WARNING
     draft.payload["outcome"] = ending.outcome.status
     fact = _fact(parts, late, ending) if late.permit.row is not None else None
-    unit = _unit(parts, late, ending, draft, fact)
-    try:
-        await parts.store.write(unit)
-    except StoreError:
-        parts.spool.keep(unit)
+    await parts.spool.write(_unit(parts, late, ending, draft, fact))

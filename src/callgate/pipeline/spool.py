@@ -33,6 +33,17 @@ class Spool:
         if self._task is None or self._task.done():
             self._task = asyncio.ensure_future(self._retry())
 
+    async def write(self, unit: Callable[[Transaction], Any]) -> None:
+        """Write this now, or after what waits already: a later fact must not be recorded before an earlier one."""
+        if not self._units:
+            try:
+                await self._store.write(unit)
+            except StoreError:
+                pass
+            else:
+                return
+        self.keep(unit)
+
     async def drain(self) -> bool:
         """Write what can be written now; whether nothing is left."""
         while self._units:
