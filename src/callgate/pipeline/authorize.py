@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from callgate.model.decision import Reason
 from callgate.model.levels import Verdict
+from callgate.model.shapes import own_copy
 from callgate.pipeline.fingerprint import fingerprint
+from callgate.pipeline.hooks import run_hook
 from callgate.pipeline.parts import Asked, Parts, running
 from callgate.pipeline.stopped import Stopped, refused
 
@@ -46,20 +47,18 @@ async def authorize(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments
     if authorization.refusal is not None:
         raise _denied(asked, tool, authorization.refusal, authorization.reasons)
     if tool.hooks.check is not None:
-        await _own_check(asked, tool, arguments)
+        await _own_check(parts, asked, tool, arguments)
     authorized = Authorized(asked, tool, arguments, standing, authorization)
     if asked.key is not None or not tool.read_only or asked.judged:
         authorized.fingerprint = fingerprint(parts, tool, arguments, authorization.resources)
     return authorized
 
 
-async def _own_check(asked: Asked, tool: Tool, arguments: Arguments) -> None:
+async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments) -> None:
     check = tool.hooks.check
     assert check is not None  # noqa: S101 - asked by the caller
     try:
-        answer = check(dict(arguments), asked.context)
-        if inspect.isawaitable(answer):
-            answer = await answer
+        answer = await run_hook(parts, tool, check, own_copy(arguments), asked.context)
     except PermissionError as error:
         reason = Reason("check", f"{tool.name} refuses: {error}", Verdict.DENY, "policy_denied")
         raise _denied(asked, tool, reason, (reason,)) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import random
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from callgate.model.shapes import own_copy
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
 from callgate.pipeline.processes import run_in_process
@@ -19,7 +19,7 @@ from callgate.pipeline.trouble import resets_at, retryable
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from callgate.model.tool import Arguments, Tool
+    from callgate.model.tool import Tool
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.permit import Permit
 
@@ -250,14 +250,3 @@ def _take_late(executed: Executed, future: asyncio.Future[Any]) -> None:
         executed.value = future.result()
         executed.timed_out = False
         executed.came_through = True
-
-
-_SCALARS = frozenset({str, int, float, bool, type(None)})
-
-
-def own_copy(arguments: Arguments) -> Arguments:
-    """The handler's own arguments: what it changes must not change what is recorded or tried again."""
-    for value in arguments.values():
-        if type(value) not in _SCALARS:
-            return copy.deepcopy(arguments)
-    return dict(arguments)

@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 from callgate.errors import StoreError
 from callgate.model.event import Draft
-from callgate.model.levels import Category, HealthStatus, Severity
+from callgate.model.levels import HealthStatus, Severity
 from callgate.model.outcome import Outcome, Succeeded
-from callgate.pipeline.trouble import resets_at
-from callgate.registry.health import connector_of
+from callgate.pipeline.trouble import resets_at, status_of
+from callgate.registry.health import connector_of, speaks_of_connector
 
 if TYPE_CHECKING:
     from callgate.model.health import Health
     from callgate.pipeline.execute import Executed
     from callgate.pipeline.parts import Parts
-
-_COUNTS = frozenset({Category.NETWORK, Category.TIMEOUT, Category.API})
-"""Trouble that speaks of the other side; a caller's mistake does not."""
 
 
 def note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
@@ -33,8 +30,10 @@ def note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
     if error is None:
         board.succeeded(connector, now)
     else:
-        resets = None if executed.error is None else resets_at(executed.error)
-        board.failed(connector, error.message, now, resets_at=resets, counts=error.category in _COUNTS)
+        raised = executed.error
+        resets, status = (None, None) if raised is None else (resets_at(raised), status_of(raised))
+        counts = speaks_of_connector(error.category, status=status)
+        board.failed(connector, error.message, now, resets_at=resets, counts=counts)
     after = board.of(connector)
     if before.status is not after.status:
         _tell(parts, executed, before.status, after)

@@ -1,24 +1,24 @@
-"""Preview: run a tool's `preview` under a read-only permit: no secrets, no egress, time-limited, local tools only."""
+"""Preview: ask a tool what it would do. Without secrets, with a time limit, and of local tools only.
+
+It is the author's promise that a preview changes nothing and sends nothing; what it is given can do neither by itself.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ToolError
 from callgate.model.levels import FOREIGN
-from callgate.model.shapes import as_mapping
+from callgate.model.shapes import as_mapping, own_copy
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
+from callgate.pipeline.hooks import run_hook
 from callgate.pipeline.parts import running
 
 if TYPE_CHECKING:
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
-
-_SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
     )
     token = running.set(context)
     try:
-        raw = await asyncio.wait_for(_run(parts, authorized, context), _SECONDS)
+        raw = await run_hook(parts, tool, tool.hooks.preview, own_copy(authorized.arguments), context)
     except Exception as error:  # noqa: BLE001 - the question is asked all the same, with this said
         text = str(error) if isinstance(error, ToolError | ValueError | OSError) else type(error).__name__
         return Shown(Preview(text=parts.striker.strike_text(f"the preview failed: {text}")), supported=True)
@@ -50,22 +50,6 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
         context.end()
         running.reset(token)
     return Shown(_as_preview(parts, raw), supported=raw is not None)
-
-
-async def _run(parts: Parts, authorized: Authorized, context: ToolContext) -> Any:
-    hook = authorized.tool.hooks.preview
-    assert hook is not None  # noqa: S101 - asked by the caller
-    arguments = dict(authorized.arguments)
-    if inspect.iscoroutinefunction(hook):
-        return await hook(arguments, context)
-    lane = parts.threads.lane(f"preview:{authorized.tool.connector}")
-    if not await lane.take(_SECONDS):
-        message = "every preview thread is busy"
-        raise TimeoutError(message)
-    future = lane.run(lambda: hook(arguments, context))
-    future.add_done_callback(lambda _done: lane.give())
-    result = await asyncio.shield(future)
-    return await result if inspect.isawaitable(result) else result
 
 
 def _as_preview(parts: Parts, raw: Any) -> Preview | None:

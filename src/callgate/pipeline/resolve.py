@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from callgate.errors import ToolNotFoundError
+from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.pipeline.parts import Asked, Parts
 from callgate.pipeline.stopped import refused
@@ -21,7 +22,7 @@ def resolve(parts: Parts, asked: Asked, *, looking: bool = False) -> Tool:
     changed = parts.quarantined(tool.name)
     if changed is not None:
         raise refused(asked, "tool_quarantined", f"{tool.name} is quarantined: {changed}", tool=tool)
-    if tool.unavailable is not None or (tool.handler is None and not asked.judged):
+    if tool.unavailable is not None or (not asked.judged and (tool.handler is None or tool.source is Origin.HOST)):
         why = tool.unavailable or "it is run by its host; judge it instead of calling it"
         raise refused(asked, "tool_unavailable", f"{tool.name} is unavailable: {why}", tool=tool)
     down = parts.health.look(tool) if looking else parts.health.available(tool)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from callgate.model.shapes import own_copy
 from callgate.model.tool import Arguments
 
 
@@ -14,13 +15,13 @@ class HookFailed(Exception):
 
 
 def ask(hook: Callable[[Arguments], Any], arguments: Arguments) -> Any:
-    """What the function says about the arguments. It gets a copy, one level deep.
+    """What the function says about the arguments. It gets a copy of its own.
 
     Raises:
         HookFailed: It raised, or is asynchronous.
     """
     try:
-        answer = hook(dict(arguments))
+        answer = hook(own_copy(arguments))
     except Exception as error:
         raise HookFailed(f"it failed with {type(error).__name__}") from error
     if inspect.isawaitable(answer):
