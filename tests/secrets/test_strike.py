@@ -171,7 +171,7 @@ MADE_OF: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "expected"), MADE_OF, ids=repr)
+@pytest.mark.parametrize(("value", "expected"), MADE_OF)
 def test_values_of_every_make_are_struck(striker: Striker, value: Any, expected: Any):
     struck = striker.strike(value)
     assert VALUE not in repr(struck)
@@ -219,7 +219,6 @@ def test_numbers_and_objects_count_as_they_are_shown(secret: str, value: Any, ex
         "\ud800",
         "https://example.com/a/very/long/path/to/something-quite-unsuspicious?query=value#fragment",
     ],
-    ids=lambda value: repr(value)[:30],
 )
 def test_what_has_nothing_secret_in_it_is_the_same_object(striker: Striker, value: Any):
     assert striker.strike(value) is value
