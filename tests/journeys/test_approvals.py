@@ -20,6 +20,7 @@ from callgate.model.layer import ConfirmBy, Layer, LayerKind, Rule
 from callgate.model.levels import Assurance, Autonomy, Risk, Verdict
 from callgate.model.tool import Preview
 from callgate.ports import Answer
+from callgate.settings.load import parse_settings
 from callgate.settings.values import ApprovalSettings, Settings
 from callgate.testing import HandClock, ScriptedApprover
 from tests.journeys.gates import gate_of
@@ -303,17 +304,22 @@ async def test_at_a0_an_effect_is_shown_and_never_executed() -> None:
         paid.append(amount)
         return "paid"
 
-    roles = Settings(autonomy=Autonomy.A0)
-    scopes = frozenset({"secrets:read"})
-    async with gate_of(pay, pay_with_card, config=roles) as gate:
-        outcome = await gate.call("pay", {"amount": 5})
-        assert isinstance(outcome, Previewed)
-        assert not outcome.supported
+    text = "autonomy: A0\nroles: {default: {scopes: ['*', 'secrets:*'], allow: ['group:all']}}"
+    async with gate_of(pay, pay_with_card, config=parse_settings(text, file="callgate.yaml")) as gate:
+        bare = await gate.call("pay", {"amount": 7})
+        assert isinstance(bare, Previewed)
+        assert not bare.supported
         with pytest.raises(PreviewRequired) as raised:
-            outcome.unwrap()
+            bare.unwrap()
         assert raised.value.supported is False
-        granted = await gate.explain("pay_with_card", {"amount": 5}, Context(scopes=scopes))
-        assert granted.verdict is not Verdict.ALLOW
+        with_secret = await gate.call("pay_with_card", {"amount": 5})
+        assert isinstance(with_secret, Previewed)
+        assert with_secret.supported
+        with pytest.raises(PreviewRequired, match="pay_with_card") as raised:
+            with_secret.unwrap()
+        assert raised.value.preview.text == "would pay 5"
+        assert shown == [5]
+        assert await gate.approvals(states=None) == []
     assert paid == []
 
 
