@@ -102,6 +102,7 @@ class Terminal:
         )
         os.close(line)
         self.seen = ""
+        self._at = 0
 
     def __enter__(self) -> Self:
         return self
@@ -113,11 +114,12 @@ class Terminal:
         os.close(self._screen)
 
     def expect(self, text: str) -> None:
-        """Read until the text is there."""
+        """Read until the text is there, after what was expected before."""
         until = time.monotonic() + _SECONDS
-        while text not in self.seen:
+        while (found := self.seen.find(text, self._at)) < 0:
             if not self._read(until):
                 pytest.fail(f"{text!r} did not come; what came is:\n{self.seen}")
+        self._at = found + len(text)
 
     def type(self, text: str) -> None:
         os.write(self._screen, text.encode())

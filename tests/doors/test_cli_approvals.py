@@ -80,6 +80,16 @@ def test_deciding_twice_is_refused_and_changes_nothing(cli: Cli):
     assert cli("approvals", "list", "--state", "approved").err == "there are none\n"
 
 
+def test_what_was_decided_is_told_with_who_when_and_why(cli: Cli):
+    approval = cli.ask_to_pay()
+    cli("approvals", "reject", approval, "--why", "too much", "--by", "ann")
+    shown = cli("approvals", "show", approval).out
+    assert "rejected by ann" in shown
+    assert ": too much" in shown
+    assert "callgate approvals approve" not in shown
+    assert f"{approval}  rejected  high" in cli("approvals", "list", "--all").out
+
+
 def test_an_agent_never_decides_about_its_own_call(cli: Cli):
     done = cli("approvals", "approve", cli.ask_to_pay(), "--by", "agent")
     assert done.code == 3
@@ -172,7 +182,7 @@ PAY = ("call", "pay", '{"to": "b\\u202eob", "amount": 5}', "--module", TOOLS, "-
 @pytest.mark.slow
 def test_at_a_terminal_the_person_is_asked_and_y_runs_it(cli: Cli):
     with Terminal(*PAY, cwd=cli.folder) as terminal:
-        terminal.expect("[y] approve")
+        terminal.expect("> ")
         assert 'to: "b<U+202E>ob"' in terminal.seen
         assert not PAID.exists()
         terminal.type("maybe\n")
@@ -212,12 +222,30 @@ def test_ctrl_c_at_the_question_ends_at_once_and_leaves_it_open(cli: Cli):
 
 
 @pytest.mark.slow
+def test_watching_goes_on_when_a_decision_does_not_count(cli: Cli):
+    first, second = cli.ask_to_pay(1, "--principal", "ann"), cli.ask_to_pay(2)
+    with Terminal("approvals", "watch", "--by", "ann", cwd=cli.folder) as terminal:
+        terminal.expect(first)
+        terminal.expect("> ")
+        terminal.type("y\n")
+        terminal.expect("not decided: ann is the agent that asks")
+        terminal.expect(second)
+        terminal.expect("> ")
+        terminal.type("r\nuse the card\n")
+        terminal.expect("answered: pay")
+        terminal.type("\x03")
+        assert terminal.end() == 0
+
+
+@pytest.mark.slow
 def test_watching_at_a_terminal_asks_one_by_one_and_ctrl_c_ends_it(cli: Cli):
     first, second = cli.ask_to_pay(1), cli.ask_to_pay(2)
     with Terminal("approvals", "watch", "--by", "ann", cwd=cli.folder) as terminal:
         terminal.expect(first)
+        terminal.expect("> ")
         terminal.type("y\n")
         terminal.expect(second)
+        terminal.expect("> ")
         terminal.type("n\n")
         terminal.expect("why? ")
         terminal.type("no\n")

@@ -111,6 +111,12 @@ def test_the_story_of_a_call_a_trace_and_an_event_are_told(used: Cli):
     assert used("audit", "show", event["id"], "--json").body["events"][0]["id"] == event["id"]
 
 
+def test_an_empty_store_has_no_usage_and_no_calls(cli: Cli):
+    assert cli.call("nothing").code == 3
+    assert cli("audit", "usage").err == "nothing was called yet\n" or cli("audit", "usage").out
+    assert cli("audit", "export", "events.jsonl").out.endswith("events are in events.jsonl\n")
+
+
 def test_calls_and_their_counts_are_listed(used: Cli):
     assert used.call("broken").code == 1
     done = used("audit", "calls")
@@ -192,6 +198,16 @@ def test_following_tells_events_as_they_come_until_ctrl_c(used: Cli):
         terminal.expect("tool_call.failed")
         terminal.type("\x03")
         assert terminal.end() == 0
+
+
+@pytest.mark.slow
+def test_following_as_json_is_one_document_per_line(used: Cli):
+    with Terminal("audit", "list", "--follow", "--json", "--type", "gate.*", cwd=used.folder) as terminal:
+        terminal.expect('"type": "gate.required"')
+        terminal.type("\x03")
+        assert terminal.end() == 0
+        (line,) = [line for line in terminal.seen.splitlines() if line.startswith("{")]
+        assert json.loads(line)["type"] == "gate.required"
 
 
 def test_evidence_verifies_elsewhere_without_store_and_key(used: Cli, tmp_path_factory: pytest.TempPathFactory):

@@ -40,6 +40,19 @@ def test_what_is_unknown_is_listed_with_its_cause(unknown: Cli):
     assert body.keys().isdisjoint({"fingerprint", "sealed_id"})
 
 
+def test_a_failure_that_may_have_left_something_is_listed_too(cli: Cli):
+    Path("half_done.py").write_text(
+        "from callgate import tool\n\n@tool(effects='system_state', risk='low')\ndef half_done() -> None:\n"
+        "    raise ValueError('in the middle')\n"
+    )
+    assert cli("call", "half_done", "--module", "half_done.py", "--key", "k1", "--autonomy", "A4").code == 1
+    assert "effect possible" in cli("outcomes", "list").out
+    shown = cli("outcomes", "show", "k1")
+    assert "in the middle" in shown.out
+    assert "resolve" not in shown.out
+    assert "failed" in cli("outcomes", "list", "--state", "failed").out
+
+
 def test_when_nothing_waits_it_says_so(cli: Cli):
     cli.call("word_count")
     done = cli("outcomes", "list")

@@ -125,6 +125,14 @@ def test_times_are_told_as_people_say_them():
     assert short_moment(0, now=now) == moment(0)
 
 
+def test_text_wider_than_its_room_is_broken_and_keeps_its_indentation():
+    assert fold("    indented words here", 14) == ["    indented", "    words here"]
+    assert fold(" " * 30 + "far out", 10) == ["far out"]
+    assert fold(" " * 30, 10) == [""]
+    assert fold("日本語", 1) == ["日", "本", "語"]
+    assert cut("abc", 0) == ""
+
+
 def test_padding_counts_columns():
     assert pad("日", 4) == "日  "
 

@@ -121,3 +121,30 @@ def test_missing_and_surplus_words_are_usage_errors(cli: Cli, words: list[str]):
     done = cli("tools", *words)
     assert done.code == 2
     assert f"see: callgate tools {words[0]} --help" in done.err
+
+
+def test_types_of_arguments_are_told_in_words(cli: Cli):
+    Path("many_types.py").write_text(
+        "from typing import Literal\nfrom callgate import tool\n\n@tool(effects='read_only', timeout=5, tags=['x'])\n"
+        "def many(a: Literal['b', 'c'], d: list[int], e: str | None = None, f: float = 1.5) -> int:\n"
+        "    return 1\n"
+    )
+    done = cli("tools", "show", "many", "--module", "many_types.py")
+    rows = {line.split()[0]: line for line in done.out.splitlines() if line}
+    assert '"b" or "c"' in rows["a"]
+    assert "list of integer" in rows["d"]
+    assert "string or null" in rows["e"]
+    assert "no, 1.5" in rows["f"]
+    assert "5 seconds" in rows["timeout"]
+
+
+def test_a_tool_without_arguments_says_so(cli: Cli):
+    assert "It takes no arguments." in cli("tools", "show", "hidden", "--module", TOOLS).out
+
+
+def test_a_tool_whose_code_is_missing_says_why(cli: Cli):
+    Path("missing_code.py").write_text(
+        "from callgate import tool\n\n@tool(effects='read_only', unavailable='install the extra')\n"
+        "def absent() -> int:\n    return 1\n"
+    )
+    assert "unavailable (install the extra)" in cli("tools", "list", "--module", "missing_code.py").out

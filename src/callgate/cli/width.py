@@ -42,7 +42,7 @@ def _fold_line(text: str, width: int) -> Iterator[str]:
     indent = text[: len(text) - len(text.lstrip())] if text.strip() else ""
     if columns(indent) >= width // 2:
         indent = ""
-    yield from _fill(text[len(indent) :], width - columns(indent), indent=indent)
+    yield from list(_fill(text[len(indent) :], width - columns(indent), indent=indent)) or [""]
 
 
 def _fill(text: str, width: int, *, indent: str) -> Iterator[str]:
@@ -59,7 +59,8 @@ def _fill(text: str, width: int, *, indent: str) -> Iterator[str]:
             head = _head(line, width) or line[0]
             yield indent + head
             line = line[len(head) :]
-    yield indent + line
+    if line:
+        yield indent + line
 
 
 def _head(text: str, width: int) -> str:
