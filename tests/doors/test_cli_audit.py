@@ -82,6 +82,15 @@ def test_every_type_of_event_is_either_told_or_the_records_own():
     assert not told & OWN
 
 
+def test_the_record_can_be_looked_at_and_decided_on_when_a_module_is_broken(used: Cli):
+    Path("callgate.yaml").write_text("version: 1\nmodules: [no_such_module]\n")
+    (waiting,) = used("approvals", "list", "--json").body["approvals"]
+    assert used("audit", "verify").code == 0
+    assert used("outcomes", "list").code == 0
+    assert used("approvals", "reject", waiting["id"], "--by", "ann").code == 0
+    assert used("call", "word_count").code == 2
+
+
 def test_filters_choose_and_the_limit_takes_the_newest(used: Cli):
     for amount in (6, 7):
         used.ask_to_pay(amount)

@@ -13,7 +13,7 @@ from callgate.cli.document import escaped, print_document
 from callgate.cli.moments import moment, short_moment, span, until
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.cli.width import columns, cut, fold, pad
-from callgate.runtime.showing import one_line, visible
+from callgate.model.visible import one_line, visible
 from tests.doors.running import TOOLS, Cli, Terminal, start
 
 HEADS = [Column("ID", whole=True), Column("NAME"), Column("TEXT")]

@@ -11,7 +11,7 @@ import click
 from callgate.cli.approval_text import approval_document, show_approvals
 from callgate.cli.document import json_option, print_document
 from callgate.cli.json_arguments import read_object
-from callgate.cli.opening import Need, run
+from callgate.cli.opening import Need, Tools, run
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.proposal import Proposals, proposed
@@ -84,7 +84,8 @@ def approve(place: Place, /, *, approval_id: str, edit: str | None, by: str | No
     async def work(gate: Callgate) -> Approval:
         return await gate.approve(approval_id, by=name, arguments=arguments, assurance=Assurance.LOCAL)
 
-    _decide(place, work, as_json=as_json)
+    # An edited call is judged again, so its tool must be known.
+    _decide(place, work, tools=Tools.NONE if edit is None else Tools.LOADED, as_json=as_json)
 
 
 @command.command("reject")
@@ -124,8 +125,10 @@ def respond(place: Place, /, *, approval_id: str, text: str, by: str | None, as_
 command.add_command(watch)
 
 
-def _decide(place: Place, work: Callable[[Callgate], Awaitable[Approval]], *, as_json: bool) -> None:
-    _answer(place, run(place, work, need=Need.EXISTING), as_json=as_json, whole=False)
+def _decide(
+    place: Place, work: Callable[[Callgate], Awaitable[Approval]], *, as_json: bool, tools: Tools = Tools.NONE
+) -> None:
+    _answer(place, run(place, work, need=Need.EXISTING, tools=tools), as_json=as_json, whole=False)
 
 
 def _answer(place: Place, approval: Approval, *, as_json: bool, whole: bool) -> None:

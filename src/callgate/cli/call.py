@@ -10,7 +10,7 @@ from callgate.cli.asking import asker_context, asker_options
 from callgate.cli.document import json_option
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.json_arguments import read_object
-from callgate.cli.opening import Need, run, stdin_is_terminal
+from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
 from callgate.cli.outcome_text import show_outcome
 from callgate.cli.place import Place, place_options
 from callgate.cli.question import terminal_asker
@@ -47,5 +47,9 @@ def command(place: Place, /, **options: Any) -> ExitCode:
         )
 
     ask = terminal_asker() if options["wait"] is None and stdin_is_terminal() else None
-    outcome = run(place, work, need=Need.MAKE, tools=True, ask=ask, context=context)
+    try:
+        outcome = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
+    except KeyboardInterrupt:
+        listed = place.command("outcomes", "list")
+        raise KeyboardInterrupt(f"if the tool had begun, what is known of it is in: {listed}") from None
     return show_outcome(outcome, place, as_json=options["as_json"])

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from callgate.model.shapes import as_mapping, as_sequence
-from callgate.runtime.showing import visible
+from callgate.model.visible import visible
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -82,7 +82,7 @@ class _OneLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The message alone, hidden characters visible."""
-        from callgate.runtime.showing import one_line  # noqa: PLC0415 - only where something is logged
+        from callgate.model.visible import one_line  # noqa: PLC0415 - only where something is logged
 
         return f"{_NAME}: {one_line(record.getMessage())}"
 

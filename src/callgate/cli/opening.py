@@ -42,12 +42,22 @@ class Need(enum.Enum):
     """The store is left alone."""
 
 
+class Tools(enum.Enum):
+    """Whether a command needs the tools. Their modules run code of their own, and may be broken."""
+
+    NONE = enum.auto()
+    """A record can be looked at and a question answered whatever has become of the tools."""
+    LOADED = enum.auto()
+    NEEDED = enum.auto()
+    """It is pointless without any."""
+
+
 def run(
     place: Place,
     work: Callable[[Callgate], Awaitable[T]],
     *,
     need: Need,
-    tools: bool = False,
+    tools: Tools = Tools.NONE,
     ask: Asker | None = None,
     context: Context | None = None,
 ) -> T:
@@ -57,7 +67,7 @@ def run(
         place: Store, configuration and modules.
         work: What to do with the open gate.
         need: What it needs of the store.
-        tools: Whether it is pointless without any tool.
+        tools: Whether it needs the tools.
         ask: Who is asked where a person has to decide.
         context: Who asks where a call does not say.
 
@@ -67,29 +77,35 @@ def run(
     """
 
     async def opened() -> T:
-        gate = gate_of(place, need=need, ask=ask, context=context)
-        if tools and not gate.tools():
-            wrong(NO_TOOLS)
-        async with gate:
+        async with gate_of(place, need=need, tools=tools, ask=ask, context=context) as gate:
             return await work(gate)
 
     with stdout_kept():
         return asyncio.run(opened())
 
 
-def gate_of(place: Place, *, need: Need, ask: Asker | None = None, context: Context | None = None) -> Callgate:
-    """The unopened gate of this place, with the tools of its modules.
+def gate_of(
+    place: Place,
+    *,
+    need: Need,
+    tools: Tools = Tools.NONE,
+    ask: Asker | None = None,
+    context: Context | None = None,
+) -> Callgate:
+    """The unopened gate of this place, as `run` opens it.
 
     Raises:
         ConfigurationError: The configuration, a module or the store's URL is wrong, or the store is not there.
     """
     settings = settings_of(place)
     store = _store(store_url(place, settings), need=need, place=place)
-    modules = load_modules((*settings.modules, *place.modules))
+    modules = () if tools is Tools.NONE else load_modules((*settings.modules, *place.modules))
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     gate = Callgate.open(store, replace(settings, modules=()), ask=ask, context=context)
     for module in modules:
         gate.add(module)
+    if tools is Tools.NEEDED and not gate.tools():
+        wrong(NO_TOOLS)
     return gate
 
 

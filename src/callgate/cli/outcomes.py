@@ -11,7 +11,7 @@ from callgate.cli.attempt_text import attempt_document, show_attempt, show_attem
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.json_arguments import read_value
-from callgate.cli.opening import Need, run
+from callgate.cli.opening import Need, Tools, run
 from callgate.cli.outcome_text import show_outcome
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
@@ -106,7 +106,7 @@ def verify(place: Place, /, **options: Any) -> ExitCode:
         gate.tool(found.tool)
         return found, await gate.verify_outcome(found.key.key, _context(found))
 
-    found, answer = run(place, work, need=Need.EXISTING)
+    found, answer = run(place, work, need=Need.EXISTING, tools=Tools.LOADED)
     if options["as_json"]:
         print_document({"key": found.key.key, "tool": found.tool, "answer": answer})
     else:

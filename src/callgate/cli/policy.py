@@ -15,7 +15,7 @@ from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.json_arguments import read_object
 from callgate.cli.modules import load_modules
-from callgate.cli.opening import Need, run, settings_of
+from callgate.cli.opening import Need, Tools, run, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Cell, Screen
 from callgate.model.decision import Decision, Reason
@@ -64,7 +64,7 @@ def explain(place: Place, /, **options: Any) -> None:
     async def work(gate: Callgate) -> Decision:
         return await gate.explain(options["name"], arguments, context)
 
-    decision = run(place, work, need=Need.IF_THERE, tools=True)
+    decision = run(place, work, need=Need.IF_THERE, tools=Tools.NEEDED)
     if options["as_json"]:
         print_document({"tool": options["name"]} | decision.to_json())
     else:

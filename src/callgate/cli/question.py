@@ -10,7 +10,7 @@ from callgate.cli.moments import moment, until
 from callgate.cli.screen import Cell, Screen
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
-from callgate.runtime.showing import one_line
+from callgate.model.visible import one_line
 from callgate.runtime.terminal import TerminalAsker
 
 _MARK = "| "

@@ -11,7 +11,7 @@ from typing import NamedTuple, TextIO
 
 from callgate.cli.moments import moment, short_moment
 from callgate.cli.width import columns, cut, fold, pad
-from callgate.runtime.showing import one_line, visible
+from callgate.model.visible import one_line, visible
 
 _FALLBACK_WIDTH = 80
 _NARROWEST = 8

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from callgate.cli.document import json_option, print_document
-from callgate.cli.opening import NO_TOOLS, Need, run
+from callgate.cli.opening import NO_TOOLS, Need, Tools, run
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
 from callgate.cli.tool_text import show_tool, tool_document, tool_row
@@ -34,7 +34,7 @@ def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> None:
     async def work(gate: Callgate) -> tuple[Sequence[Tool], bool]:
         return gate.tools() if role is None else gate.pool(Context(role=role)), bool(gate.tools())
 
-    found, any_known = run(place, work, need=Need.NONE)
+    found, any_known = run(place, work, need=Need.NONE, tools=Tools.LOADED)
     if not found and not as_json:
         Screen(sys.stderr).say(f"the role {role} may call none of the tools" if any_known else NO_TOOLS)
         return
@@ -52,7 +52,7 @@ def show(place: Place, /, *, name: str, as_json: bool) -> None:
     async def work(gate: Callgate) -> Tool:
         return gate.tool(name)
 
-    found = run(place, work, need=Need.NONE)
+    found = run(place, work, need=Need.NONE, tools=Tools.LOADED)
     if as_json:
         print_document(tool_document(found))
     else:
@@ -75,7 +75,7 @@ def search(place: Place, /, **options: Any) -> None:
             return gate.search_all(text, limit=limit)
         return gate.search(text, limit=limit, context=Context(role=role))
 
-    found = run(place, work, need=Need.NONE)
+    found = run(place, work, need=Need.NONE, tools=Tools.LOADED)
     if not found and not options["as_json"]:
         Screen(sys.stderr).say(f"no tool fits: {text}")
         return

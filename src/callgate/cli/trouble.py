@@ -48,7 +48,7 @@ def _describe(error: BaseException) -> tuple[str, ExitCode]:
     if isinstance(error, click.ClickException):
         return _usage(error), ExitCode.USAGE
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return "interrupted", ExitCode.INTERRUPTED
+        return "; ".join(["interrupted", *map(str, error.args)]), ExitCode.INTERRUPTED
     told = f"a fault in callgate itself ({type(error).__name__}: {error}); run it again with {DEBUG}=1 to see where"
     return told, ExitCode.FAULT
 

@@ -11,7 +11,7 @@ import click
 from callgate.cli.approval_text import approval_document
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
-from callgate.cli.opening import Need, gate_of, stdin_is_terminal
+from callgate.cli.opening import Need, Tools, gate_of, stdin_is_terminal
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.question import show_question, terminal_asker
@@ -39,7 +39,7 @@ def watch(place: Place, /, *, seconds: float | None, by: str | None, as_json: bo
     watcher = _Watcher(person(by), as_json=as_json)
 
     async def watching() -> None:
-        async with gate_of(place, need=Need.EXISTING) as gate:
+        async with gate_of(place, need=Need.EXISTING, tools=watcher.needs_tools) as gate:
             await watcher.follow(gate, seconds)
 
     try:
@@ -55,6 +55,8 @@ class _Watcher:
         self._as_json = as_json
         self._asker = None if as_json or not stdin_is_terminal() else terminal_asker()
         self._err = Screen(sys.stderr)
+        # Only an answer that edits a call needs its tool.
+        self.needs_tools = Tools.NONE if self._asker is None else Tools.LOADED
 
     async def follow(self, gate: Callgate, seconds: float | None) -> None:
         self._err.say("watching for questions; Ctrl-C ends it", style="dim")

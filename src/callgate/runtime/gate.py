@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -97,7 +97,7 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
             raise ConfigurationError("the gate is open already")
         opened = await assemble(self._choices, self._registry, self._health)
         self._opened = opened
-        opened.parts.background = self._background
+        opened.parts.background = opened.background
         try:
             await opened.auditor.start()
             self._start(opened)
@@ -114,18 +114,21 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
 
     async def close(self) -> None:
         """Finish what runs, write what waits, and let go. Twice is once."""
-        opened, self._opened = self._opened, None
-        if opened is None:
+        opened = self._opened
+        if opened is None or opened.closing:
             return
         self._unlisten()
-        await opened.close()
+        try:
+            await opened.close()
+        finally:
+            self._opened = None
 
     def _start(self, opened: Opened) -> None:
         for name in opened.parts.settings.modules:
             self.add(_module(name), update=True)
         self._announce(Changes(added=self._registry.list_tools()))
         self._unlisten = self._registry.on_change(self._announce)
-        self._background(self._look_around(opened))
+        opened.loop(self._look_around(opened))
 
     def _announce(self, changes: Changes) -> None:
         opened = self._opened
@@ -134,16 +137,6 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
         parts = opened.parts
         for draft in registration_drafts(changes, now=parts.clock.now(), trace=opened.default_context.trace_id):
             parts.store.behind(draft)
-
-    def _background(self, work: Coroutine[Any, Any, Any]) -> None:
-        opened = self._opened
-        if opened is None:
-            work.close()
-            return
-        task = asyncio.ensure_future(work)
-        opened.tasks.add(task)
-        task.add_done_callback(opened.tasks.discard)
-        task.add_done_callback(_report)
 
     async def _look_around(self, opened: Opened) -> None:
         """Now and then: judged calls fall silent, what was recorded is signed, what was sealed too long is dropped."""
@@ -158,11 +151,6 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
             except StoreError as error:
                 _log.warning("%s", error)
             await asyncio.sleep(_LOOK_EVERY)
-
-
-def _report(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled() and task.exception() is not None:
-        _log.warning("work in the background failed: %s", type(task.exception()).__name__)
 
 
 def _module(name: str) -> Any:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.levels import Assurance
+from callgate.model.visible import one_line, visible
 from callgate.ports import Answer
-from callgate.runtime.showing import one_line, visible
 
 try:
     import termios
