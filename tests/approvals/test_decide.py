@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import VETO, Decider, approve, expire, reject, respond, withdraw
-from callgate.approvals.show import payload, visible
+from callgate.approvals.show import payload
 from callgate.errors import ApprovalConflict, AssuranceTooLow
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
@@ -162,13 +159,18 @@ def test_whoever_changes_a_stored_approval_without_the_key_breaks_its_seal(chang
     assert not intact(bound, throwaway_keys())
 
 
-def test_hidden_characters_are_shown() -> None:
-    assert visible("pay\u202eto\u200bann") == "pay<U+202E>to<U+200B>ann"
-    assert visible("ann\u00a0b") == "ann<U+00A0>b"
-    assert "<U+FEFF>" in payload("pay", {"to": "a\ufeffb"})
+HIDING = [
+    "\u202e", "\u200b", "\u00a0", "\ufeff", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\u17b4",
+    "\u180b", "\u180f", "\ufe00", "\ufe0f", "\U000e0001", "\U000e0041", "\U000e0100", "\U000e01ef",
+]  # fmt: skip
 
 
-@given(st.text())
-def test_what_is_shown_never_hides_a_control_or_format_character(text: str) -> None:
-    shown = visible(text)
-    assert not any(unicodedata.category(c) in {"Cc", "Cf"} and c not in "\n\t" for c in shown)
+@pytest.mark.parametrize("character", HIDING)
+def test_what_a_person_approves_hides_no_character(character: str) -> None:
+    shown = payload("pay", {f"t{character}o": f"ann é{character}"})
+    assert character not in shown
+    assert shown.count(f"<U+{ord(character):04X}>") == 2
+
+
+def test_an_argument_cannot_be_named_so_that_it_looks_like_two() -> None:
+    assert payload("pay", {"note\n  to": "ann"}) == 'pay\n  note\\n  to: "ann"'

@@ -129,6 +129,7 @@ def test_under_observation_no_decision_is_fixed():
 
 def test_what_a_caller_sent_is_shown_short_and_with_hidden_characters_visible():
     assert show("a\u202eb\n") == "'a\\u202eb\\n'"
+    assert show("a\u3164b\ufe0f") == "'a\\u3164b\\ufe0f'"
     assert show("é") == "'é'"
     assert show("x" * 500) == f"'{'x' * 160}'… (500 characters)"
     assert name_all(f"t{number}" for number in range(10)).endswith("t7 and 2 more")

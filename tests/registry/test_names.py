@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from callgate.errors import ConfigurationError
-from callgate.registry.names import check_tool, hidden, visible
+from callgate.registry.names import check_tool
 from callgate.registry.near import near, suggestion
 from callgate.registry.snapshot import Snapshot
 from tests.registry.making import make
@@ -91,25 +91,7 @@ def test_hidden_characters_are_refused_wherever_a_model_would_read_them(
     ],
 )
 def test_honest_writing_passes(text: str):
-    assert hidden(text) is None
     check_tool(make("a", text, input_schema={"description": text}))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a\u200db",
-        "\u200d",
-        "é\u200c\u200c",
-        "é\u200d\ufe0f",
-        "a\ufe0f",
-        "é\ufe00",
-        "é\U000e0101",
-        "\ufe0f",
-    ],
-)
-def test_joiners_where_nothing_is_to_be_joined_hide(text: str):
-    assert hidden(text) is not None
 
 
 def test_a_deep_schema_is_read_without_recursion():
@@ -117,12 +99,6 @@ def test_a_deep_schema_is_read_without_recursion():
     for _ in range(100):
         schema = {"properties": {"a": schema}, "anyOf": [{}], "minimum": 1}
     check_tool(make("deep", input_schema=schema))
-
-
-def test_visible_leaves_plain_text_alone_and_shortens():
-    assert visible("plain é") == "plain é"
-    assert visible("a\tb\u200d") == "a<U+0009>b<U+200D>"
-    assert len(visible("x" * 1000)) == 81
 
 
 def test_near_names_are_found_best_first_and_nothing_far():

@@ -149,6 +149,7 @@ def test_a_tab_as_indentation_is_refused_at_its_line():
 
 def test_hidden_characters_are_refused_also_when_they_are_escaped():
     assert complaint_of("# \u202e\nautonomy: A1") == "1: has the hidden character U+202E; remove it"
+    assert complaint_of("autonomy: A1 # \u3164") == "1: has the hidden character U+3164; remove it"
     assert complaint_of("autonomy: A1\nstore: a\0b") == "2: has the hidden character U+0000; remove it"
     assert (
         complaint_of('autonomy: A1\nmodules: ["a\\u200bb"]')

@@ -13,11 +13,12 @@ from callgate.adapters.declare import Declaration, declare
 from callgate.adapters.docstrings import read_docstring
 from callgate.adapters.fields import nearest
 from callgate.adapters.json_schema import compile_schema
-from callgate.adapters.naming import is_name_part, show
+from callgate.adapters.naming import is_name_part
 from callgate.adapters.tool_result import unpack
 from callgate.errors import ConfigurationError
 from callgate.model.tool import Arguments, Handler, Tool
 from callgate.model.tool_context import ToolContext
+from callgate.model.visible import brief
 from callgate.ports import SecretsStore
 
 _ANYTHING = {"type": "object"}
@@ -52,7 +53,7 @@ def make_action_tools(thing: BaseTool, declaration: Declaration) -> list[Tool]:
         _refuse_unknown_actions(thing, table, actions=actions)
     tools: list[Tool] = []
     for action, schema in actions.items():
-        with about(f"{show(thing.tool_name)}.{action}"):
+        with about(f"{brief(thing.tool_name)}.{action}"):
             tools.append(_make(thing, action, schema=schema, declaration=declaration))
     return tools
 
@@ -63,7 +64,9 @@ def _actions(thing: BaseTool) -> Mapping[str, Mapping[str, Any]]:
         raise ConfigurationError(f"{type(thing).__qualname__} declares no actions", key="actions")
     for action in actions:
         if not is_name_part(action):
-            raise ConfigurationError(f"{show(str(action))!r} is no name for an action: write snake_case", key="actions")
+            raise ConfigurationError(
+                f"{brief(str(action))!r} is no name for an action: write snake_case", key="actions"
+            )
     return actions
 
 
@@ -73,7 +76,9 @@ def _refuse_unknown_actions(thing: BaseTool, table: str, *, actions: Mapping[str
     for action in cast("Mapping[str, Any]", entries) if isinstance(entries, Mapping) else ():
         if action not in actions:
             hint = nearest(str(action), actions)
-            raise ConfigurationError(f"{type(thing).__qualname__} has no action {show(str(action))!r}{hint}", key=table)
+            raise ConfigurationError(
+                f"{type(thing).__qualname__} has no action {brief(str(action))!r}{hint}", key=table
+            )
 
 
 def _make(thing: BaseTool, action: str, *, schema: Mapping[str, Any], declaration: Declaration) -> Tool:

@@ -8,10 +8,10 @@ from typing import Any, Unpack
 
 from callgate.adapters.declare import Declaration, Fields, declare
 from callgate.adapters.fields import READERS, nearest
-from callgate.adapters.naming import show
 from callgate.adapters.protocol_object import make_protocol_tool
 from callgate.errors import ConfigurationError
 from callgate.model.tool import Tool
+from callgate.model.visible import brief
 
 _NEEDED = ("name", "input_schema", "execute")
 _OWN = frozenset({"execute", "check_permissions", "is_read_only", "is_concurrency_safe"})
@@ -54,7 +54,7 @@ def _refuse_faulty(definition: Mapping[str, Any]) -> None:
     for key in definition:
         if key not in READERS and key not in _OWN:
             hint = nearest(str(key), [*_OWN, *READERS])
-            raise ConfigurationError(f"build_tool knows no {show(str(key))!r}{hint}", key=show(str(key)))
+            raise ConfigurationError(f"build_tool knows no {brief(str(key))!r}{hint}", key=brief(str(key)))
     for key in _NEEDED:
         if definition.get(key) is None:
             raise ConfigurationError(f"build_tool needs {', '.join(_NEEDED)}; {key} is missing", key=key)

@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Any, TypedDict
 
 from callgate.adapters.fields import HOOKS, READERS, nearest
-from callgate.adapters.naming import show
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Caller, Effect, Origin, Risk
 from callgate.model.tool import NO_HOOKS, Hooks
+from callgate.model.visible import brief
 
 MAX_ARGUMENT_BYTES = 1024 * 1024
 _BESIDE_READING = frozenset({Effect.READ_ONLY, Effect.NETWORK_ACCESS, Effect.CALLS_LLM})
@@ -190,7 +190,7 @@ def _refuse_unknown(fields: Mapping[str, Any]) -> None:
     for key in fields:
         if key not in READERS:
             hint = nearest(key, READERS) or f"; known are {', '.join(READERS)}"
-            raise ConfigurationError(f"a tool declares no {show(key)!r}{hint}", key=show(key))
+            raise ConfigurationError(f"a tool declares no {brief(key)!r}{hint}", key=brief(key))
 
 
 def _refuse_contradictions(effects: frozenset[Effect], stated: Mapping[str, Any]) -> None:

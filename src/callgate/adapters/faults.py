@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from callgate.adapters.naming import show
 from callgate.errors import InvalidArguments
+from callgate.model.visible import brief
 
 MOST = 50
 """Faults told one by one; of more there is a count."""
@@ -59,7 +59,7 @@ def spell(path: Path) -> str:
     """`filter.items[0].name`, with hidden characters shown."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{show(part)}" if text else show(part)
+        text += f"[{part}]" if isinstance(part, int) else f".{brief(part)}" if text else brief(part)
     return cut(text)
 
 

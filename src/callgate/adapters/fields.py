@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from callgate.adapters.hidden import has_hidden, visible
-from callgate.adapters.naming import check_name, show
+from callgate.adapters.naming import check_name
 from callgate.errors import ConfigurationError
 from callgate.model.canonical import NotCanonical, dumps, loads
 from callgate.model.levels import Caller, Effect, Origin, Risk
 from callgate.model.tool import Hooks
+from callgate.model.visible import brief, readable, visible
 
 E = TypeVar("E", bound=enum.StrEnum)
 Reader = Callable[[str, Any], Any]
@@ -39,15 +39,15 @@ def read_text(key: str, value: Any) -> str:
     """A text for readers; hidden characters are shown."""
     if not isinstance(value, str):
         raise ConfigurationError(f"must be text, not {type(value).__name__}", key=key)
-    return visible(value)
+    return readable(value)
 
 
 def read_label(key: str, value: Any) -> str:
     """A short text that is matched by others, so nothing in it may hide."""
     if not isinstance(value, str) or not value.strip():
         raise ConfigurationError(f"must be text that is not empty, not {type(value).__name__}", key=key)
-    if has_hidden(value) or "\n" in value or len(value) > _LABEL_LENGTH:
-        raise ConfigurationError(f"{show(value)!r} has hidden characters, or is too long", key=key)
+    if visible(value) != value or "\n" in value or len(value) > _LABEL_LENGTH:
+        raise ConfigurationError(f"{brief(value)!r} has hidden characters, or is too long", key=key)
     return value
 
 
@@ -68,7 +68,7 @@ def read_scopes(key: str, value: Any) -> frozenset[str]:
     scopes = frozenset(read_label(key, item) for item in _several(key, value))
     for scope in sorted(scopes):
         if _SCOPE.fullmatch(scope) is None:
-            raise ConfigurationError(f"{show(scope)!r} is no scope: write family:verb, such as fs:read", key=key)
+            raise ConfigurationError(f"{brief(scope)!r} is no scope: write family:verb, such as fs:read", key=key)
     return scopes
 
 
@@ -97,7 +97,7 @@ def read_risk(key: str, value: Any) -> Risk:
     if isinstance(value, str) and value.upper() in Risk.__members__:
         return Risk[value.upper()]
     words = ", ".join(risk.label for risk in Risk)
-    raise ConfigurationError(f"{show(str(value))!r} is no risk; use one of {words}", key=key)
+    raise ConfigurationError(f"{brief(str(value))!r} is no risk; use one of {words}", key=key)
 
 
 def read_seconds(key: str, value: Any) -> float:
@@ -168,7 +168,7 @@ def _member(key: str, value: Any, *, words: type[E]) -> E:
                 return member
     known = [member.value for member in words]
     hint = nearest(str(value), known) or f"; use {', '.join(known)}"
-    raise ConfigurationError(f"unknown word {show(str(value))!r}{hint}", key=key)
+    raise ConfigurationError(f"unknown word {brief(str(value))!r}{hint}", key=key)
 
 
 def _is_number(value: Any) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from callgate.adapters.hidden import visible
 from callgate.errors import ConfigurationError
+from callgate.model.visible import brief
 
 LONGEST = 64
 """Counted as providers see it, where the dot travels as two underscores."""
@@ -14,7 +14,6 @@ _PART = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
 _PART_ALONE = re.compile(_PART)
 _NAME = re.compile(rf"{_PART}(?:\.{_PART})?")
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SHOWN = 80
 
 
 def check_name(name: object) -> str:
@@ -26,9 +25,9 @@ def check_name(name: object) -> str:
     if not isinstance(name, str):
         raise ConfigurationError(f"a tool's name is text, not {type(name).__name__}", key="name")
     if _NAME.fullmatch(name) is None:
-        raise ConfigurationError(f"{show(name)!r} is no tool name: {_advice(name)}", key="name")
+        raise ConfigurationError(f"{brief(name)!r} is no tool name: {_advice(name)}", key="name")
     if len(name.replace(".", "__")) > LONGEST:
-        raise ConfigurationError(f"the name {show(name)!r} is longer than {LONGEST} characters", key="name")
+        raise ConfigurationError(f"the name {brief(name)!r} is longer than {LONGEST} characters", key="name")
     return name
 
 
@@ -41,12 +40,6 @@ def snake_case(text: str) -> str:
     """`WordCount`, `word-count` and `__word__count_` as `word_count`; empty when nothing is left."""
     words = re.split(r"[^A-Za-z0-9]+", _WORD_START.sub("_", text))
     return "_".join(word.lower() for word in words if word)
-
-
-def show(text: str) -> str:
-    """A foreign name for a message: hidden characters visible, and not longer than a line."""
-    shown = visible(text).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
 def _advice(name: str) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from callgate.adapters.naming import show
 from callgate.adapters.target import HINTS, Target
 from callgate.errors import ConfigurationError
 from callgate.model.context import Context
 from callgate.model.tool_context import ToolContext
+from callgate.model.visible import brief
 
 NONE: Any = inspect.Parameter.empty
 """No default, no hint."""
@@ -121,4 +121,4 @@ def _takes_tool_context(hint: Any) -> bool:
 
 
 def _label(target: Target) -> str:
-    return show(str(getattr(target.written, "__qualname__", target.name)))
+    return brief(str(getattr(target.written, "__qualname__", target.name)))

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from callgate.adapters.hidden import has_hidden, visible
-from callgate.adapters.naming import show
 from callgate.adapters.schema_walk import Places, Schema, subschemas, walk
 from callgate.errors import ConfigurationError
 from callgate.model.canonical import NotCanonical, dumps, loads
+from callgate.model.visible import brief, readable, visible
 
 LARGEST = 256 * 1024
 DEEPEST = 64
@@ -111,19 +110,19 @@ def _refuse_depth(schema: Any) -> None:
 def _refuse_hidden_names(part: Schema) -> None:
     names: Any = part.get("properties", {})
     for name in names:
-        if has_hidden(name):
-            raise ConfigurationError(f"the parameter {show(name)!r} has hidden characters in its name")
+        if visible(name) != name:
+            raise ConfigurationError(f"the parameter {brief(name)!r} has hidden characters in its name")
 
 
 def _refuse_remote(part: Schema, ids: set[str]) -> None:
     for key in _REFERENCES:
         reference = part.get(key)
         if isinstance(reference, str) and reference.partition("#")[0] not in ids | {""}:
-            message = f"the schema refers to {show(reference)!r}, and nothing is fetched; put it under $defs"
+            message = f"the schema refers to {brief(reference)!r}, and nothing is fetched; put it under $defs"
             raise ConfigurationError(message)
 
 
 def _show_words(part: Schema) -> None:
     for key in _WORDS:
         if isinstance(part.get(key), str):
-            part[key] = visible(part[key])
+            part[key] = readable(part[key])

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any
 
-from callgate.adapters.naming import show, snake_case
+from callgate.adapters.naming import snake_case
 from callgate.errors import ConfigurationError
+from callgate.model.visible import brief
 
 MARK = "__callgate__"
 """Where `@tool` leaves the declaration."""
@@ -96,4 +97,4 @@ def _doc_of_object(thing: Any) -> str:
 
 
 def _label(thing: Any) -> str:
-    return show(str(getattr(thing, "__qualname__", type(thing).__qualname__)))
+    return brief(str(getattr(thing, "__qualname__", type(thing).__qualname__)))

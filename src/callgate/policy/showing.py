@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from callgate.model.visible import visible
+
 _LONGEST_SHOWN = 160
 _MOST_NAMED = 8
 
@@ -11,7 +13,7 @@ _MOST_NAMED = 8
 def show(text: str) -> str:
     """The text in quotes; what cannot be seen is escaped, and of a long text only the beginning is there."""
     cut = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN]
-    quoted = repr(cut) if cut.isprintable() else ascii(cut)
+    quoted = repr(cut) if visible(cut) == cut else ascii(cut)
     return quoted if cut is text else f"{quoted}… ({len(text)} characters)"
 
 

@@ -11,8 +11,8 @@ from typing import Unpack
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
+from callgate.model.visible import brief
 from callgate.registry.health import HealthBoard, connector_of
-from callgate.registry.names import visible
 from callgate.registry.pins import Pins
 from callgate.registry.quarantine import Quarantine
 from callgate.registry.snapshot import Filters, Snapshot, owner
@@ -122,7 +122,7 @@ class Registry:  # noqa: PLR0904 - ten methods, and __init__
         for tool in coming:
             if (tool.source, tool.source_name) != (source, source_name):
                 raise ConfigurationError(
-                    f"tool {visible(tool.name)!r} is of {owner(tool)}, not of {source} {source_name}"
+                    f"tool {brief(tool.name)!r} is of {owner(tool)}, not of {source} {source_name}"
                 )
         names = {tool.name for tool in coming}
         with self._lock:

@@ -12,7 +12,8 @@ from callgate.errors import ConfigurationError, ToolNotFoundError
 from callgate.model.levels import Category, Origin
 from callgate.model.outcome import ErrorInfo
 from callgate.model.tool import Tool
-from callgate.registry.names import check_tool, folds, visible, wire_name
+from callgate.model.visible import brief
+from callgate.registry.names import check_tool, folds, wire_name
 from callgate.registry.near import suggestion
 from callgate.registry.search import Index
 from callgate.registry.shards import MASK, Shards
@@ -212,12 +213,12 @@ def owner(tool: Tool) -> str:
 
 def not_found(name: str, names: Iterable[str]) -> ToolNotFoundError:
     """The error for an absent name, with the nearest of `names` as its suggestion."""
-    message = f"Unknown tool: {visible(name)}"
+    message = f"Unknown tool: {brief(name)}"
     info = ErrorInfo(
         code=ToolNotFoundError.code,
         message=message,
         category=Category.CONFIGURATION,
-        tool=visible(name),
+        tool=brief(name),
         suggestion=suggestion(name, names),
     )
     return ToolNotFoundError(message, info=info)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from callgate.model.levels import Effect, Risk
 from callgate.model.tool import Hooks, Tool
-from callgate.registry.names import visible
+from callgate.model.visible import brief
 
 Declaration = Mapping[str, Any]
 """What a tool declared, as JSON values: enough to say later what became looser, and to show the difference."""
@@ -92,7 +92,7 @@ def compare_declarations(old: Declaration, new: Declaration) -> Change:
         (looser if loosens else stricter).append(what)
     other = [f"{field.replace('_', ' ')} changed" for field in _TEXTS if old[field] != new[field]]
     gone, come = _difference(set(old["hooks"]) - _GUARDS, set(new["hooks"]) - _GUARDS)
-    other += [f"{visible(name)} dropped" for name in gone] + [f"{visible(name)} added" for name in come]
+    other += [f"{brief(name)} dropped" for name in gone] + [f"{brief(name)} added" for name in come]
     if not (looser or stricter or other):
         other = ["definition changed"]
     return Change(tuple(looser), tuple(stricter), tuple(other))
@@ -119,7 +119,7 @@ def _levels(old: Declaration, new: Declaration) -> Iterator[tuple[str, bool]]:
     if old["risk"] != new["risk"]:
         yield f"risk from {old['risk']} to {new['risk']}", _risk(new["risk"]) < _risk(old["risk"])
     if old["isolation"] != new["isolation"]:
-        yield f"isolation now {visible(str(new['isolation']))}", new["isolation"] != "process"
+        yield f"isolation now {brief(str(new['isolation']))}", new["isolation"] != "process"
     if old["horizon"] != new["horizon"]:
         yield f"horizon from {old['horizon']} to {new['horizon']} s", new["horizon"] < old["horizon"]
 
@@ -128,13 +128,13 @@ def _effects(old: set[str], new: set[str]) -> Iterator[tuple[str, bool]]:
     """An effect that is no longer declared loosens; `read_only` is the one whose coming does."""
     for effect in sorted(old ^ new):
         come = effect in new
-        yield f"effect {visible(effect)} {'added' if come else 'dropped'}", come == (effect == Effect.READ_ONLY)
+        yield f"effect {brief(effect)} {'added' if come else 'dropped'}", come == (effect == Effect.READ_ONLY)
 
 
 def _sets(old: set[str], new: set[str], *, what: str) -> Iterator[tuple[str, bool]]:
     gone, come = _difference(old, new)
-    yield from ((f"{what} {visible(item)} dropped", True) for item in gone)
-    yield from ((f"{what} {visible(item)} added", False) for item in come)
+    yield from ((f"{what} {brief(item)} dropped", True) for item in gone)
+    yield from ((f"{what} {brief(item)} added", False) for item in come)
 
 
 def _difference(old: set[str], new: set[str]) -> tuple[list[str], list[str]]:

@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 from callgate.errors import ConfigurationError
+from callgate.model.visible import code_of, hidden_places
 from callgate.settings.complaints import Complaints
 
 LARGEST = 1024 * 1024
@@ -18,10 +19,6 @@ LARGEST = 1024 * 1024
 BOM = "\ufeff"
 _MOST_TOLD = 20
 _TOO_LARGE = "is larger than 1 MiB, which no configuration is"
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
-)
 _TAB_INDENT = re.compile(r"^ *\t", re.MULTILINE)
 
 
@@ -51,24 +48,14 @@ def check_text(text: str, complaints: Complaints) -> None:
     if len(text) > LARGEST or len(text.encode("utf-8", "surrogatepass")) > LARGEST:
         complaints.add(_TOO_LARGE, line=None)
         return
-    for match in itertools.islice(_HIDDEN.finditer(text), _MOST_TOLD):
-        complaints.add(f"has the hidden character {_named(match)}; remove it", line=_line(match))
+    for place in itertools.islice(hidden_places(text), _MOST_TOLD):
+        complaints.add(f"has the hidden character {code_of(text[place])}; remove it", line=_line(text, place))
     for match in itertools.islice(_TAB_INDENT.finditer(text), _MOST_TOLD):
-        complaints.add("is indented with a tab; indent with spaces", line=_line(match))
+        complaints.add("is indented with a tab; indent with spaces", line=_line(text, match.start()))
 
 
-def hidden_character(text: str) -> str | None:
-    """The first character of the text that a person would not see, as `U+202E`."""
-    match = _HIDDEN.search(text)
-    return _named(match) if match else None
-
-
-def _named(match: re.Match[str]) -> str:
-    return f"U+{ord(match.group()):04X}"
-
-
-def _line(match: re.Match[str]) -> int:
-    return match.string.count("\n", 0, match.start()) + 1
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
 
 
 def _read_bytes(path: str, *, required: bool) -> bytes | None:

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from callgate.model.visible import visible
+
 _LONGEST_SHOWN = 60
 _NEAR = 0.65
 """Two of three letters the same, as in mpc for mcp; at less, the guess misleads more than it helps."""
@@ -32,7 +34,7 @@ def quote(text: str) -> str:
     """The text in quotes with hidden characters escaped; only its length where it may not be repeated."""
     if not is_presentable(text):
         return f"a text of {len(text)} characters (not shown)"
-    return ascii(text) if not text.isprintable() else repr(text)
+    return repr(text) if visible(text) == text else ascii(text)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -13,8 +13,8 @@ from typing import Any, NoReturn, cast
 
 import yaml
 
+from callgate.model.visible import first_hidden
 from callgate.settings.complaints import Complaints, Fault, Told
-from callgate.settings.file_text import hidden_character
 from callgate.settings.nodes import Entry, ListNode, MapNode, Node, ScalarNode, WrongNode, below, item
 from callgate.settings.scalars import value_of
 from callgate.settings.wording import quote
@@ -88,7 +88,7 @@ class _Document:
             self._complain("tags (!name) are not read; remove the tag", key=key)
 
     def _scalar(self, event: Any, *, key: str) -> Node:
-        hidden = hidden_character(event.value)
+        hidden = first_hidden(event.value)
         if hidden:
             self._complain(f"has the hidden character {hidden}; remove it", key=key)
             return WrongNode(self._line, key)
