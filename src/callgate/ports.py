@@ -325,6 +325,10 @@ class Store(Protocol):
         """Whether that process is still there; True when it cannot be proven gone."""
         ...
 
+    def gone_owners(self) -> list[str]:
+        """Other owners that are proven gone and were not forgotten yet. Cheap: it is asked before every effect."""
+        ...
+
     def subscribe(self, listener: Callable[[Sequence[Event]], None]) -> None:
         """Call `listener` on the event loop after each durable append of this process."""
         ...

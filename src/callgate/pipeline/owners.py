@@ -23,6 +23,13 @@ async def recover(parts: Parts) -> int:
     return count
 
 
+async def bury(parts: Parts) -> None:
+    """While running: give up the rows of owners that died since."""
+    for owner in parts.store.gone_owners():
+        await give_up(parts, owner)
+        parts.store.forget_owner(owner)
+
+
 async def give_up(parts: Parts, owner: str) -> int:
     """Give up every row that owner left behind; how many there were."""
     now = parts.clock.now()

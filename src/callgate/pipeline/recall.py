@@ -8,7 +8,7 @@ from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.outcome import Outcome
 from callgate.pipeline.authorize import Authorized
-from callgate.pipeline.owners import give_up
+from callgate.pipeline.owners import bury, give_up
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.stored_outcome import read_outcome
@@ -38,6 +38,8 @@ async def recall(parts: Parts, authorized: Authorized) -> None:
         message = f"{authorized.tool.name} changes something, and this gate wants a key for that: set idempotency_key"
         raise refused(asked, "invalid_arguments", message, tool=authorized.tool)
     if not authorized.tool.read_only and not authorized.tool.idempotent and not asked.call.distinct:
+        # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
+        await bury(parts)
         await _look_for_unknown(parts, authorized)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from callgate.errors import ConfigurationError, StoreError
 from callgate.model.context import Context
-from callgate.pipeline.owners import fall_silent, recover
+from callgate.pipeline.owners import bury, fall_silent, recover
 from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
@@ -139,10 +139,11 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
             parts.store.behind(draft)
 
     async def _look_around(self, opened: Opened) -> None:
-        """Now and then: judged calls fall silent, what was recorded is signed, what was sealed too long is dropped."""
+        """Now and then: the dead and the silent are given up, the record is signed, what was sealed too long goes."""
         parts, dropped_at = opened.parts, -_DROP_EVERY
         while True:
             try:
+                await bury(parts)
                 await fall_silent(parts)
                 await opened.auditor.now_and_then()
                 if parts.clock.monotonic() - dropped_at >= _DROP_EVERY:

@@ -120,6 +120,9 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
     def owner_alive(self, owner: str) -> bool:
         return owner == self._owner
 
+    def gone_owners(self) -> list[str]:
+        return []
+
     def forget_owner(self, owner: str) -> None:
         """Nothing is kept of other owners."""
 

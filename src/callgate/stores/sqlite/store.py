@@ -137,6 +137,9 @@ class SqliteStore(Lifecycle):
     def owner_alive(self, owner: str) -> bool:
         return self._file.owners.alive(owner)
 
+    def gone_owners(self) -> list[str]:
+        return self._file.owners.gone()
+
     def forget_owner(self, owner: str) -> None:
         self._file.owners.forget(owner)
 
