@@ -49,7 +49,7 @@ _ERRORS: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (errors.StoreError, ExitCode.STORE),
     (errors.ConfigurationError, ExitCode.USAGE),
     (errors.ToolNotFoundError, ExitCode.USAGE),
-    (errors.ApprovalNotFound, ExitCode.USAGE),
+    (errors.NotFound, ExitCode.USAGE),
     (errors.SecretNotFound, ExitCode.USAGE),
     (errors.ToolOutcomeUnknown, ExitCode.UNKNOWN),
     (errors.ExecutionError, ExitCode.FAILED),
