@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from callgate import Callgate
+from callgate.pipeline.parts import Parts
 from callgate.testing import memory_gate
 
 _where = {"url": "memory://"}
@@ -18,3 +19,8 @@ def use(url: str) -> None:
 def gate_of(*tools: Any, **options: Any) -> Callgate:
     """An unopened gate with these tools, on the store whose turn it is."""
     return memory_gate(*tools, store=options.pop("store", _where["url"]), **options)
+
+
+def parts_of(gate: Callgate) -> Parts:
+    """What an open gate is made of, for journeys that look at the store itself or make it fail."""
+    return gate._open().parts  # pyright: ignore[reportPrivateUsage]

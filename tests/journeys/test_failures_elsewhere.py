@@ -90,7 +90,7 @@ async def test_one_approval_cannot_be_used_twice_also_not_by_two_processes_at_on
     store, log = f"sqlite:///{tmp_path / 'gate.db'}", tmp_path / "paid.txt"
     (tmp_path / "shop.py").write_text(_SHOP)
     (tmp_path / "racer.py").write_text(_RACER)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # pyright: ignore[reportUnknownMemberType] - pytest leaves it untyped
     monkeypatch.setenv("SHOP_LOG", str(log))
     async with Callgate.open(store) as gate:
         gate.add(importlib.import_module("shop"))
@@ -238,10 +238,11 @@ async def test_a_role_that_does_not_exist_admits_nothing() -> None:
         assert code(default) == "policy_denied"
 
 
-async def test_a_late_handler_gets_no_secret_and_makes_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_late_handler_gets_no_secret_and_starts_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     """Past its limit a handler that still runs has nothing left: no secrets, no start of its effect."""
     monkeypatch.setenv("CALLGATE_SECRET_MAIL_TOKEN", "hunter2hunter2")
-    release, told = threading.Event(), []
+    release = threading.Event()
+    told: list[str] = []
 
     @tool(effects="network_access", risk="medium", marks_effect=True)
     def send(text: str, ctx: ToolContext) -> str:
@@ -264,3 +265,58 @@ async def test_a_late_handler_gets_no_secret_and_makes_no_call(monkeypatch: pyte
         late = await asyncio.wait_for(heard.get(), 5)
         assert "hunter2" not in json.dumps(late.payload)
     assert told == ["hunter2hunter2", "SecretsClosed", "SecretsClosed"]
+
+
+@tool(effects="read_only")
+async def look() -> str:
+    """Look around."""
+    return "seen"
+
+
+async def test_a_late_handler_on_a_thread_makes_no_call_through_the_gate() -> None:
+    release, loop = threading.Event(), asyncio.get_running_loop()
+    nested: list[Any] = []
+
+    def call() -> Any:
+        return asyncio.run_coroutine_threadsafe(gate.call("look", {}), loop).result(10)
+
+    @tool(effects="modifies_files", risk="medium")
+    def save(text: str) -> str:
+        """Save slowly, looking before and after."""
+        nested.append(call())
+        release.wait(10)
+        nested.append(call())
+        return "saved"
+
+    async with memory_gate(save, look, config=FREE) as gate:
+        heard: asyncio.Queue[Any] = asyncio.Queue()
+        gate.on("tool_call.settled_late", heard.put_nowait)
+        assert isinstance(await gate.call("save", {"text": "x"}, timeout=0.5), Unknown)
+        release.set()
+        await asyncio.wait_for(heard.get(), 10)
+        early, late = nested
+        assert early.ok
+        assert code(late) == "policy_denied"
+        assert late.error.message == "the call of save it belongs to has ended"
+
+
+async def test_a_late_handler_that_ignores_its_cancellation_makes_no_call_through_the_gate() -> None:
+    nested: asyncio.Queue[Any] = asyncio.Queue()
+
+    @tool(effects="modifies_files", risk="medium")
+    async def save(text: str) -> str:
+        """Go on after having been cancelled."""
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await released.wait()
+            nested.put_nowait(await gate.call("look", {}))
+        return "saved"
+
+    released = asyncio.Event()
+    async with memory_gate(save, look, config=FREE) as gate:
+        assert isinstance(await gate.call("save", {"text": "x"}, timeout=0.05), Unknown)
+        released.set()
+        late = await asyncio.wait_for(nested.get(), 10)
+        assert code(late) == "policy_denied"
+        assert late.error.message == "the call of save it belongs to has ended"

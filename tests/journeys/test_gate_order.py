@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
-from callgate import Context, Pending, Refused, build_tool, tool
+from callgate import Callgate, Context, Pending, Refused, Unknown, build_tool, tool
 from callgate.errors import GateDenied, PolicyDenied, ScopeViolation
+from callgate.model.event import Event
 from callgate.model.layer import Layer
 from callgate.model.levels import Autonomy, Risk
 from callgate.settings.values import Settings
-from callgate.testing import memory_gate
+from tests.journeys.gates import gate_of, parts_of
+
+pytestmark = pytest.mark.usefixtures("on_each_store")
 
 
 def code(outcome: Any) -> str:
@@ -19,8 +22,14 @@ def code(outcome: Any) -> str:
     return outcome.error.code
 
 
-async def types(gate: Any) -> list[str]:
-    return [event.type async for event in gate.events(types=["tool_call.*", "gate.*"])]
+async def recorded(gate: Callgate) -> list[Event]:
+    """What the store has at this moment; `gate.events()` would first write what waits to be written."""
+    found = parts_of(gate).store.read(lambda reader: reader.events(types=["tool_call.*", "gate.*"]))
+    return await found
+
+
+async def types(gate: Callgate) -> list[str]:
+    return [event.type for event in await recorded(gate)]
 
 
 @pytest.mark.requirement("GATE-09")
@@ -33,7 +42,7 @@ async def test_a_denied_call_is_recorded_and_leaves_no_question() -> None:
         ran.append("wiped")
         return "gone"
 
-    async with memory_gate(wipe, config=Settings(matrix="strict")) as gate:
+    async with gate_of(wipe, config=Settings(matrix="strict")) as gate:
         outcome = await gate.call("wipe", {})
         assert isinstance(outcome, Refused)
         assert code(outcome) == "gate_denied"
@@ -54,13 +63,39 @@ async def test_each_step_answers_before_the_next_is_asked() -> None:
         return "sent"
 
     none = Context(scopes=frozenset(), autonomy=Autonomy.A1)
-    async with memory_gate(send) as gate:
+    async with gate_of(send) as gate:
         assert code(await gate.call("nosuch", {}, none)) == "tool_not_found"
         assert code(await gate.call("send", {}, none)) == "invalid_arguments"
         refused = await gate.call("send", {"text": "x"}, none)
         assert code(refused) == "scope_violation"
         assert await gate.approvals(states=None) == []
         assert isinstance(await gate.call("send", {"text": "x"}, Context(autonomy=Autonomy.A1)), Pending)
+
+
+@pytest.mark.requirement("REG-09")
+async def test_an_unavailable_tool_is_refused_before_its_arguments_and_scopes_are_looked_at() -> None:
+    @tool(effects="network_access", scopes=["net:outbound"], risk="medium", connector="bank")
+    async def ask(number: int) -> str:
+        """Ask the bank, which is down."""
+        raise ConnectionRefusedError
+
+    @tool(effects="read_only")
+    async def look() -> str:
+        """Look around."""
+        return "seen"
+
+    none = Context(scopes=frozenset())
+    async with gate_of(ask, look, config=Settings(autonomy=Autonomy.A4)) as gate:
+        assert code(await gate.call("ask", {"number": 0}, none)) == "scope_violation"
+        for number in range(5):
+            assert isinstance(await gate.call("ask", {"number": number}), Unknown)
+        for arguments in ({"number": 9}, {"number": "x"}):
+            refused = await gate.call("ask", arguments, none)
+            assert code(refused) == "tool_unavailable"
+            assert (await types(gate))[-1] == "tool_call.refused"
+        assert gate.pool().names == ("look",)
+        assert [one.name for one in parts_of(gate).registry.list_healthy()] == ["look"]
+        assert [one.name for one in gate.tools()] == ["ask", "look"]
 
 
 @pytest.mark.requirement("GATE-11", "POL-24")
@@ -84,12 +119,12 @@ async def test_every_step_that_says_no_is_recorded_before_the_answer_leaves(
         """Pay somebody."""
         return "paid"
 
-    async with memory_gate(pay) as gate:
+    async with gate_of(pay) as gate:
         outcome = await gate.call(name, arguments, context)
         assert not outcome.ok
-        recorded = [item async for item in gate.events(types=["tool_call.*", "gate.*"])]
-        assert [item.type for item in recorded] == [event]
-        payload = recorded[0].payload
+        (found,) = await recorded(gate)
+        assert found.type == event
+        payload = found.payload
         assert payload is not None
         assert payload["tool"] == name
         assert (payload["role"], payload["principal"]) == ("default", "agent")
@@ -100,7 +135,7 @@ async def test_what_a_server_claims_about_its_own_tool_is_ignored_until_the_oper
     async def execute(payload: dict[str, Any], context: Any) -> str:
         return "done"
 
-    claim = {
+    claim: dict[str, Any] = {
         "name": "gh.list_issues",
         "description": "List issues.",
         "input_schema": {"type": "object", "properties": {}},
@@ -112,10 +147,10 @@ async def test_what_a_server_claims_about_its_own_tool_is_ignored_until_the_oper
     assert not foreign.read_only
     assert not foreign.concurrency_safe
     assert foreign.base_risk is Risk.HIGH
-    async with memory_gate(foreign) as gate:
+    async with gate_of(foreign) as gate:
         assert isinstance(await gate.call("gh.list_issues", {}), Pending)
     local = build_tool(claim, source="mcp", source_name="github", scopes=["mcp:connect"], effects="read_only")
-    async with memory_gate(local) as gate:
+    async with gate_of(local) as gate:
         assert (await gate.call("gh.list_issues", {})).ok
 
 
@@ -129,7 +164,7 @@ async def test_a_missing_scope_is_refused_recorded_and_asks_nobody() -> None:
         ran.append(text)
         return "sent"
 
-    async with memory_gate(send) as gate:
+    async with gate_of(send) as gate:
         outcome = await gate.call("send", {"text": "x"}, Context(principal="robot", scopes=frozenset({"net:outbound"})))
         assert code(outcome) == "scope_violation"
         assert outcome.error is not None
@@ -159,7 +194,7 @@ async def test_a_tools_own_check_is_awaited_first_and_a_no_or_a_fault_keeps_the_
         ran.append(path)
         return "text"
 
-    async with memory_gate(read) as gate:
+    async with gate_of(read) as gate:
         outcome = await gate.call("read", {"path": "secret.md"})
         assert code(outcome) == "policy_denied"
         with pytest.raises(PolicyDenied, match="counts as no" if broken else "may not read"):

@@ -9,14 +9,15 @@ from typing import Any, TypeVar
 
 import pytest
 
-from callgate import Callgate, Context, Refused, Succeeded, Unknown, tool
+from callgate import Callgate, Context, Pending, Refused, Succeeded, Unknown, tool
 from callgate.errors import StoreUnavailable
+from callgate.model.event import Event
 from callgate.model.levels import Autonomy, Caller
 from callgate.ports import Store, Transaction
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
-from callgate.testing import memory_gate
-from tests.journeys.gates import gate_of
+from callgate.testing import HandClock, memory_gate
+from tests.journeys.gates import gate_of, parts_of
 
 FREE = Settings(autonomy=Autonomy.A4)
 T = TypeVar("T")
@@ -39,22 +40,72 @@ class Faulty:
 
 
 def make_faulty(gate: Callgate) -> Faulty:
-    parts = gate._open().parts
+    parts: Any = parts_of(gate)
     faulty = Faulty(parts.store)
-    parts.store = faulty  # pyright: ignore[reportAttributeAccessIssue]
-    parts.spool._store = faulty  # pyright: ignore[reportAttributeAccessIssue]
+    parts.store = faulty
+    parts.spool._store = faulty
     return faulty
 
 
-@pytest.mark.requirement("EVT-05")
-async def test_on_the_memory_store_calls_end_as_on_a_durable_one() -> None:
-    @tool(effects="read_only")
-    async def double(number: int) -> int:
-        """Double a number."""
-        return number * 2
+@tool(effects="read_only")
+async def double(number: int) -> int:
+    """Double a number."""
+    return number * 2
 
-    async with memory_gate(double) as gate:
-        assert (await gate.call("double", {"number": 4})).unwrap() == 8
+
+@tool(effects="network_access", risk="medium")
+async def send(text: str) -> dict[str, str]:
+    """Send a text."""
+    if text == "lost":
+        raise ConnectionResetError("the line is dead")
+    if text == "bad":
+        raise ValueError("the text is bad")
+    return {"sent": text}
+
+
+@tool(effects="network_access", risk="low")
+async def linger() -> str:
+    """Never come back."""
+    await asyncio.Event().wait()
+    return "never"
+
+
+_ENDS: dict[str, tuple[str, dict[str, Any], Context, float | None]] = {
+    "succeeded": ("double", {"number": 4}, Context(), None),
+    "succeeded under a key": ("send", {"text": "x"}, Context(idempotency_key="k"), None),
+    "told again": ("send", {"text": "x"}, Context(idempotency_key="k"), None),
+    "conflict": ("send", {"text": "y"}, Context(idempotency_key="k"), None),
+    "failed": ("send", {"text": "bad"}, Context(idempotency_key="bad"), None),
+    "unknown": ("send", {"text": "lost"}, Context(idempotency_key="lost"), None),
+    "unknown before": ("send", {"text": "lost"}, Context(idempotency_key="lost2"), None),
+    "timed out": ("linger", {}, Context(idempotency_key="slow"), 0.02),
+    "not found": ("nosuch", {}, Context(), None),
+    "invalid": ("double", {"number": "x"}, Context(), None),
+    "not allowed": ("send", {"text": "z"}, Context(read_only=True), None),
+    "previewed": ("send", {"text": "z"}, Context(autonomy=Autonomy.A0), None),
+    "pending": ("send", {"text": "z"}, Context(autonomy=Autonomy.A1, idempotency_key="asked"), None),
+}
+
+
+async def _ends(url: str) -> dict[str, Any]:
+    """How each kind of call ends on that store, without what is made anew for every call."""
+    told: dict[str, Any] = {}
+    async with memory_gate(double, send, linger, store=url, config=FREE, clock=HandClock()) as gate:
+        for name, (tool_name, arguments, context, timeout) in _ENDS.items():
+            outcome = await gate.call(tool_name, arguments, context, timeout=timeout)
+            error = outcome.error
+            told[name] = [outcome.status, outcome.output, outcome.ok, outcome.deduped, outcome.to_human()]
+            told[name] += [None if error is None else (error.code, error.message, error.category, error.faults)]
+        told["the log"] = [(call["tool"], call["status"], call.get("error_code")) for call in await gate.calls()]
+    return told
+
+
+@pytest.mark.requirement("EVT-05")
+async def test_on_the_memory_store_calls_end_as_on_a_durable_one(tmp_path: Path) -> None:
+    in_memory, durable = await _ends("memory://"), await _ends(f"sqlite:///{tmp_path / 'gate.db'}")
+    assert in_memory == durable
+    statuses = {told[0] for name, told in durable.items() if name != "the log"}
+    assert statuses == {"succeeded", "failed", "unknown", "refused", "previewed", "pending"}
 
 
 @pytest.mark.requirement("EVT-08")
@@ -65,7 +116,7 @@ async def test_the_intent_is_written_before_the_handler_is_entered() -> None:
     @tool(effects="network_access", risk="medium")
     async def send(text: str) -> str:
         """Send a text."""
-        events = gate._open().parts.store.read(lambda reader: reader.events(types=["tool_call.*"]))
+        events = parts_of(gate).store.read(lambda reader: reader.events(types=["tool_call.*"]))
         seen.append([event.type for event in await events])
         return "sent"
 
@@ -98,9 +149,9 @@ async def test_a_success_whose_record_fails_is_unknown_with_its_output_and_is_wr
         running = await gate.outcome("k")
         assert isinstance(running, Refused)
         faulty.broken = False
-        heard: asyncio.Queue[str] = asyncio.Queue()
-        gate.on("tool_call.*", lambda event: heard.put_nowait(event.type))
-        assert await asyncio.wait_for(heard.get(), 10) == "tool_call.succeeded"
+        heard: asyncio.Queue[Event] = asyncio.Queue()
+        gate.on("tool_call.*", heard.put_nowait)
+        assert (await asyncio.wait_for(heard.get(), 10)).type == "tool_call.succeeded"
         recorded = await gate.outcome("k")
         assert isinstance(recorded, Succeeded)
         types = [event.type async for event in gate.events(types=["tool_call.*"])]
@@ -149,7 +200,7 @@ async def test_the_log_of_calls_says_who_called_what_and_how_it_ended() -> None:
         assert (refused["chain_id"], refused["chain_index"]) == ("c1", 2)
 
 
-@pytest.mark.requirement("IDM-11")
+@pytest.mark.requirement("IDM-11", "APR-08")
 async def test_outcomes_and_questions_survive_a_restart(tmp_path: Path) -> None:
     done: list[int] = []
 
@@ -159,19 +210,29 @@ async def test_outcomes_and_questions_survive_a_restart(tmp_path: Path) -> None:
         done.append(amount)
         return {"paid": amount}
 
-    url = f"sqlite:///{tmp_path / 'gate.db'}"
+    url, careful = f"sqlite:///{tmp_path / 'gate.db'}", Context(autonomy=Autonomy.A2)
     async with Callgate.open(url, FREE) as gate:
         gate.add(pay)
         first = await gate.call("pay", {"amount": 5}, Context(idempotency_key="k"))
-        pending = await gate.call("pay", {"amount": 6}, Context(autonomy=Autonomy.A2))
+        asked = [await gate.call("pay", {"amount": amount}, careful) for amount in (6, 7)]
+    yes, no = (outcome.approval_id for outcome in asked if isinstance(outcome, Pending))
     async with Callgate.open(url, FREE) as gate:
         gate.add(pay)
         replay = await gate.call("pay", {"amount": 5}, Context(idempotency_key="k"))
         assert replay.deduped
         assert replay.output == first.output
-        assert [question.id for question in await gate.approvals()] == [pending.approval_id]  # pyright: ignore[reportAttributeAccessIssue]
+        assert [question.id for question in await gate.approvals()] == [yes, no]
+        await gate.approve(yes, by="ann")
+        await gate.reject(no, by="ann", why="not today")
+    async with Callgate.open(url, FREE) as gate:
+        gate.add(pay)
+        assert (await gate.resume(yes)).output == {"paid": 6}
+        assert (await gate.resume(yes)).deduped
+        for rejected in (await gate.resume(no), await gate.call("pay", {"amount": 7}, careful)):
+            assert rejected.error is not None
+            assert rejected.error.code == "approval_rejected"
         assert (await gate.verify_audit()).ok
-    assert done == [5]
+    assert done == [5, 6]
 
 
 async def test_a_gate_that_closes_lets_calls_under_way_end_and_be_recorded(tmp_path: Path) -> None:
