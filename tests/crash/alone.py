@@ -8,6 +8,7 @@ import json
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,8 @@ async def fill_up(worker: Worker, _: dict[str, Any]) -> None:
 
 
 async def call_without_end(worker: Worker, _: dict[str, Any]) -> None:
-    """Call without end."""
-    say("busy")
-    await asyncio.gather(*(worker.call_without_end(lambda: None) for _ in range(AT_ONCE)))
+    """Call without end, and say after each call that it was told."""
+    await asyncio.gather(*(worker.call_without_end(partial(say, "told")) for _ in range(AT_ONCE)))
 
 
 PARTS: dict[str, Callable[[Worker, dict[str, Any]], Awaitable[None]]] = {
