@@ -94,7 +94,7 @@ class OwnStore:
 class Mailer(BaseTool):
     """A tool with its own store."""
 
-    actions: ClassVar[dict[str, Any]] = {"send": {"type": "object", "properties": {}}}
+    actions = {"send": {"type": "object", "properties": {}}}  # noqa: RUF012 - as authors write it
     effects = "network_access"
     risk_default = "low"
 
