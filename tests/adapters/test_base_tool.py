@@ -221,6 +221,21 @@ def test_a_store_given_at_construction_answers_inside_a_call_and_only_there():
         send.handler({"to": "a"}, ended)
 
 
+@pytest.mark.requirement("SEC-01")
+@pytest.mark.parametrize("own", [True, False])
+def test_a_call_that_ends_while_the_store_is_asked_gets_nothing(own: bool):
+    class Slow:
+        def get_secret(self, connector: str, key: str) -> str:
+            running.end()
+            return "too-late"
+
+    running = tool_context(secret_source=Slow().get_secret)
+    (send, _) = convert(Gmail, secrets=Slow() if own else None)
+    assert send.handler is not None
+    with pytest.raises(SecretsClosed):
+        send.handler({"to": "a"}, running)
+
+
 def test_no_value_is_in_what_a_tool_shows_of_itself():
     assert "value" not in repr(Gmail(Store()).secrets)
     assert "token" not in repr(convert(Gmail, secrets=Store()))

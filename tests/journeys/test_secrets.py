@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from callgate import BaseTool, Context, Failed, Pending, Refused, Succeeded, ToolContext, tool
+from callgate.errors import SecretsClosed
 from callgate.model.levels import Autonomy
 from callgate.settings.load import parse_settings
 from callgate.testing import ScriptedApprover
@@ -118,3 +123,62 @@ async def test_a_secret_from_a_store_the_author_brought_is_struck_too() -> None:
     async with gate_of(Mailer(OwnStore()), store="memory://") as gate:
         outcome = await gate.call("mailer.send", {}, Context(autonomy=Autonomy.A4))
         assert outcome.output == "signed [secret:mail/token]", outcome
+
+
+class Teller(BaseTool):
+    """A tool as seed 000 has it: asks the gate's store, inside `execute`."""
+
+    actions: ClassVar[Mapping[str, Mapping[str, Any]]] = {"look": {"type": "object", "properties": {}}}
+    effects = "network_access"
+    risk_default = "low"
+
+    @property
+    def tool_name(self) -> str:
+        return "bank"
+
+    @property
+    def scopes_required(self) -> list[str]:
+        return ["secrets:read"]
+
+    def execute(self, action: str, request: dict[str, Any], context: Any) -> bool:
+        return self.get_secret("token") == SECRET
+
+
+class Eager(Teller):
+    """Asks when it is made."""
+
+    def __init__(self, secrets: Any = None) -> None:
+        super().__init__(secrets)
+        self.token = self.get_secret("token")
+
+
+@pytest.mark.requirement("SEC-01")
+async def test_a_tool_gets_its_secret_inside_a_call_and_neither_before_nor_after() -> None:
+    teller = Teller()
+    async with gate_of(teller, config=ROLES, ask=ScriptedApprover("approve"), store="memory://") as gate:
+        with pytest.raises(SecretsClosed, match="bank/token can only be asked for inside a running call"):
+            teller.get_secret("token")
+        outcome = await gate.call("bank.look", {})
+        assert outcome.output is True, outcome
+        with pytest.raises(SecretsClosed):
+            teller.get_secret("token")
+
+
+@pytest.mark.requirement("SEC-01")
+async def test_asking_for_a_secret_when_a_tool_is_made_fails_and_nothing_is_added() -> None:
+    async with gate_of(config=ROLES, store="memory://") as gate:
+        with pytest.raises(SecretsClosed, match="bank/token"):
+            gate.add(Eager)
+        assert gate.tools() == ()
+
+
+@pytest.mark.requirement("SEC-01")
+async def test_asking_for_a_secret_when_a_tool_is_imported_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["from tests.journeys.test_secrets import Teller", "TOKEN = Teller().get_secret('token')"]
+    (tmp_path / "greedy_tools.py").write_text("\n".join(lines))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    async with gate_of(config=ROLES, store="memory://"):
+        with pytest.raises(SecretsClosed, match="bank/token"):
+            importlib.import_module("greedy_tools")

@@ -40,13 +40,19 @@ class CallSecrets:
         """
         tool_context = _running.get()
         if tool_context is None or tool_context.closed:
-            raise SecretsClosed(f"{connector}/{key} can only be asked for inside a running call")
+            raise _shut(connector, key)
         if self._store is None:
             return tool_context.get_secret(connector, key)
         value = self._store.get_secret(connector, key)
         # The gate's own store does this itself; a store the author brought must not be the way around it.
         tool_context.strike_from_now(value, connector=connector, key=key)
+        if tool_context.closed:
+            raise _shut(connector, key)
         return value
 
     def __repr__(self) -> str:
         return "CallSecrets()"
+
+
+def _shut(connector: str, key: str) -> SecretsClosed:
+    return SecretsClosed(f"{connector}/{key} can only be asked for inside a running call")

@@ -57,12 +57,15 @@ class ToolContext:
         """A secret, right before its use; never keep it.
 
         Raises:
-            SecretsClosed: The call has ended, or this is a preview.
+            SecretsClosed: The call has ended, also while the store was asked, or this is a preview.
             SecretNotFound: There is none.
         """
         if self.closed:
             _no_secret(connector, key)
-        return self.secret_source(connector, key)
+        value = self.secret_source(connector, key)
+        if self.closed:
+            _no_secret(connector, key)
+        return value
 
     def progress(self, fraction: float | None = None, note: str = "") -> None:
         """Say how far the work is; recorded as an event and shown to whoever waits."""
