@@ -1,6 +1,5 @@
 """Checkpoints cover all heads and stay small; anchors remember them outside and never pretend."""
 
-import asyncio
 import fcntl
 import json
 import logging
@@ -14,7 +13,6 @@ import pytest
 
 from callgate.errors import AuditBroken, StoreError
 from callgate.events.anchor import AnchorFile
-from callgate.events.bus import Bus
 from callgate.events.checkpoint import (
     CHAIN,
     digest_of,
@@ -27,7 +25,6 @@ from callgate.events.checkpoint import (
     to_json,
 )
 from callgate.events.checkpointer import Checkpointer
-from callgate.events.selection import Selection
 from callgate.events.signature import fault_of, fingerprint
 from callgate.events.verify import verify_store
 from callgate.model.event import GENESIS
@@ -133,35 +130,21 @@ async def test_checkpoints_name_only_streams_that_moved_and_together_all_of_them
     assert report.unsigned == 0
 
 
-async def test_a_checkpointer_signs_after_so_many_events(store: Store, keys: HouseKeys, clock: HandClock):
-    signer = Checkpointer(store, keys, clock=clock, every_events=4, every_seconds=3600)
-    await signer.start()
-    for expected in (1, 2, 3):
-        await wait_for_checkpoints(store, expected)
-        await record_many(store, 2)
-    await wait_for_checkpoints(store, 4)
+async def test_a_closed_checkpointer_has_signed_everything_and_recorded_the_end_once(
+    store: Store, keys: HouseKeys, clock: HandClock
+):
+    signer = Checkpointer(store, keys, clock=clock)
+    await signer.sign()
+    await record_many(store, 2)
     await signer.close()
     await signer.close()
     report = await verify_store(store, public_keys=keys.public_keys)
     assert report.ok
     assert report.unsigned == 0
+    ends = await store.read(lambda reader: reader.events(types=["stream.closed"]))
+    assert len(ends) == 1
     last = (await store.read(lambda reader: reader.events()))[-1]
     assert last.type == "stream.closed"
-
-
-async def test_a_checkpointer_signs_after_so_much_time(store: Store, keys: HouseKeys, clock: HandClock):
-    signer = Checkpointer(store, keys, clock=clock, every_seconds=0.01)
-    await signer.start()
-    await record_many(store, 1)
-    await wait_for_checkpoints(store, 2)
-    await signer.close()
-
-
-async def wait_for_checkpoints(store: Store, count: int) -> None:
-    told = Bus(store).stream(Selection(types=("audit.checkpoint",)))
-    async with asyncio.timeout(WITHIN):
-        for _ in range(count):
-            await anext(told)
 
 
 async def test_a_checkpoint_that_cannot_be_made_harms_nobody_and_is_remembered(
@@ -179,7 +162,7 @@ async def test_a_checkpoint_that_cannot_be_made_harms_nobody_and_is_remembered(
 async def test_anchors_follow_the_checkpoints(store: Store, keys: HouseKeys, clock: HandClock, anchors: AnchorFile):
     assert "there is no anchor file" in str(anchors.look().note)
     signer = Checkpointer(store, keys, clock=clock, anchors=anchors)
-    await signer.start(listen=False)
+    await signer.sign()
     await record_many(store, 1)
     made = await signer.sign(record=False)
     assert made is not None
@@ -224,7 +207,7 @@ async def test_a_missing_anchor_file_is_noted_and_a_corrupt_one_is_a_problem(
     store: Store, keys: HouseKeys, clock: HandClock, anchors: AnchorFile
 ):
     signer = Checkpointer(store, keys, clock=clock, anchors=anchors)
-    await signer.start(listen=False)
+    await signer.sign()
     good = anchors.path.read_bytes()
     for bad in (
         b"",
@@ -270,7 +253,7 @@ async def test_anchors_are_caught_up_after_they_could_not_be_written(
     store: Store, keys: HouseKeys, clock: HandClock, anchors: AnchorFile
 ):
     signer = Checkpointer(store, keys, clock=clock, anchors=anchors)
-    await signer.start(listen=False)
+    await signer.sign()
     for _ in range(3):
         await record_many(store, 1)
         await signed(store, keys)
@@ -359,7 +342,7 @@ async def test_two_writers_of_one_anchor_file_take_turns(store: Store, keys: Hou
 async def test_a_process_that_was_overtaken_by_another_raises_no_alarm(
     house: SqliteHouse, store: Store, keys: HouseKeys, clock: HandClock, anchors: AnchorFile
 ):
-    await Checkpointer(store, keys, clock=clock, anchors=anchors).start(listen=False)
+    await Checkpointer(store, keys, clock=clock, anchors=anchors).sign()
     await record_many(store, 1)
     slow = await signed(store, keys)
     other = await house.another()

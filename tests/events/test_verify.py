@@ -28,7 +28,7 @@ CALLS = 5
 async def signer(store: Store, keys: HouseKeys, clock: HandClock, anchors: AnchorFile) -> Checkpointer:
     """Five calls, signed and anchored, nothing after them."""
     made = Checkpointer(store, keys, clock=clock, anchors=anchors)
-    await made.start(listen=False)
+    await made.sign()
     await record_many(store, CALLS)
     clock.turn(60)
     await made.sign(record=False)

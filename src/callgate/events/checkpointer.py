@@ -1,4 +1,4 @@
-"""Checkpointer: when checkpoints are made: at the start, after so many events or so much time, and at the end.
+"""Checkpointer: makes checkpoints and anchors them, and ends the stream. Knows no schedule; whoever owns it calls.
 
 A checkpoint or an anchor that fails harms no call; what went wrong stays readable until it goes right again.
 """
@@ -6,15 +6,13 @@ A checkpoint or an anchor that fails harms no call; what went wrong stays readab
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Sequence
 
 from callgate.errors import CallgateError, StoreError
 from callgate.events.anchor import AnchorFile
 from callgate.events.checkpoint import digest_of, make_checkpoint, number_of
-from callgate.events.vocabulary import CHECKPOINT, KINDS, STREAM_CLOSED
-from callgate.model.event import Draft, Event
+from callgate.events.vocabulary import KINDS, STREAM_CLOSED
+from callgate.model.event import Draft
 from callgate.ports import Checkpoint, Clock, Keys, Reader, Store
 
 _log = logging.getLogger(__name__)
@@ -29,8 +27,6 @@ class Checkpointer:
         keys: Who signs.
         clock: Names the time.
         anchors: Where checkpoints are seen from outside; None keeps them in the store alone.
-        every_events: Sign after so many events.
-        every_seconds: Sign at the latest so long after an event.
     """
 
     def __init__(
@@ -40,33 +36,19 @@ class Checkpointer:
         *,
         clock: Clock,
         anchors: AnchorFile | None = None,
-        every_events: int = 1000,
-        every_seconds: float = 300.0,
     ) -> None:
         self._store = store
         self._keys = keys
         self._clock = clock
         self._anchors = anchors
-        self._every_events = every_events
-        self._every_seconds = every_seconds
-        self._unsigned = 0
-        self._timer: asyncio.TimerHandle | None = None
-        self._task: asyncio.Task[Checkpoint | None] | None = None
         self._turn = asyncio.Lock()
         self._closed = False
         self.problem: str | None = None
         """Why the last checkpoint or anchor could not be made; None once one was."""
 
-    async def start(self, *, listen: bool = True) -> None:
-        """Sign what is there; with `listen`, sign again as events arrive."""
-        await self.sign()
-        if listen:
-            self._store.subscribe(self.noted)
-
     async def sign(self, *, record: bool = True) -> Checkpoint | None:
         """Make a checkpoint now and anchor it; None if nothing was new, or it could not be made."""
         async with self._turn:
-            self._settle()
             try:
                 checkpoint = await self._store.write(
                     lambda tx: make_checkpoint(
@@ -82,40 +64,16 @@ class Checkpointer:
             self.problem = None
             return checkpoint
 
-    def noted(self, events: Sequence[Event]) -> None:
-        """Count what was recorded; called by the store after each durable append."""
-        if self._closed or (len(events) == 1 and events[0].type == CHECKPOINT):
-            return
-        self._unsigned += len(events)
-        if self._unsigned >= self._every_events:
-            self._due()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._every_seconds, self._due)
-
     async def close(self) -> None:
         """End the stream, and sign and anchor what is left, as the last thing it records. Twice is once."""
         if self._closed:
             return
         self._closed = True
-        self._settle()
-        if self._task is not None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
         try:
             await self._store.write(lambda tx: tx.append(_closed(self._store.owner, self._clock.now())))
         except CallgateError as error:
             _log.warning("the end of the stream is not recorded: %s", error)
         await self.sign(record=False)
-
-    def _due(self) -> None:
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self.sign())
-
-    def _settle(self) -> None:
-        self._unsigned = 0
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     async def _anchor(self, checkpoint: Checkpoint) -> None:
         if self._anchors is None:

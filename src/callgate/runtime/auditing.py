@@ -1,4 +1,4 @@
-"""Auditor: checkpoints at the start, now and then, and at the end, anchored beside the root key; and verifying."""
+"""Auditor: when checkpoints are made: at the start, now and then, and at the end; and verifying them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Auditor:
 
     async def start(self) -> None:
         """Sign what is there."""
-        await self._checkpointer.start(listen=False)
+        await self._checkpointer.sign()
 
     async def now_and_then(self) -> None:
         """Sign what is new, when the last time is long enough ago."""
