@@ -225,15 +225,35 @@ class SkillNotFoundError(ToolError):
     code = "skill_not_found"
 
 
-class ApprovalNotFound(CallgateError, KeyError):
-    """No approval has that id."""
+class NotFound(CallgateError, KeyError):
+    """Nothing has that id or key."""
 
     def __str__(self) -> str:
-        return str(self.args[0]) if self.args else "Unknown approval"
+        return str(self.args[0]) if self.args else "not found"
 
 
-class ApprovalConflict(CallgateError):
+class ApprovalNotFound(NotFound):
+    """No approval has that id."""
+
+
+class GrantNotFound(NotFound):
+    """No grant has that id."""
+
+
+class OutcomeNotFound(NotFound):
+    """The ledger has no such key, or no judged call that id."""
+
+
+class Conflict(CallgateError):
+    """What is asked does not fit what is so."""
+
+
+class ApprovalConflict(Conflict):
     """The approval is no longer pending, or this person may not decide it."""
+
+
+class OutcomeConflict(Conflict):
+    """The outcome is settled otherwise, may still change, or this person may not resolve it."""
 
 
 class SecretNotFound(CallgateError, KeyError):

@@ -282,8 +282,12 @@ class Store(Protocol):
         """
         ...
 
-    async def close(self) -> None:
-        """Flush what is written behind and let go. Twice is once."""
+    async def close(self, *, still_running: bool = False) -> None:
+        """Flush what is written behind and let go. Twice is once.
+
+        Args:
+            still_running: A handler of this owner outlives its gate: the owner counts as alive until its process ends.
+        """
         ...
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:

@@ -42,3 +42,10 @@ def sign(ctx: ToolContext) -> str:
     ctx.progress(0.5, "halfway")
     with ctx.effect_sync():
         return f"signed with {token}"
+
+
+@tool(effects="read_only", isolation="process")
+def identity(ctx: ToolContext) -> dict[str, object]:
+    """Say for whom this runs, as the child was told."""
+    left = ctx.remaining(time.monotonic())
+    return {"principal": ctx.context.principal, "session": ctx.context.session, "limited": left is not None}

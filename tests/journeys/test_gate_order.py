@@ -200,3 +200,36 @@ async def test_a_tools_own_check_is_awaited_first_and_a_no_or_a_fault_keeps_the_
         with pytest.raises(PolicyDenied, match="counts as no" if broken else "may not read"):
             outcome.unwrap()
     assert ran == []
+
+
+@pytest.mark.parametrize("story", ["check", "grant", "unknown", "conflict"])
+async def test_explain_says_what_call_does(story: str) -> None:
+    """The same steps, only looking: a check, a grant, an unknown twin and a used key count in both."""
+    ran: list[int] = []
+
+    @tool(effects="network_access", risk="high" if story == "grant" else "low")
+    async def pay(amount: int) -> str:
+        """Pay somebody."""
+        ran.append(amount)
+        if story == "unknown":
+            raise ConnectionResetError
+        return "paid"
+
+    async def no(arguments: dict[str, Any], context: Context) -> None:
+        raise PermissionError("not you")
+
+    declaration = {"check": no} if story == "check" else {}
+    async with gate_of(config=Settings(autonomy=Autonomy.A2 if story == "grant" else Autonomy.A4)) as gate:
+        gate.add(pay, **declaration)
+        context = Context()
+        if story == "grant":
+            await gate.grant("pay", by="ann", max_risk=Risk.HIGH)
+        if story in {"unknown", "conflict"}:
+            await gate.call("pay", {"amount": 5}, Context(idempotency_key="a"))
+        if story == "conflict":
+            context = Context(idempotency_key="a")
+        amount = 6 if story == "conflict" else 5
+        decision = await gate.explain("pay", {"amount": amount}, context)
+        outcome = await gate.call("pay", {"amount": amount}, context)
+        assert decision.allowed is outcome.ok
+        assert decision.code == ("" if outcome.ok else code(outcome))

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from callgate import Call, Context, Failed, NoEffect, Pending, Previewed, Refused, Succeeded, ToolContext, Unknown, tool
-from callgate.errors import ApprovalConflict, OutcomeUnknown, ToolOutcomeUnknown
+from callgate.errors import OutcomeConflict, OutcomeUnknown, ToolOutcomeUnknown
+from callgate.model.event import Event
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
 from callgate.testing import HandClock
@@ -141,7 +142,7 @@ async def test_unknown_is_not_run_again_by_itself_and_a_person_can_resolve_it() 
         with pytest.raises(OutcomeUnknown):
             blocked.unwrap()
         assert [row.key.key for row in await gate.unknown_outcomes()] == ["k"]
-        with pytest.raises(ApprovalConflict, match="takes a person"):
+        with pytest.raises(OutcomeConflict, match="takes a person"):
             await gate.resolve("k", happened=False, by="agent")
         await gate.resolve("k", happened=False, by="ann", note="looked at the account")
         assert (await gate.call("charge", {"amount": 5}, key())).ok
@@ -334,7 +335,10 @@ async def test_verify_finds_out_and_absent_counts_only_after_the_horizon() -> No
 
 
 async def test_a_verified_success_reads_succeeded() -> None:
-    @tool(effects="network_access", risk="medium", verify=lambda arguments, key: "happened")
+    def verify(arguments: dict[str, Any], key: str) -> str:
+        return "happened"
+
+    @tool(effects="network_access", risk="medium", verify=verify)
     async def charge(amount: int) -> str:
         """Charge somebody."""
         raise ConnectionResetError
@@ -358,12 +362,12 @@ async def test_a_plain_function_past_its_limit_settles_late() -> None:
         return "charged after all"
 
     async with gate_of(charge, config=FREE) as gate:
-        heard: asyncio.Queue[str] = asyncio.Queue()
-        gate.on("tool_call.settled_late", lambda event: heard.put_nowait(event.type))
+        heard: asyncio.Queue[Event] = asyncio.Queue()
+        gate.on("tool_call.settled_late", heard.put_nowait)
         slow = await gate.call("charge", {"amount": 5}, key(), timeout=0.02)
         assert isinstance(slow, Unknown)
         release.set()
-        assert await asyncio.wait_for(heard.get(), 5) == "tool_call.settled_late"
+        assert (await asyncio.wait_for(heard.get(), 5)).type == "tool_call.settled_late"
         settled = await gate.outcome("k")
         assert isinstance(settled, Succeeded)
         assert settled.output == "charged after all"
@@ -381,7 +385,7 @@ async def test_a_judged_call_is_settled_by_its_report_and_silence_becomes_unknow
         assert judged.allowed
         settled = await gate.report(judged.id, ok=True, output="a b")
         assert isinstance(settled, Succeeded)
-        with pytest.raises(OutcomeUnknown, match="too late"):
+        with pytest.raises(OutcomeConflict, match="too late"):
             await gate.report(judged.id, ok=False)
         silent = await gate.judge(Call("host.bash", {"command": "rm x"}))
         assert silent.key is not None

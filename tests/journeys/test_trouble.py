@@ -66,6 +66,12 @@ async def test_an_isolated_handler_gets_secrets_and_tells_its_progress(monkeypat
         assert notes == [{"fraction": 0.5, "note": "halfway", "tool": "sign"}]
 
 
+async def test_an_isolated_handler_knows_for_whom_it_runs_and_how_long() -> None:
+    async with memory_gate(isolated_tools.identity) as gate:
+        outcome = await gate.call("identity", {}, Context(principal="bot7", session="s9"))
+        assert outcome.output == {"principal": "bot7", "session": "s9", "limited": True}
+
+
 async def test_threads_that_run_out_refuse_before_anything_is_claimed() -> None:
     release = threading.Event()
     entered: list[int] = []
@@ -148,6 +154,91 @@ async def test_a_circuit_opens_on_consecutive_errors_and_closes_after_a_probe() 
         assert told == ["degraded", "unavailable", "healthy"]
 
 
+class HttpError(Exception):
+    """As the clients of the field raise them: with the answer's status."""
+
+    def __init__(self, status_code: int) -> None:
+        super().__init__(f"status {status_code}")
+        self.status_code = status_code
+
+
+@pytest.mark.parametrize(("status", "opens"), [(404, False), (503, True)])
+async def test_only_what_speaks_of_the_other_side_opens_its_circuit(status: int, opens: bool) -> None:
+    @tool(effects="network_access", risk="medium", connector="wiki")
+    async def page(number: int) -> str:
+        """Fetch a page."""
+        raise HttpError(status)
+
+    async with memory_gate(page, config=FREE) as gate:
+        for number in range(6):
+            await gate.call("page", {"number": number})
+        refused = await gate.call("page", {"number": 9})
+        assert (code(refused) == "tool_unavailable") is opens
+
+
+async def test_a_gate_never_runs_what_its_host_runs() -> None:
+    ran: list[str] = []
+
+    @tool(effects="local_exec", risk="low", name="host.bash", source="host")
+    async def bash(command: str) -> str:
+        """The host's shell."""
+        ran.append(command)
+        return "ran"
+
+    async with memory_gate(bash, config=FREE) as gate:
+        assert code(await gate.call("host.bash", {"command": "ls"})) == "tool_unavailable"
+    assert ran == []
+
+
+async def test_a_check_that_hangs_is_a_no_and_does_not_hold_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callgate.pipeline.hooks.SECONDS", 0.05)
+    release = threading.Event()
+
+    def check(arguments: dict[str, Any], context: Context) -> None:
+        release.wait(10)
+
+    @tool(effects="read_only", check=check)
+    async def read(path: str) -> str:
+        """Read a note."""
+        return "text"
+
+    async with memory_gate(read) as gate:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0.005)  # the loop's own turns are what is counted
+
+        counting = asyncio.create_task(count())
+        outcome = await gate.call("read", {"path": "a"})
+        counting.cancel()
+        release.set()
+        assert code(outcome) == "policy_denied"
+        assert turns > 2
+
+
+async def test_a_handler_that_outlives_its_gate_is_not_taken_for_dead(tmp_path: Path) -> None:
+    release, attempts = threading.Event(), []
+
+    @tool(effects="modifies_files", risk="medium", idempotent=True)
+    def save(text: str) -> str:
+        """Save slowly."""
+        attempts.append(text)
+        release.wait(10)
+        return "saved"
+
+    url, key = f"sqlite:///{tmp_path / 'gate.db'}", Context(idempotency_key="k")
+    async with memory_gate(save, config=FREE, store=url) as gate:
+        assert isinstance(await gate.call("save", {"text": "x"}, key, timeout=0.05), Unknown)
+    async with memory_gate(save, config=FREE, store=url) as gate:
+        again = await gate.call("save", {"text": "x"}, key, timeout=0.05)
+        assert code(again) == "in_flight"
+    release.set()
+    assert attempts == ["x"]
+
+
 async def test_middleware_nests_around_the_whole_call() -> None:
     order: list[str] = []
 
@@ -175,12 +266,15 @@ async def test_middleware_nests_around_the_whole_call() -> None:
 async def test_a_source_that_changed_since_it_was_read_is_told_once() -> None:
     note = {"text": "one"}
 
-    @tool(effects="read_only", reads=lambda arguments, output: {arguments["path"]: output})
+    def seen(arguments: dict[str, Any], output: Any) -> dict[str, str]:
+        return {arguments["path"]: arguments.get("text", output)}
+
+    @tool(effects="read_only", reads=seen)
     async def read_note(path: str) -> str:
         """Read a note."""
         return note["text"]
 
-    @tool(effects="modifies_files", risk="low", reads=lambda arguments, output: {arguments["path"]: arguments["text"]})
+    @tool(effects="modifies_files", risk="low", reads=seen)
     async def write_note(path: str, text: str) -> str:
         """Write a note."""
         note["text"] = text

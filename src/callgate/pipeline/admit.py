@@ -14,6 +14,7 @@ from callgate.pipeline.authorize import Authorized, authorize
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.preview import preview
+from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.stopped import refused
 from callgate.pipeline.validate import validate
@@ -65,8 +66,7 @@ async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> A
         raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
     call = authorized.asked.call._replace(arguments=sealed.arguments)
     asked = replace(authorized.asked, call=call)
-    arguments = validate(parts, asked, authorized.tool)
-    return await authorize(parts, asked, authorized.tool, arguments)
+    return await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
 
 
 def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | None:

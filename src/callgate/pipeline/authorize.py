@@ -15,6 +15,7 @@ from callgate.pipeline.stopped import Stopped, refused
 
 if TYPE_CHECKING:
     from callgate.model.tool import Arguments, Tool
+    from callgate.pipeline.validate import Valid
     from callgate.policy.policy import Authorization, Standing
 
 
@@ -31,12 +32,13 @@ class Authorized:
     """Empty for reads without a key, which are never compared."""
 
 
-async def authorize(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments) -> Authorized:
+async def authorize(parts: Parts, valid: Valid) -> Authorized:
     """Judge who asks for what.
 
     Raises:
         Stopped: scope_violation, policy_denied.
     """
+    asked, tool, arguments = valid.asked, valid.tool, valid.arguments
     parent = running.get()
     if parent is not None and parent.closed:
         raise refused(asked, "policy_denied", f"the call of {parent.tool} it belongs to has ended", tool=tool)

@@ -6,11 +6,12 @@ import asyncio
 import inspect
 import os
 import pickle
+import time
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, get_type_hints
 
 from callgate.errors import SecretNotFound
-from callgate.model.context import Context
+from callgate.model.context_form import context_from_json
 from callgate.model.tool_context import ToolContext
 
 
@@ -26,17 +27,30 @@ def child_main(pipe: Connection, work: bytes) -> None:
 
 
 def _run(pipe: Connection, work: bytes) -> Any:
-    function, arguments, directory, key, call_id, name = pickle.loads(work)  # noqa: S301 - our own parent wrote it
-    os.chdir(directory)
-    context = ToolContext(context=Context(), tool=name, call_id=call_id, key=key, working_directory=directory)
-    context.secret_source = lambda connector, secret: _ask(pipe, "secret", (connector, secret))
-    context.progress_sink = lambda _context, fraction, note: pipe.send(("progress", (fraction, note)))
-    context.on_mark = lambda: _ask(pipe, "effect", None)
-    wanted = [
-        p.name for p in inspect.signature(function).parameters.values() if p.annotation in {ToolContext, "ToolContext"}
-    ]
-    result = function(**arguments, **dict.fromkeys(wanted, context))
+    function, arguments, facts = pickle.loads(work)  # noqa: S301 - our own parent wrote it
+    os.chdir(facts["working_directory"])
+    result = function(**arguments, **dict.fromkeys(_context_parameters(function), _context(pipe, facts)))
     return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+
+
+def _context(pipe: Connection, facts: dict[str, Any]) -> ToolContext:
+    seconds = facts["seconds"]
+    return ToolContext(
+        context=context_from_json(facts["context"]),
+        tool=facts["tool"],
+        call_id=facts["call_id"],
+        key=facts["key"],
+        working_directory=facts["working_directory"],
+        deadline=None if seconds is None else time.monotonic() + seconds,
+        secret_source=lambda connector, secret: _ask(pipe, "secret", (connector, secret)),
+        progress_sink=lambda _context, fraction, note: pipe.send(("progress", (fraction, note))),
+        on_mark=lambda: _ask(pipe, "effect", None),
+    )
+
+
+def _context_parameters(function: Any) -> list[str]:
+    """The parameters that want the ToolContext, by their hints as they are meant."""
+    return [name for name, hint in get_type_hints(function).items() if hint is ToolContext]
 
 
 async def _awaited(result: Any) -> Any:

@@ -20,7 +20,7 @@ from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.pipeline.notes import note, who
 from callgate.pipeline.permit import Permit
-from callgate.pipeline.recall import attempt_key, meet, same_as_unknown, stopped_by
+from callgate.pipeline.recall import attempt_key, meet, repeatable, same_as_unknown, stopped_by
 from callgate.pipeline.recorded import struck
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.shield import finish
@@ -135,7 +135,7 @@ def _fact(parts: Parts, passed: Passed, permit: Permit, sealed_id: str) -> Claim
         final_fingerprint=passed.runs.fingerprint,
         owner=parts.store.owner,
         now=now,
-        idempotent=tool.idempotent or tool.read_only,
+        idempotent=repeatable(tool),
         has_verify=tool.hooks.verify is not None,
         horizon=tool.horizon,
         deadline=now + permit.limit if asked.judged else None,

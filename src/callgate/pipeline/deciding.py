@@ -184,8 +184,7 @@ async def _judge_again(parts: Parts, approval: Approval, sealed: Sealed, argumen
     """The edited call through steps 1 to 5, under the asker's own context."""
     call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
     asked = Asked(call, sealed.context, approval.call_id, approval.key, None, parts.clock.monotonic())
-    tool = resolve(parts, asked, looking=True)
-    return await authorize(parts, asked, tool, validate(parts, asked, tool))
+    return await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
 
 
 async def _rebound(parts: Parts, edited: Authorized) -> dict[str, object]:

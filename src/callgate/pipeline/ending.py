@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import NoEffect
+from callgate.errors import NoEffect, StoreError
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.execute import FenceLost
@@ -37,6 +37,8 @@ def ending_of(parts: Parts, executed: Executed) -> Ending:
     """What the ended handler means."""
     if isinstance(executed.error, FenceLost):
         return _fence_lost(executed)
+    if isinstance(executed.error, StoreError) and not executed.entered:
+        return _not_entered(executed, executed.error)
     if executed.timed_out:
         return _timed_out(executed)
     if executed.cancelled and not executed.came_through:
@@ -130,6 +132,13 @@ def _fence_lost(executed: Executed) -> Ending:
     tool = executed.permit.tool
     text = f"{tool.name} was not entered: another process owns this key by now"
     return _failed(executed, _info(tool, "in_flight", text, Category.RESOURCE, again=True), Happened.NONE)
+
+
+def _not_entered(executed: Executed, error: StoreError) -> Ending:
+    """The store failed between the claim and the handler, which was therefore not entered."""
+    tool = executed.permit.tool
+    text = f"{tool.name} was not entered: the store is unavailable: {error}"
+    return _failed(executed, _info(tool, "store_unavailable", text, Category.RESOURCE, again=True), Happened.NONE)
 
 
 def _past_return(executed: Executed) -> bool:

@@ -5,56 +5,55 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from callgate.ledger.transitions import Answer, look
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Autonomy, Risk, Verdict
-from callgate.pipeline.authorize import Authorized
-from callgate.pipeline.fingerprint import fingerprint
-from callgate.pipeline.recall import attempt_key
+from callgate.pipeline.authorize import authorize
+from callgate.pipeline.gate import granted_by
+from callgate.pipeline.recall import recall
 from callgate.pipeline.resolve import resolve
 from callgate.pipeline.stopped import Stopped
 from callgate.pipeline.validate import validate
-from callgate.pipeline.weigh import gather_facts
+from callgate.pipeline.weigh import decide, gather_facts, known_facts
 
 if TYPE_CHECKING:
-    from callgate.model.tool import Arguments, Tool
     from callgate.pipeline.parts import Asked, Parts
+    from callgate.pipeline.validate import Valid
 
 
 async def explain(parts: Parts, asked: Asked) -> Decision:
-    """What would be decided about this call, and every reason for it."""
+    """What would be decided about this call, and every reason for it: the same steps, only looking."""
     try:
-        tool = resolve(parts, asked, looking=True)
-        arguments = validate(parts, asked, tool)
+        valid = validate(parts, resolve(parts, asked, looking=True))
     except Stopped as stop:
-        return _stopped(parts, asked, stop)
-    standing = parts.policy.standing(tool, asked.context)
-    authorization = parts.policy.authorize(tool, arguments, asked.context, standing)
-    authorized = Authorized(asked, tool, arguments, standing, authorization)
-    if not tool.read_only or asked.key is not None:
-        authorized.fingerprint = fingerprint(parts, tool, arguments, authorization.resources)
-    facts = await gather_facts(parts, authorized)
-    decision = parts.policy.explain(tool, arguments, asked.context, facts)
-    return await _with_memory(parts, authorized, decision, tool, arguments)
+        return _without_policy(parts, asked, stop)
+    try:
+        authorized = await authorize(parts, valid)
+        await recall(parts, authorized, looking=True)
+        decision = await decide(parts, authorized)
+        if decision.verdict is Verdict.CONFIRM:
+            decision = await granted_by(parts, authorized, decision) or decision
+        facts = await gather_facts(parts, authorized)
+        told = parts.policy.explain(valid.tool, valid.arguments, asked.context, facts)
+    except Stopped as stop:
+        return _stopped(parts, valid, stop)
+    news = tuple(reason for reason in decision.reasons if reason not in told.reasons)
+    return replace(decision, reasons=(*told.reasons, *news))
 
 
-async def _with_memory(
-    parts: Parts, authorized: Authorized, decision: Decision, tool: Tool, arguments: Arguments
-) -> Decision:
-    """Add what the ledger and the tool's own check would say."""
-    reasons = list(decision.reasons)
-    key = authorized.asked.key
-    if key is not None:
-        row = await parts.store.read(lambda reader: reader.attempt(attempt_key(authorized, key)))
-        answer = look(row, authorized.fingerprint, idempotent=tool.idempotent)
-        if answer is not Answer.CLAIMED:
-            reasons.append(Reason("recall", f"the key {key} is used: it would answer {answer.value}"))
-    if tool.hooks.check is not None:
-        reasons.append(Reason("check", f"{tool.name} also makes its own check of {', '.join(arguments) or 'the call'}"))
-    return replace(decision, reasons=tuple(reasons))
+def _stopped(parts: Parts, valid: Valid, stop: Stopped) -> Decision:
+    """A step says no, or the ledger answers: that is the verdict, beside everything the policy has to say."""
+    told = parts.policy.explain(valid.tool, valid.arguments, valid.asked.context, known_facts(parts, valid))
+    error = stop.outcome.error
+    if error is None:
+        reason = Reason("recall", "the ledger has the outcome of this key, and would answer with it", Verdict.ALLOW)
+        return replace(told, verdict=Verdict.ALLOW, code="", reasons=(*told.reasons, reason))
+    reason = Reason("stopped", error.message, Verdict.DENY, error.code)
+    known = any(each.text == reason.text for each in told.reasons)
+    reasons = told.reasons if known else (*told.reasons, reason)
+    return replace(told, verdict=Verdict.DENY, code=error.code, reasons=reasons)
 
 
-def _stopped(parts: Parts, asked: Asked, stop: Stopped) -> Decision:
+def _without_policy(parts: Parts, asked: Asked, stop: Stopped) -> Decision:
     error = stop.outcome.error
     assert error is not None  # noqa: S101 - a refusal always says why
     step = "validate" if error.code == "invalid_arguments" else "resolve"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from callgate.model.tool import Arguments
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
+    from callgate.pipeline.recall import Recalled
 
 
 @dataclass(slots=True)
@@ -43,12 +44,13 @@ class Passed:
         return self.runs.arguments
 
 
-async def gate(parts: Parts, authorized: Authorized) -> Passed:
+async def gate(parts: Parts, recalled: Recalled) -> Passed:
     """Let the call through, or end it here.
 
     Raises:
         Stopped: Previewed, Pending, gate_denied, or what a person said.
     """
+    authorized = recalled.authorized
     decision = await decide(parts, authorized)
     if decision.verdict is Verdict.ALLOW:
         return Passed(authorized, decision)
@@ -56,14 +58,15 @@ async def gate(parts: Parts, authorized: Authorized) -> Passed:
         raise _denied(authorized, decision)
     if decision.verdict is Verdict.PREVIEW:
         raise await _previewed(parts, authorized, decision)
-    granted = await _granted(parts, authorized, decision)
+    granted = await granted_by(parts, authorized, decision)
     if granted is not None:
         return Passed(authorized, granted)
     approval, final = await ask(parts, authorized, decision)
     return Passed(authorized, decision, approval, final)
 
 
-async def _granted(parts: Parts, authorized: Authorized, decision: Decision) -> Decision | None:
+async def granted_by(parts: Parts, authorized: Authorized, decision: Decision) -> Decision | None:
+    """The decision with a standing grant that answers its confirm; None if there is none."""
     tool, context = authorized.tool, authorized.asked.context
     if not decision.grantable or decision.plus:
         return None

@@ -17,13 +17,16 @@ SECONDS = 10.0
 """How long a check, a preview or a look at what was read may take."""
 
 
-async def run_hook(parts: Parts, tool: Tool, hook: Callable[..., Any], *given: Any, seconds: float = SECONDS) -> Any:
+async def run_hook(
+    parts: Parts, tool: Tool, hook: Callable[..., Any], *given: Any, seconds: float | None = None
+) -> Any:
     """What the function says. A plain one runs on a thread, in a lane beside its connector's calls.
 
     Raises:
         TimeoutError: It did not answer in time, or every thread for such functions is busy.
         Exception: Whatever it raises.
     """
+    seconds = SECONDS if seconds is None else seconds
     if inspect.iscoroutinefunction(hook):
         return await asyncio.wait_for(hook(*given), seconds)
     lane = parts.threads.lane(f"hooks:{connector_of(tool)}")

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import OutcomeUnknown, StoreError, ToolNotFoundError
+from callgate.errors import OutcomeConflict, OutcomeNotFound, StoreError
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
 from callgate.model.levels import Category, Happened, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded
 from callgate.pipeline.execute import execute
-from callgate.pipeline.pipeline import admit_or_stop
+from callgate.pipeline.pipeline import permit_or_stop
 from callgate.pipeline.record import record
 from callgate.pipeline.recorded import json_form, view
 from callgate.pipeline.settle import settle
@@ -43,7 +43,7 @@ class Judgement:
 async def judge(parts: Parts, asked: Asked) -> Judgement:
     """Decide and write the intent; the host runs it."""
     try:
-        permit = await admit_or_stop(parts, asked)
+        permit = await permit_or_stop(parts, asked)
     except (Stopped, StoreError) as stop:
         outcome = await record(parts, asked, stop)
         return Judgement(id=asked.call_id, allowed=False, decision=outcome.decision, outcome=outcome, key=outcome.key)
@@ -58,14 +58,14 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
     """What the host says became of a judged call.
 
     Raises:
-        ToolNotFoundError: No judged call has that id (a read has no row and needs no report).
-        OutcomeUnknown: It was settled otherwise already.
+        OutcomeNotFound: No judged call has that id.
+        OutcomeConflict: It was settled otherwise already.
         StoreError: The record could not be written; report again.
     """
     row = await parts.store.read(lambda reader: reader.attempt_of_call(judgement_id))
     if row is None:
         message = f"no judged call has the id {judgement_id}"
-        raise ToolNotFoundError(message)
+        raise OutcomeNotFound(message)
     outcome = _reported(parts, row, ok=ok, output=output, error=error)
     now = parts.clock.now()
     fact = Settle(
@@ -74,7 +74,7 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
         fence=row.fence,
         state=AttemptState.SUCCEEDED if ok else AttemptState.FAILED,
         now=now,
-        happened=None if ok else Happened.POSSIBLE,
+        happened=None if ok else outcome.happened if isinstance(outcome, Failed) else Happened.POSSIBLE,
         outcome=stored(outcome, json_form(outcome.output)),
     )
 
@@ -90,7 +90,7 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
     if answer is Answer.STALE:
         fresh = await parts.store.read(lambda reader: reader.attempt(row.key))
         state = fresh.state.value if fresh is not None else "gone"
-        raise OutcomeUnknown(f"{row.tool} under key {row.key.key} is {state} already; the report came too late")
+        raise OutcomeConflict(f"{row.tool} under key {row.key.key} is {state} already; the report came too late")
     return outcome
 
 
@@ -101,7 +101,7 @@ def _reported(parts: Parts, row: Attempt, *, ok: bool, output: Any, error: str |
         return Succeeded(value=parts.striker.strike(output), **common)
     text = parts.striker.strike_text(error or f"{row.tool} failed at its host")
     info = ErrorInfo(code="handler_failed", message=text, category=Category.RUNTIME, tool=row.tool)
-    return Failed(error=info, happened=Happened.POSSIBLE, **common)
+    return Failed(error=info, happened=Happened.NONE if row.idempotent else Happened.POSSIBLE, **common)
 
 
 def _closing(row: Attempt, outcome: Outcome, now: float, event: str | None) -> Draft:

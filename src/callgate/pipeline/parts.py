@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 
 from callgate.model.call import Call
 from callgate.model.context import Context
-from callgate.model.decision import Decision, Reason
+from callgate.model.decision import Reason
 from callgate.model.tool import Arguments, Tool
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.deadlines import Deadlines
@@ -46,11 +47,15 @@ class NoLimits:
         return None
 
 
-class Watch(Protocol):
-    """Told how calls ended, for staleness and the like; runs inside the closing transaction."""
+Sources = tuple[tuple[str, str | bytes], ...]
+"""What a call read or wrote: path and content."""
 
-    def __call__(self, tx: Transaction, tool: Tool, arguments: Arguments, output: Any, context: Context) -> None:
-        """Record what follows from a success."""
+
+class Watch(Protocol):
+    """Told what a successful call read or wrote; runs inside a transaction, so it asks nobody."""
+
+    def __call__(self, tx: Transaction, tool: Tool, sources: Sources, context: Context, /, *, project: str) -> None:
+        """Record what follows from it."""
         ...
 
 
@@ -80,6 +85,8 @@ class Parts:
     quarantined: Callable[[str], str | None] = lambda _name: None
     progress: Callable[[ToolContext, float | None, str], None] = lambda _context, _fraction, _note: None
     """Records how far a running handler is."""
+    late: set[asyncio.Future[Any]] = field(default_factory=set["asyncio.Future[Any]"])
+    """Handlers that outlived their limit and still run."""
     accounts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Which account each connector acts as, by its configuration."""
 
@@ -98,11 +105,3 @@ class Asked:
     """Monotonic."""
     judged: bool = False
     """The host runs it; the gate only decides and records."""
-
-
-@dataclass(slots=True)
-class Explained:
-    """What `explain` found out: the decision, and how far the call would have come."""
-
-    decision: Decision
-    tool: Tool | None = None

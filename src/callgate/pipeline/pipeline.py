@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 async def run(parts: Parts, asked: Asked) -> Outcome:
     """Bring one call to its outcome."""
     try:
-        permit = await admit_or_stop(parts, asked)
+        permit = await permit_or_stop(parts, asked)
     except (Stopped, StoreError) as stop:
         return await record(parts, asked, stop)
 
@@ -41,16 +41,16 @@ async def run(parts: Parts, asked: Asked) -> Outcome:
     return outcome
 
 
-async def admit_or_stop(parts: Parts, asked: Asked) -> Permit:
+async def permit_or_stop(parts: Parts, asked: Asked) -> Permit:
     """Steps 1 to 6: a permit, or the reason there is none.
 
     Raises:
         Stopped: The call ends here, with its outcome.
         StoreError: The store failed before anything happened.
     """
-    tool = resolve(parts, asked)  # 1
-    arguments = validate(parts, asked, tool)  # 2
-    authorized = await authorize(parts, asked, tool, arguments)  # 3
-    await recall(parts, authorized)  # 4
-    passed = await gate(parts, authorized)  # 5
+    resolved = resolve(parts, asked)  # 1
+    valid = validate(parts, resolved)  # 2
+    authorized = await authorize(parts, valid)  # 3
+    recalled = await recall(parts, authorized)  # 4
+    passed = await gate(parts, recalled)  # 5
     return await claim(parts, passed)  # 6

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import pickle
+import time
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any, cast
 
 from callgate.errors import ConfigurationError, ToolExecutionError
+from callgate.model.context_form import context_to_json
 from callgate.pipeline.child import child_main
 
 if TYPE_CHECKING:
@@ -45,14 +47,24 @@ async def run_in_process(tool: Tool, arguments: Arguments, context: ToolContext)
 
 def _pickled(tool: Tool, arguments: Arguments, context: ToolContext) -> bytes:
     try:
-        return pickle.dumps(
-            (tool.original, arguments, context.working_directory, context.key, context.call_id, tool.name)
-        )
+        return pickle.dumps((tool.original, arguments, _facts(context)))
     except Exception as error:
         message = (
             f"{tool.name} cannot run in a process: define its function at the top of a module ({type(error).__name__})"
         )
         raise ConfigurationError(message) from error
+
+
+def _facts(context: ToolContext) -> dict[str, Any]:
+    """What the child needs to be told of the call."""
+    return {
+        "context": context_to_json(context.context),
+        "tool": context.tool,
+        "call_id": context.call_id,
+        "key": context.key,
+        "working_directory": context.working_directory,
+        "seconds": context.remaining(time.monotonic()),
+    }
 
 
 async def _converse(ours: Connection, context: ToolContext) -> Any:

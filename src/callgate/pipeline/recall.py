@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.outcome import Outcome
+from callgate.model.tool import Tool
 from callgate.pipeline.authorize import Authorized
 from callgate.pipeline.owners import bury, give_up
 from callgate.pipeline.parts import Parts
@@ -14,6 +16,7 @@ from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.stored_outcome import read_outcome
 from callgate.pipeline.time_limit import time_limit
 
+_RUNNING = Answer.RUNNING
 _POLL_FIRST = 0.002
 _POLL_MOST = 0.1
 
@@ -23,17 +26,24 @@ def attempt_key(authorized: Authorized, key: str) -> AttemptKey:
     return AttemptKey(authorized.asked.context.principal, authorized.asked.context.session, key)
 
 
-async def recall(parts: Parts, authorized: Authorized) -> None:
-    """Nothing, if the call may go on.
+@dataclass(slots=True)
+class Recalled:
+    """A call that the ledger does not answer: it may go on."""
+
+    authorized: Authorized
+
+
+async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False) -> Recalled:
+    """The call, if it may go on; `looking` waits for nobody and gives nobody up.
 
     Raises:
         Stopped: The recorded outcome; or idempotency_conflict, in_flight, outcome_unknown.
     """
     asked = authorized.asked
     if not authorized.fingerprint:
-        return
+        return Recalled(authorized)
     if asked.key is not None:
-        await meet(parts, authorized, asked.key)
+        await meet(parts, authorized, asked.key, looking=looking)
     elif parts.settings.require_keys:
         message = f"{authorized.tool.name} changes something, and this gate wants a key for that: set idempotency_key"
         raise refused(asked, "invalid_arguments", message, tool=authorized.tool)
@@ -41,22 +51,28 @@ async def recall(parts: Parts, authorized: Authorized) -> None:
         # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
         await bury(parts)
         await _look_for_unknown(parts, authorized)
+    return Recalled(authorized)
 
 
-async def meet(parts: Parts, authorized: Authorized, key: str) -> None:
+def repeatable(tool: Tool) -> bool:
+    """Whether running it twice does no more than running it once."""
+    return tool.idempotent or tool.read_only
+
+
+async def meet(parts: Parts, authorized: Authorized, key: str, *, looking: bool = False) -> None:
     """Deal with whatever the ledger has under this key; return when the key is free to claim.
 
     Raises:
         Stopped: As `recall`.
     """
-    row_key = attempt_key(authorized, key)
+    row_key, again = attempt_key(authorized, key), repeatable(authorized.tool)
     row = await parts.store.read(lambda reader: reader.attempt(row_key))
-    answer = look(row, authorized.fingerprint, idempotent=authorized.tool.idempotent)
+    answer = look(row, authorized.fingerprint, idempotent=again)
     if answer is Answer.CLAIMED or row is None:
         return
-    if answer is Answer.RUNNING:
+    if answer is Answer.RUNNING and not looking:
         row = await _wait(parts, authorized, row)
-        answer = look(row, authorized.fingerprint, idempotent=authorized.tool.idempotent)
+        answer = look(row, authorized.fingerprint, idempotent=again)
         if answer is Answer.CLAIMED:
             return
     raise stopped_by(authorized, row, answer)
@@ -78,10 +94,7 @@ async def _wait(parts: Parts, authorized: Authorized, row: Attempt) -> Attempt:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _POLL_MOST)
         fresh = await _reread(parts, row.key)
-        if (
-            fresh is None
-            or look(fresh, authorized.fingerprint, idempotent=authorized.tool.idempotent) is not Answer.RUNNING
-        ):
+        if fresh is None or look(fresh, authorized.fingerprint, idempotent=repeatable(authorized.tool)) is not _RUNNING:
             return fresh or row
         row = fresh
 

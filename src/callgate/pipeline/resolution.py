@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import ApprovalConflict, ToolNotFoundError
+from callgate.errors import OutcomeConflict, OutcomeNotFound
 from callgate.ledger.transitions import Answer, Resolve, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
@@ -32,13 +32,11 @@ async def resolve_by_person(
     """A person looked and says whether it happened.
 
     Raises:
-        ToolNotFoundError: The ledger has no such key.
-        ApprovalConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
+        OutcomeNotFound: The ledger has no such key.
+        OutcomeConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
     """
     if by.name == key.principal or not by.name.strip():
-        raise ApprovalConflict(
-            f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked"
-        )
+        raise OutcomeConflict(f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked")
     body = _happened(json_form(parts.striker.strike(output))) if happened else _absent(key, by.name)
     fact = Resolve(happened=happened, by=by.name, now=parts.clock.now(), outcome=body)
     text = parts.striker.strike_text(note)
@@ -62,7 +60,7 @@ async def verify(parts: Parts, row: Attempt) -> str:
         return "cannot_tell"
     try:
         await _apply(parts, row.key, fact, {"by": "verify", "answer": answer})
-    except ApprovalConflict:
+    except OutcomeConflict:
         return "cannot_tell"
     return answer
 
@@ -93,7 +91,7 @@ async def _apply(parts: Parts, key: AttemptKey, fact: Resolve, facts: dict[str, 
         row = tx.attempt(key)
         if row is None:
             message = f"the ledger has no key {key.key} of {key.principal} in session {key.session}"
-            raise ToolNotFoundError(message)
+            raise OutcomeNotFound(message)
         step = move(row, fact)
         if not step.changed or step.row is None:
             return step.answer, row
@@ -106,9 +104,9 @@ async def _apply(parts: Parts, key: AttemptKey, fact: Resolve, facts: dict[str, 
 
     answer, row = await parts.store.write(unit)
     if answer is Answer.RUNNING:
-        raise ApprovalConflict(f"{row.tool} may still take effect; *absent* does not count yet")
+        raise OutcomeConflict(f"{row.tool} may still take effect; *absent* does not count yet")
     if answer is Answer.STALE:
-        raise ApprovalConflict(f"the outcome of key {key.key} is {row.state.value}; there is nothing to resolve")
+        raise OutcomeConflict(f"the outcome of key {key.key} is {row.state.value}; there is nothing to resolve")
     return read_outcome(row)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from callgate.errors import ToolNotFoundError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
@@ -9,31 +11,31 @@ from callgate.pipeline.parts import Asked, Parts
 from callgate.pipeline.stopped import refused
 
 
-def resolve(parts: Parts, asked: Asked, *, looking: bool = False) -> Tool:
+@dataclass(slots=True)
+class Resolved:
+    """A call of a tool that is there."""
+
+    asked: Asked
+    tool: Tool
+
+
+def resolve(parts: Parts, asked: Asked, *, looking: bool = False) -> Resolved:
     """The tool that is asked for; `looking` takes no turn at a connector that is being probed.
 
     Raises:
         Stopped: tool_not_found, tool_quarantined, tool_unavailable.
     """
-    snapshot = parts.registry.snapshot
-    tool = snapshot.find(asked.call.tool)
-    if tool is None:
-        raise _not_found(parts, asked)
+    try:
+        tool = parts.registry.snapshot.get(asked.call.tool)
+    except ToolNotFoundError as error:
+        raise refused(asked, "tool_not_found", str(error)) from None
     changed = parts.quarantined(tool.name)
     if changed is not None:
         raise refused(asked, "tool_quarantined", f"{tool.name} is quarantined: {changed}", tool=tool)
-    if tool.unavailable is not None or (not asked.judged and (tool.handler is None or tool.source is Origin.HOST)):
-        why = tool.unavailable or "it is run by its host; judge it instead of calling it"
-        raise refused(asked, "tool_unavailable", f"{tool.name} is unavailable: {why}", tool=tool)
+    if not asked.judged and (tool.handler is None or tool.source is Origin.HOST) and tool.unavailable is None:
+        text = f"{tool.name} is unavailable here: its host runs it; judge it instead of calling it"
+        raise refused(asked, "tool_unavailable", text, tool=tool)
     down = parts.health.look(tool) if looking else parts.health.available(tool)
     if down is not None:
         raise refused(asked, "tool_unavailable", f"{tool.name} is unavailable: {down}", tool=tool)
-    return tool
-
-
-def _not_found(parts: Parts, asked: Asked) -> Exception:
-    try:
-        parts.registry.snapshot.get(asked.call.tool)
-    except ToolNotFoundError as error:
-        return refused(asked, "tool_not_found", str(error))
-    return refused(asked, "tool_not_found", f"Unknown tool: {asked.call.tool}")
+    return Resolved(asked, tool)

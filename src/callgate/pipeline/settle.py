@@ -17,10 +17,14 @@ from callgate.pipeline.execute import Executed, FenceLost
 from callgate.pipeline.health_notes import note_health
 from callgate.pipeline.recorded import json_form, view
 from callgate.pipeline.shield import shielded
+from callgate.pipeline.sources_read import sources_read
 from callgate.pipeline.stored_outcome import stored
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from callgate.pipeline.parts import Parts
+    from callgate.pipeline.permit import Permit
     from callgate.ports import Transaction
 
 _STATES: dict[type[Outcome], AttemptState] = {
@@ -55,15 +59,14 @@ def _close_behind(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
         parts.store.behind(closing(parts, executed, ending))
     except StoreUnavailable as error:
         return _unrecorded(executed, ending, error)
-    if executed.permit.tool.hooks.reads is not None and parts.watches:
-        _watch_later(parts, executed, ending)
+    _watch_later(parts, executed, ending)
     return ending.outcome
 
 
 async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
     draft = closing(parts, executed, ending)
     fact = _fact(parts, executed, ending) if executed.permit.row is not None else None
-    unit = _unit(parts, executed, ending, draft, fact)
+    unit = _unit(executed, draft, fact)
     try:
         answer = await parts.store.write(unit)
     except StoreError as error:
@@ -71,10 +74,11 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
         return _unrecorded(executed, ending, error)
     if answer is Answer.STALE and not isinstance(executed.error, FenceLost):
         return _no_longer_ours(executed, ending)
+    _watch_later(parts, executed, ending)
     return ending.outcome
 
 
-def _unit(parts: Parts, executed: Executed, ending: Ending, draft: Draft, fact: Settle | None) -> Any:
+def _unit(executed: Executed, draft: Draft, fact: Settle | None) -> Callable[[Transaction], Answer]:
     permit = executed.permit
 
     def unit(tx: Transaction) -> Answer:
@@ -86,9 +90,6 @@ def _unit(parts: Parts, executed: Executed, ending: Ending, draft: Draft, fact: 
                 tx.put_attempt(step.row)
         stale = replace(draft, type="tool_call.settled_late", severity=Severity.WARNING)
         tx.append(stale if answer is Answer.STALE else draft)
-        if isinstance(ending.outcome, Succeeded):
-            for watch in parts.watches:
-                watch(tx, permit.tool, permit.arguments, ending.outcome.value, permit.context)
         return answer
 
     return unit
@@ -196,16 +197,22 @@ def _tell_edit(parts: Parts, executed: Executed, outcome: Outcome) -> Outcome:
 
 
 def _watch_later(parts: Parts, executed: Executed, ending: Ending) -> None:
-    """A read that declares what it read: noted in a transaction of its own, which the read does not wait for."""
-    permit, outcome = executed.permit, ending.outcome
-    if not isinstance(outcome, Succeeded):
+    """A tool that declares what it read: asked and noted after the call, which does not wait for it."""
+    if executed.permit.tool.hooks.reads is not None and parts.watches and isinstance(ending.outcome, Succeeded):
+        parts.background(_watch(parts, executed.permit, ending.outcome))
+
+
+async def _watch(parts: Parts, permit: Permit, outcome: Succeeded) -> None:
+    sources = await sources_read(parts, permit, outcome)
+    if not sources:
         return
+    project = str(permit.arguments.get("project_id") or "default")
 
     def unit(tx: Transaction) -> None:
         for watch in parts.watches:
-            watch(tx, permit.tool, permit.arguments, outcome.value, permit.context)
+            watch(tx, permit.tool, sources, permit.context, project=project)
 
-    parts.background(parts.store.write(unit))
+    await parts.store.write(unit)
 
 
 def _await_late(parts: Parts, executed: Executed) -> None:
@@ -213,7 +220,10 @@ def _await_late(parts: Parts, executed: Executed) -> None:
     future = executed.still_running
     assert future is not None  # noqa: S101 - asked by the caller
 
+    parts.late.add(future)
+
     def ended(done: asyncio.Future[Any]) -> None:
+        parts.late.discard(future)
         if executed.permit.lane is not None:
             executed.permit.lane.give()
         late = Executed(executed.permit, executed.context, executed.started, entered=True)
@@ -235,4 +245,4 @@ async def _settle_late(parts: Parts, late: Executed) -> None:
     draft.type, draft.severity = "tool_call.settled_late", Severity.WARNING
     draft.payload["outcome"] = ending.outcome.status
     fact = _fact(parts, late, ending) if late.permit.row is not None else None
-    await parts.spool.write(_unit(parts, late, ending, draft, fact))
+    await parts.spool.write(_unit(late, draft, fact))

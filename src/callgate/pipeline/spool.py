@@ -6,12 +6,14 @@ If the process dies first, recovery makes them unknown: nothing is ever claimed 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from callgate.errors import StoreError
 from callgate.ports import Store, Transaction
 
+_log = logging.getLogger("callgate")
 _PAUSE = 0.25
 _PAUSE_MOST = 10.0
 
@@ -23,6 +25,7 @@ class Spool:
         self._store = store
         self._units: list[Callable[[Transaction], Any]] = []
         self._task: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
 
     def __len__(self) -> int:
         return len(self._units)
@@ -46,18 +49,23 @@ class Spool:
 
     async def drain(self) -> bool:
         """Write what can be written now; whether nothing is left."""
-        while self._units:
-            try:
-                await self._store.write(self._units[0])
-            except StoreError:
-                return False
-            self._units.pop(0)
+        async with self._turn:
+            while self._units:
+                try:
+                    await self._store.write(self._units[0])
+                except StoreError:
+                    return False
+                except Exception:  # noqa: BLE001 - whatever it is, it must not hold up the others
+                    # It will fail the same way for ever, and what waits behind it must not.
+                    _log.exception("a record could not be made; the row stays started and will read unknown")
+                self._units.pop(0)
         return True
 
     async def close(self) -> bool:
-        """A last try; whether nothing is left."""
+        """A last try; whether nothing is left. A write under way ends first, so that nothing is written twice."""
         if self._task is not None:
-            self._task.cancel()
+            async with self._turn:
+                self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         return await self.drain()
 

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from callgate.errors import InvalidArguments
 from callgate.model.context import LONGEST_NAME, writable
 from callgate.model.tool import Arguments, Tool
 from callgate.pipeline.parts import Asked, Parts
+from callgate.pipeline.resolve import Resolved
 from callgate.pipeline.stopped import refused
 from callgate.pipeline.time_limit import check_seconds
 
 
-def validate(parts: Parts, asked: Asked, tool: Tool) -> Arguments:
-    """The final arguments, defaults applied.
+@dataclass(slots=True)
+class Valid:
+    """A call whose arguments fit: final, with defaults applied."""
+
+    asked: Asked
+    tool: Tool
+    arguments: Arguments
+
+
+def validate(parts: Parts, resolved: Resolved) -> Valid:
+    """The call with its final arguments.
 
     Raises:
         Stopped: invalid_arguments, with every fault at once.
     """
+    asked, tool = resolved.asked, resolved.tool
     given = asked.call.arguments
     if not isinstance(given, dict | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - models write anything
         fault = f"arguments must be an object, not {type(given).__name__}"
@@ -35,7 +47,7 @@ def validate(parts: Parts, asked: Asked, tool: Tool) -> Arguments:
     if struck is not None:
         fault = f"{struck} stands where a secret was struck out; the secret itself is not known to the caller"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
-    return arguments
+    return Valid(asked, tool, arguments)
 
 
 def _check_key(asked: Asked, tool: Tool) -> None:

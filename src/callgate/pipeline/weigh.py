@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from callgate.model.decision import Decision
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
+    from callgate.pipeline.validate import Valid
 
 
 async def decide(parts: Parts, authorized: Authorized) -> Decision:
@@ -32,16 +33,20 @@ async def decide(parts: Parts, authorized: Authorized) -> Decision:
 async def gather_facts(parts: Parts, authorized: Authorized) -> Facts:
     """What the decision needs beyond call and policy."""
     tool, context = authorized.tool, authorized.asked.context
-    now = parts.clock.now()
     repeated = False
     if not tool.read_only and authorized.standing.fixed is None:
-        since = now - parts.settings.risk.repeat_window
+        since = parts.clock.now() - parts.settings.risk.repeat_window
         repeated = await parts.store.read(
             lambda reader: reader.succeeded_since(context.principal, context.session, authorized.fingerprint, since)
         )
+    return known_facts(parts, authorized, repeated=repeated)
+
+
+def known_facts(parts: Parts, call: Authorized | Valid, *, repeated: bool = False) -> Facts:
+    """What is known without asking the store."""
     return Facts(
-        now=now,
+        now=parts.clock.now(),
         repeated=repeated,
-        label_reasons=tuple(parts.labels.reasons(tool, authorized.arguments, context)),
+        label_reasons=tuple(parts.labels.reasons(call.tool, call.arguments, call.asked.context)),
         persons=parts.settings.approvals.persons,
     )

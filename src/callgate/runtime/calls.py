@@ -14,10 +14,12 @@ from callgate.model.attempt import AttemptKey
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.ids import uuid7
+from callgate.model.outcome import Succeeded
 from callgate.model.shapes import as_mapping
 from callgate.pipeline import judge as judging
 from callgate.pipeline.deciding import reread
 from callgate.pipeline.explain import explain
+from callgate.pipeline.judge import Judgement
 from callgate.pipeline.parts import Asked, Parts
 from callgate.pipeline.pipeline import run
 from callgate.pipeline.recall import recorded_outcome
@@ -30,7 +32,6 @@ from callgate.runtime.opened import Around, Face, Opened, Proceed
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
     from callgate.model.outcome import Outcome
-    from callgate.pipeline.judge import Judgement
 
 
 class Calls(Face):
@@ -61,7 +62,7 @@ class Calls(Face):
         """
         opened = self._open()
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
-        return await _enter(opened, call, context or opened.default_context, wait)
+        return await _enter(opened, call, context or opened.default_context, _run(opened, wait))
 
     @overload
     async def batch(
@@ -91,7 +92,7 @@ class Calls(Face):
 
         pairs = await run_batch(
             calls,
-            make=lambda call: _enter(opened, call, ground, None),
+            make=lambda call: _enter(opened, call, ground, _run(opened, None)),
             malformed=partial(_malformed, opened.parts, ground),
             is_safe=is_safe,
         )
@@ -119,16 +120,27 @@ class Calls(Face):
     async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
         """Decide about a tool that its host runs itself, and write the intent; settle it with `report`."""
         opened = self._open()
-        asked = _asked(opened.parts, call, context or opened.default_context, wait)
-        asked.judged = True
-        return await judging.judge(opened.parts, asked)
+        ground = context or opened.default_context
+        found: list[Judgement] = []
+
+        async def core(inner: Call, inner_context: Context) -> Outcome:
+            asked = _asked(opened.parts, inner, inner_context, wait)
+            asked.judged = True
+            found.append(await judging.judge(opened.parts, asked))
+            return found[-1].outcome or _may_run(found[-1], inner)
+
+        outcome = await _enter(opened, call, ground, core)
+        if found and (found[-1].outcome is None) == isinstance(outcome, Succeeded):
+            return found[-1]
+        # Middleware answered in the gate's place.
+        return Judgement(id=outcome.call_id, allowed=False, decision=outcome.decision, outcome=outcome, key=outcome.key)
 
     async def report(self, judgement_id: str, *, ok: bool, output: Any = None, error: str | None = None) -> Outcome:
         """Say what became of a judged call.
 
         Raises:
-            ToolNotFoundError: No judged call has that id.
-            OutcomeUnknown: It was settled otherwise already.
+            OutcomeNotFound: No judged call has that id.
+            OutcomeConflict: It was settled otherwise already.
         """
         return await judging.report(self._open().parts, judgement_id, ok=ok, output=output, error=error)
 
@@ -156,7 +168,7 @@ class Calls(Face):
         call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
         if approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval.state)
-        return await _enter(opened, call, sealed.context, None)
+        return await _enter(opened, call, sealed.context, _run(opened, None))
 
 
 async def _over(parts: Parts, call: Call, context: Context, state: ApprovalState) -> Outcome:
@@ -165,27 +177,30 @@ async def _over(parts: Parts, call: Call, context: Context, state: ApprovalState
     return await record(parts, asked, refused(asked, code, f"the approval is {state.value}; make the call again"))
 
 
-async def _enter(opened: Opened, call: Call, context: Context, wait: float | None) -> Outcome:
+async def _enter(opened: Opened, call: Call, context: Context, core: Proceed) -> Outcome:
+    """Every way in: through the middleware, counted, and at the first call with a look at the policy."""
     if not opened.looked_at_policy:
         opened.look_at_policy()
     opened.under_way += 1
     try:
-        if not opened.around:
-            return await run(opened.parts, _asked(opened.parts, call, context, wait))
-        return await _enter_around(opened, call, context, wait)
+        proceed = core
+        for layer in reversed(opened.around):
+            proceed = _wrapped(layer, proceed)
+        return await proceed(call, context)
     finally:
         opened.under_way -= 1
 
 
-async def _enter_around(opened: Opened, call: Call, context: Context, wait: float | None) -> Outcome:
+def _run(opened: Opened, wait: float | None) -> Proceed:
+    async def core(call: Call, context: Context) -> Outcome:
+        return await run(opened.parts, _asked(opened.parts, call, context, wait))
 
-    async def core(inner: Call, ground: Context) -> Outcome:
-        return await run(opened.parts, _asked(opened.parts, inner, ground, wait))
+    return core
 
-    proceed: Proceed = core
-    for layer in reversed(opened.around):
-        proceed = _wrapped(layer, proceed)
-    return await proceed(call, context)
+
+def _may_run(judgement: Judgement, call: Call) -> Outcome:
+    """What middleware sees of a call its host may run now."""
+    return Succeeded(tool=call.tool, call_id=judgement.id, key=judgement.key, decision=judgement.decision)
 
 
 def _wrapped(layer: Around, inner: Proceed) -> Proceed:

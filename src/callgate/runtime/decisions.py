@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.approvals.decide import Decider
-from callgate.errors import ApprovalNotFound, ConfigurationError
+from callgate.errors import ConfigurationError, GrantNotFound
 from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
@@ -136,7 +136,7 @@ class Decisions(Face):
         """End a grant now.
 
         Raises:
-            ApprovalNotFound: No such grant.
+            GrantNotFound: No such grant.
         """
         parts = self._open().parts
         now = parts.clock.now()
@@ -144,7 +144,7 @@ class Decisions(Face):
         def unit(tx: Transaction) -> Grant:
             found = tx.grant(grant_id)
             if found is None:
-                raise ApprovalNotFound(f"Unknown grant: {grant_id}")
+                raise GrantNotFound(f"Unknown grant: {grant_id}")
             gone = replace(found, revoked_at=found.revoked_at or now)
             _put_grant(tx, gone, "grant.revoked", now, by=by)
             return gone

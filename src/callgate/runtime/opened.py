@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,11 @@ class Opened:
     auditor: Auditor
     default_context: Context
     around: tuple[Around, ...] = ()
-    tasks: set[asyncio.Task[Any]] = field(default_factory=set["asyncio.Task[Any]"])
+    loops: set[asyncio.Task[Any]] = field(default_factory=set["asyncio.Task[Any]"])
+    """What goes on while the gate is open; cancelled when it closes."""
+    work: set[asyncio.Task[Any]] = field(default_factory=set["asyncio.Task[Any]"])
+    """What calls left to be finished; waited for when it closes."""
+    closing: bool = False
     under_way: int = 0
     """Calls that have not ended yet."""
     looked_at_policy: bool = False
@@ -48,12 +52,27 @@ class Opened:
         for finding in check(self.parts.settings, self.parts.registry.list_tools()):
             _log.warning("policy: %s: %s", finding.where, finding.text)
 
+    def background(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Start work nobody waits for but the closing gate."""
+        self._start(work, self.work)
+
+    def loop(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Start what goes on for as long as the gate is open."""
+        self._start(work, self.loops)
+
+    def _start(self, work: Coroutine[Any, Any, Any], among: set[asyncio.Task[Any]]) -> None:
+        task = asyncio.ensure_future(work)
+        among.add(task)
+        task.add_done_callback(among.discard)
+        task.add_done_callback(_report)
+
     async def close(self) -> None:
-        """Let calls under way end, write what waits, sign it, and let go of everything, whatever fails on the way."""
-        await self._let_calls_end()
-        for task in list(self.tasks):
+        """Let calls and their work end, write what waits, sign it, and let go of everything, whatever fails."""
+        self.closing = True
+        for task in list(self.loops):
             task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await asyncio.gather(*self.loops, return_exceptions=True)
+        await self._let_calls_end()
         try:
             if not await self.parts.spool.close():
                 _log.error("%d outcomes could not be recorded; they will read unknown", len(self.parts.spool))
@@ -68,10 +87,10 @@ class Opened:
         until = self.parts.clock.monotonic() + _GRACE
         while self.under_way and self.parts.clock.monotonic() < until:  # noqa: ASYNC110 - an event would cost every call
             await asyncio.sleep(_LOOK_AGAIN)
+        if self.work:
+            await asyncio.wait(set(self.work), timeout=_GRACE)
         if self.under_way:
-            _log.warning(
-                "%d calls had not ended when the gate closed; their outcomes will read unknown", self.under_way
-            )
+            _log.warning("%d calls had not ended when the gate closed; they will read unknown", self.under_way)
 
     async def _let_go(self) -> None:
         try:
@@ -79,7 +98,8 @@ class Opened:
         finally:
             self.parts.deadlines.close()
             self.parts.threads.close()
-            await self.parts.store.close()
+            # A handler that still runs keeps its rows: nobody may take it for gone while it can act.
+            await self.parts.store.close(still_running=bool(self.parts.late) or self.under_way > 0)
 
 
 class Face:
@@ -89,6 +109,11 @@ class Face:
 
     def _open(self) -> Opened:
         opened = self._opened
-        if opened is None:
+        if opened is None or opened.closing:
             raise ConfigurationError("the gate is not open: use `async with Callgate.open(...) as gate:`")
         return opened
+
+
+def _report(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.warning("work in the background failed: %s", type(task.exception()).__name__)

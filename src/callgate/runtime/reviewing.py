@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from callgate.events import projections
 from callgate.events.erasure import erase_selected
+from callgate.events.invocations import invocation
 from callgate.events.journal import export_jsonl
 from callgate.events.selection import Selection
 from callgate.runtime.opened import Face
@@ -15,6 +16,9 @@ from callgate.runtime.opened import Face
 if TYPE_CHECKING:
     from callgate.model.event import Event
     from callgate.ports import Reader, Store
+
+_MORE = 8
+"""How many times as much is read where too little fitted."""
 
 
 class Reviewing(Face):
@@ -29,9 +33,19 @@ class Reviewing(Face):
 
         With `limit`, the newest so many.
         """
-        found = await self._entries("calls")
-        fitting = [entry for entry in found if all(entry.get(name) == value for name, value in equal.items())]
-        return sorted(fitting, key=lambda entry: entry["asked_at"])[-limit if limit else 0 :]
+        store = self._open().parts.store
+        await projections.refresh(store, "calls")
+        found = await store.scan(lambda reader: _newest_entries(reader, "calls", equal=equal, limit=limit))
+        return sorted(found, key=lambda entry: entry["asked_at"])
+
+    async def invocation(self, call_id: str) -> dict[str, Any] | None:
+        """One call as an invocation log has it; None if no call of that id began or was refused.
+
+        It has `call`, `time`, `tool`, `args`, `role`, `success` (None while it runs), `result`, `error`, `elapsed_ms`,
+        `caller_type`, `chain_id` and `chain_index`.
+        """
+        store = await self._flushed()
+        return await store.scan(lambda reader: invocation(reader, call_id))
 
     async def usage(self) -> list[dict[str, Any]]:
         """One entry per day and tool: how many calls, how they ended, how long they took."""
@@ -111,6 +125,17 @@ def _selection(
     until: float | None = None,
 ) -> Selection:
     return Selection(types=types or None, trace=trace_id, call=call_id, since=since, until=until)
+
+
+def _newest_entries(reader: Reader, name: str, *, equal: dict[str, str], limit: int | None) -> list[dict[str, Any]]:
+    """The newest entries that fit; of a long projection no more is read than needed to find so many."""
+    size = limit
+    while True:
+        read = reader.projections(name, limit=size, newest_first=True)
+        found = [entry for entry in read if all(entry.get(field) == value for field, value in equal.items())]
+        if limit is None or size is None or len(found) >= limit or len(read) < size:
+            return found[:limit]
+        size *= _MORE
 
 
 def _newest(reader: Reader, selection: Selection, limit: int) -> list[Event]:

@@ -36,8 +36,8 @@ class Unknowns(Face):
         """Say of an unknown outcome whether it happened; *no* frees the key.
 
         Raises:
-            ToolNotFoundError: The ledger has no such key.
-            ApprovalConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
+            OutcomeNotFound: The ledger has no such key.
+            OutcomeConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
         """
         opened = self._open()
         who = context or opened.default_context

@@ -65,7 +65,7 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         payload: dict[str, Any] = {"store_id": self._store_id, "heads": {}}
         self.behind(Draft(type="stream.opened", time=self._clock.now(), trace=self._owner, payload=payload))
 
-    async def close(self) -> None:
+    async def close(self, *, still_running: bool = False) -> None:  # noqa: ARG002 - nothing of it outlives the process
         if not self._why:
             if not self._home().is_closed():
                 await self.flush()

@@ -32,6 +32,8 @@ class SqliteFile:
 
     def __init__(self, path: Path, *, clock: Clock, producer: str, readings: int) -> None:
         self.owner = uuid7()
+        self.keeps_owner = False
+        """Whether the owner stays alive, in its lock, until the process ends."""
         self.owners = Owners(path.with_name(f"{path.name}.owners"))
         self.store_id = ""
         self.view = View(path)
@@ -65,7 +67,8 @@ class SqliteFile:
             _log.warning("%s could not be read while closing; the owner's file stays for recovery", self._path)
         mine.close()
         self.session.discard()
-        self.owners.release(forget=forget)
+        if not self.keeps_owner:
+            self.owners.release(forget=forget)
 
     def abandon(self) -> None:
         """In a forked child: leave the parent's connections and lock alone."""

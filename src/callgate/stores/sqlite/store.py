@@ -63,7 +63,8 @@ class Lifecycle:
         self._why = ""
         forks.watch(self)
 
-    async def close(self) -> None:
+    async def close(self, *, still_running: bool = False) -> None:
+        self._file.keeps_owner = still_running
         writer, self._writer = self._writer, None
         if writer is not None:
             self._why = "closed"
