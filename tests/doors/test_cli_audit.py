@@ -120,6 +120,18 @@ def test_the_story_of_a_call_a_trace_and_an_event_are_told(used: Cli):
     assert used("audit", "show", event["id"], "--json").body["events"][0]["id"] == event["id"]
 
 
+@pytest.mark.requirement("EVT-15")
+def test_the_story_of_a_call_begins_with_what_it_comes_to(used: Cli):
+    event = used("audit", "list", "--type", "tool_call.succeeded", "--json").body["events"][0]
+    shown = used("audit", "show", event["call"], "--json").body
+    assert shown["invocation"]["call"] == event["call"]
+    assert (shown["invocation"]["success"], shown["invocation"]["caller_type"]) == (True, "direct")
+    assert shown["events"][-1]["id"] == event["id"]
+    told = used("audit", "show", event["call"]).out
+    assert told.startswith(f"{shown['invocation']['tool']} succeeded\n")
+    assert "invocation" not in used("audit", "show", event["trace"], "--json").body
+
+
 def test_an_empty_store_has_no_usage_and_no_calls(cli: Cli):
     assert cli.call("nothing").code == 3
     assert cli("audit", "usage").err == "nothing was called yet\n" or cli("audit", "usage").out

@@ -182,22 +182,63 @@ async def test_a_cancelled_call_is_closed(effects: str) -> None:
 
 
 @pytest.mark.requirement("EVT-15")
+@pytest.mark.usefixtures("on_each_store")
 async def test_the_log_of_calls_says_who_called_what_and_how_it_ended() -> None:
     @tool(effects="read_only", allowed_callers=["direct", "chain"])
-    async def double(number: int) -> int:
-        """Double a number."""
-        return number * 2
+    async def halve(number: int) -> float:
+        """Halve an even number."""
+        if number % 2:
+            raise ValueError(f"{number} is odd")
+        return number / 2
 
-    async with memory_gate(double) as gate:
-        await gate.call("double", {"number": 4}, Context(role="default"))
-        chained = Context(caller=Caller.CHAIN, chain_id="c1", chain_index=2)
-        await gate.call("double", {"number": "x"}, chained)
-        direct, refused = await gate.calls()
-        assert (direct["tool"], direct["role"], direct["status"]) == ("double", "default", "succeeded")
-        assert (direct["caller_type"], direct["chain_id"], direct["chain_index"]) == ("direct", None, 0)
-        assert direct["duration_ms"] >= 0
-        assert (refused["status"], refused["caller_type"]) == ("refused", "chain")
-        assert (refused["chain_id"], refused["chain_index"]) == ("c1", 2)
+    chained = Context(caller=Caller.CHAIN, chain_id="c1", chain_index=2)
+    async with gate_of(halve) as gate:
+        halved = await gate.call("halve", {"number": 4}, Context(role="default"))
+        failed = await gate.call("halve", {"number": 5}, chained)
+        refused = await gate.call("halve", {"number": "x"}, chained)
+        told = [await gate.invocation(outcome.call_id) for outcome in (halved, failed, refused)]
+        direct, second, third = (record or {} for record in told)
+        assert direct | {"time": 0, "elapsed_ms": 0} == {
+            "call": halved.call_id,
+            "time": 0,
+            "tool": "halve",
+            "args": {"number": 4},
+            "role": "default",
+            "success": True,
+            "result": 2.0,
+            "error": None,
+            "elapsed_ms": 0,
+            "caller_type": "direct",
+            "chain_id": None,
+            "chain_index": 0,
+        }
+        assert direct["elapsed_ms"] >= 0
+        assert (second["success"], second["result"], second["args"]) == (False, None, {"number": 5})
+        assert "5 is odd" in second["error"]
+        assert (third["success"], third["args"], third["elapsed_ms"]) == (False, {"number": "x"}, None)
+        assert "number" in third["error"]
+        for record in (second, third):
+            assert (record["caller_type"], record["chain_id"], record["chain_index"]) == ("chain", "c1", 2)
+        assert await gate.invocation("nobody") is None
+
+
+async def test_the_newest_calls_that_fit_are_listed_oldest_first() -> None:
+    @tool(effects="read_only")
+    async def halve(number: int) -> float:
+        """Halve a number."""
+        return number / 2
+
+    async with memory_gate(double, halve) as gate:
+        made = [await gate.call("double", {"number": number}) for number in range(40)]
+        other = await gate.call("halve", {"number": 4})
+        made += [await gate.call("double", {"number": number}) for number in range(40)]
+        ids = [outcome.call_id for outcome in made]
+        assert [call["call"] for call in await gate.calls(tool="double")] == ids
+        assert [call["call"] for call in await gate.calls(tool="double", limit=3)] == ids[-3:]
+        assert [call["call"] for call in await gate.calls(tool="halve", limit=2)] == [other.call_id]
+        assert len(await gate.calls(limit=50)) == 50
+        assert len(await gate.calls()) == 81
+        assert await gate.calls(limit=0) == []
 
 
 @pytest.mark.requirement("IDM-11", "APR-08")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from callgate.cli.call_text import show_calls, show_usage
+from callgate.cli.call_text import show_calls, show_invocation, show_usage
 from callgate.cli.document import json_option, print_document
 from callgate.cli.event_text import TOLD, event_document, show_events, show_story, tell_event
 from callgate.cli.exit_codes import ExitCode
@@ -76,20 +76,29 @@ def list_events(place: Place, /, **options: Any) -> None:
 def show(place: Place, /, *, identifier: str, as_json: bool) -> None:
     """Tell the whole story of a call, a trace, or one event, by its ID."""
 
-    async def work(gate: Callgate) -> list[Event]:
-        for events in (gate.events(call_id=identifier), gate.events(trace_id=identifier)):
-            found = [event async for event in events]
-            if found:
-                return found
-        return [event async for event in gate.events() if event.id == identifier]
+    async def work(gate: Callgate) -> tuple[list[Event], dict[str, Any] | None]:
+        return await _story(gate, identifier), await gate.invocation(identifier)
 
-    found = run(place, work, need=Need.EXISTING)
+    found, invocation = run(place, work, need=Need.EXISTING)
     if not found:
         wrong(f"no call, trace or event has the id {identifier}; look for it with: {place.command('audit', 'list')}")
     if as_json:
-        print_document({"events": [event_document(event) for event in found]})
-    else:
-        show_story(Screen(sys.stdout), found)
+        of_call = {} if invocation is None else {"invocation": invocation}
+        print_document(of_call | {"events": [event_document(event) for event in found]})
+        return
+    screen = Screen(sys.stdout)
+    if invocation is not None:
+        show_invocation(screen, invocation)
+        screen.say()
+    show_story(screen, found)
+
+
+async def _story(gate: Callgate, identifier: str) -> list[Event]:
+    for events in (gate.events(call_id=identifier), gate.events(trace_id=identifier)):
+        found = [event async for event in events]
+        if found:
+            return found
+    return [event async for event in gate.events() if event.id == identifier]
 
 
 @command.command("calls")

@@ -6,15 +6,32 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from callgate.cli.screen import Cell, Column, Screen
+from callgate.model.canonical import dumps
 
 _STYLES = {"succeeded": "green", "failed": "red", "refused": "red", "unknown": "yellow", "pending": "yellow"}
 _ENDS = ("succeeded", "failed", "timed_out", "unknown", "refused", "pending", "deduped", "previewed")
+
+_INVOCATION = ("role", "caller_type", "chain_id", "chain_index", "args", "result", "error", "elapsed_ms")
 
 
 def show_calls(screen: Screen, calls: Iterable[Mapping[str, Any]]) -> None:
     """One line each."""
     heads = [Column("TIME", whole=True), Column("TOOL"), Column("STATUS"), Column("BY"), Column("CALL", whole=True)]
     screen.table(heads, [[screen.moment(call.get("asked_at")), *_row(call)] for call in calls])
+
+
+def show_invocation(screen: Screen, invocation: Mapping[str, Any]) -> None:
+    """One call in few lines: what was asked of which tool, for whom, and how it ended."""
+    success = invocation["success"]
+    ended = {True: "succeeded", False: "did not succeed", None: "has not ended"}[success]
+    screen.say(f"{invocation['tool']} {ended}", style={True: "green", False: "red", None: "yellow"}[success])
+    screen.facts([fact for name in _INVOCATION for fact in _fact(name, invocation[name])], indent=2)
+
+
+def _fact(name: str, value: Any) -> list[tuple[str, str]]:
+    if value is None:
+        return []
+    return [(name, value if isinstance(value, str) else dumps(value).decode())]
 
 
 def show_usage(screen: Screen, days: Iterable[Mapping[str, Any]]) -> None:

@@ -158,11 +158,7 @@ async def _find(gate: Callgate, options: dict[str, Any]) -> Attempt:
         ConfigurationError: There is none, or several.
     """
     key, session, principal = options["key"], options["session"], options["principal"]
-    found = [
-        row
-        for row in await gate.attempts(key=key)
-        if session in {None, row.key.session} and principal in {None, row.key.principal}
-    ]
+    found = await gate.attempts(key=key, principal=principal, session=session)
     if not found:
         wrong(f"the ledger has no key {key}" + (" there" if session or principal else ""))
     if len(found) > 1:

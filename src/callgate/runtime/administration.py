@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from callgate.model.attempt import AttemptKey
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
     from callgate.model.attempt import Attempt, AttemptState
     from callgate.model.tool import Tool
+    from callgate.ports import Reader
     from callgate.registry.registry import Registry
 
 
@@ -30,10 +32,30 @@ class Administration(Face):
         return list(self._registry.snapshot.search(words, limit=limit))
 
     async def attempts(
-        self, *, state: AttemptState | None = None, key: str | None = None, limit: int | None = None
+        self,
+        *,
+        state: AttemptState | None = None,
+        key: str | None = None,
+        principal: str | None = None,
+        session: str | None = None,
+        limit: int | None = None,
     ) -> list[Attempt]:
-        """Rows of the ledger, oldest first; with `key`, those of every agent and session that used it."""
+        """Rows of the ledger, oldest first; with `key`, those of every agent and session that used it, or of these."""
+        wanted = {"key": key, "principal": principal, "session": session}
+        wanted = {name: value for name, value in wanted.items() if value is not None}
+
+        def unit(reader: Reader) -> list[Attempt]:
+            if len(wanted) == len(AttemptKey._fields):
+                row = reader.attempt(AttemptKey(**wanted))
+                rows = [] if row is None else [row]
+            else:
+                rows = reader.attempts(state=state, limit=None if wanted else limit)
+            return [row for row in rows if _fits(row, state, wanted)][:limit]
+
         store = self._open().parts.store
         await store.flush()
-        rows = await store.scan(lambda reader: reader.attempts(state=state, limit=None if key else limit))
-        return [row for row in rows if row.key.key == key][:limit] if key else rows
+        return await store.scan(unit)
+
+
+def _fits(row: Attempt, state: AttemptState | None, wanted: dict[str, str]) -> bool:
+    return state in {None, row.state} and wanted.items() <= row.key._asdict().items()
