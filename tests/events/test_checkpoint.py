@@ -286,16 +286,6 @@ def replace_head(checkpoint: Checkpoint, number: int) -> Any:
     return checkpoint.heads[CHAIN]._replace(sequence=number)
 
 
-async def test_a_person_can_put_the_anchors_aside_and_they_are_kept(store: Store, keys: HouseKeys, anchors: AnchorFile):
-    assert anchors.path.parent.exists() is False
-    anchors.record(await signed(store, keys))
-    text = anchors.path.read_bytes()
-    aside = anchors.set_aside()
-    assert aside is not None
-    assert aside.read_bytes() == text
-    assert anchors.set_aside() is None
-
-
 async def test_an_anchor_that_cannot_be_written_says_so_and_leaves_the_old_one(
     store: Store, keys: HouseKeys, anchors: AnchorFile, monkeypatch: pytest.MonkeyPatch
 ):

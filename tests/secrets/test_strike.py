@@ -351,22 +351,6 @@ def test_an_unusual_placeholder_counts_only_where_it_is_in_use():
     assert striker.contains_placeholder({"a": "[***]"}) is None
 
 
-def test_the_text_of_an_exception_is_struck_with_its_notes(striker: Striker):
-    error = ValueError(f"bad token {VALUE}")
-    error.add_note(f"sent {base64.b64encode(DATA).decode()}")
-    text = striker.strike_exception_text(error)
-    assert text == f"ValueError: bad token {MARK}\nsent {MARK}"
-    assert striker.strike_exception_text(KeyError()) == "KeyError"
-
-
-def test_an_exception_that_cannot_be_shown_is_told_by_its_class(striker: Striker):
-    class Broken(Exception):
-        def __str__(self) -> str:
-            raise RuntimeError(VALUE)
-
-    assert striker.strike_exception_text(Broken()) == "Broken"
-
-
 def test_remembering_twice_is_remembering_once(striker: Striker):
     striker.remember(VALUE, connector="other", key="name")
     assert striker.strike(VALUE) == MARK

@@ -22,19 +22,6 @@ class ExitCode(enum.IntEnum):
     INTERRUPTED = 130
 
 
-MEANINGS = {
-    ExitCode.SUCCEEDED: "it succeeded, was previewed, or what was asked for was shown",
-    ExitCode.FAILED: "the tool failed, or a check found something wrong",
-    ExitCode.USAGE: "what was typed or configured is wrong, or names something that does not exist",
-    ExitCode.REFUSED: "refused; nothing happened",
-    ExitCode.PENDING: "a person has to decide first",
-    ExitCode.UNKNOWN: "whether it happened is not known",
-    ExitCode.STORE: "the store cannot be used",
-    ExitCode.AUDIT_BROKEN: "the audit log or the evidence does not verify",
-    ExitCode.FAULT: "a fault in callgate itself",
-    ExitCode.INTERRUPTED: "interrupted",
-}
-
 _STATUSES = {
     "succeeded": ExitCode.SUCCEEDED,
     "previewed": ExitCode.SUCCEEDED,

@@ -126,15 +126,6 @@ class AnchorFile:
         except OSError as error:
             raise StoreError(f"the anchor file {self.path} cannot be written: {error.strerror or error}") from error
 
-    def set_aside(self) -> Path | None:
-        """Put the file away under another name, after a person accepted that history ends here; where it is now."""
-        with self._locked():
-            if not self.path.exists():
-                return None
-            aside = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.old")
-            self.path.rename(aside)
-            return aside
-
     def _read(self) -> _File | None:
         try:
             with self.path.open("rb") as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -193,6 +193,3 @@ class Preview:
     """For a program: whatever the tool's `preview` returned."""
     state: str | None = None
     """A hash or ETag; an approval binds it, and another state at use voids the approval."""
-
-
-AsyncHandler = Callable[[Arguments, Any], Awaitable[Any]]

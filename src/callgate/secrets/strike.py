@@ -68,16 +68,6 @@ class Striker(Private):
         """The text with everything secret in it replaced. Strike before cutting: half a secret is not recognised."""
         return self.strike(text)
 
-    def strike_exception_text(self, error: BaseException) -> str:
-        """The class and message of an exception, with its notes, struck."""
-        try:
-            shown = [str(error), *getattr(error, "__notes__", ())]
-        except Exception:  # noqa: BLE001 - the message of a foreign exception may fail in any way
-            shown = []
-        message = "\n".join(str(line) for line in shown if line)
-        name = type(error).__name__
-        return self.strike_text(f"{name}: {message}" if message else name)
-
     def contains_placeholder(self, arguments: Any) -> str | None:
         """The first placeholder in a value (or in its JSON bytes): whoever sends one does not have the secret."""
         unusual = self._known.unusual
