@@ -73,7 +73,7 @@ async def live_on(store: SqliteStore, tell: int) -> None:
 
 
 def wait_to_be_ended() -> None:
-    time.sleep(60)
+    time.sleep(60)  # until it is killed
     os._exit(0)
 
 

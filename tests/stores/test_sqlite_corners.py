@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import sqlite3
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -302,11 +303,18 @@ async def test_a_stream_that_cannot_be_opened_is_a_clear_error(path: Path, monke
 
 async def test_opening_waits_for_another_process_that_makes_the_store(path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("callgate.stores.sqlite.connection._SETUP_WAIT", 0.0)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        time.sleep(seconds)  # as it does without this test
+
+    monkeypatch.setattr("callgate.stores.sqlite.session.sleep", pause)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         store = SqliteStore(path, clock=HandClock())
         opening = asyncio.ensure_future(store.open())
-        await asyncio.sleep(0.05)
+        await until(lambda: len(pauses) >= 3)
         assert not opening.done()
         other.execute("ROLLBACK")
     await asyncio.wait_for(opening, 20)

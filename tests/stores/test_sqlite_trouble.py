@@ -258,7 +258,7 @@ async def test_another_process_that_writes_is_waited_for_without_stopping_the_lo
         waiting = asyncio.ensure_future(store.write(lambda tx: tx.put_meta("a", "b")))
         longest, last = 0.0, time.perf_counter()
         while turns < 30:
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.002)  # the turns of the loop are what is measured
             now = time.perf_counter()
             longest, last, turns = max(longest, now - last), now, turns + 1
         assert not waiting.done()
@@ -308,7 +308,7 @@ async def test_a_thread_that_writes_behind_without_end_is_refused_as_well(store:
 
 async def test_a_disk_that_keeps_the_loop_waiting_is_waited_for_elsewhere(store: SqliteStore):
     def slow(_: Transaction) -> int:
-        time.sleep(0.03)
+        time.sleep(0.03)  # the slow disk
         return threading.get_ident()
 
     here = threading.get_ident()
