@@ -72,8 +72,8 @@ def test_an_unknown_role_is_explained_with_everything_else():
     assert decision.code == "policy_denied"
 
 
-def observing(source: str = "*", *, until: float = NOON + 60, **facts: Any) -> Policy:
-    return Policy(Settings(observe=(Observe(source=source, until=until, by="olga"),), **facts))
+def observing(source: str = "*", *, since: float = 0.0, until: float = NOON + 60, **facts: Any) -> Policy:
+    return Policy(Settings(observe=(Observe(source=source, since=since, until=until, by="olga"),), **facts))
 
 
 def test_observe_mode_lets_a_confirm_run_and_says_what_it_would_have_been():
@@ -93,6 +93,12 @@ def test_observe_mode_never_lifts_a_deny():
 def test_observe_mode_ends_when_it_expires():
     assert decide(observing(until=NOON), make("x")).verdict is Verdict.CONFIRM
     assert decide(observing(until=float("nan")), make("x")).verdict is Verdict.CONFIRM
+
+
+def test_observe_mode_is_not_in_force_before_it_begins():
+    assert decide(observing(since=NOON), make("x")).verdict is Verdict.ALLOW
+    assert decide(observing(since=NOON + 1), make("x")).verdict is Verdict.CONFIRM
+    assert decide(observing(since=float("nan")), make("x")).verdict is Verdict.CONFIRM
 
 
 def test_observe_mode_executes_no_effect_at_a0():

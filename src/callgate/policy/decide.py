@@ -178,7 +178,7 @@ def _may_proceed(tool: Tool, tally: Tally, *, applied: Iterable[Applied]) -> boo
 
 
 def _observe(decision: Decision, question: Question) -> Decision:
-    running = [mode for mode in question.terms.observed if question.facts.now < mode.until]
+    running = [mode for mode in question.terms.observed if mode.since <= question.facts.now < mode.until]
     executes_at_a0 = question.tool.effectful and question.terms.autonomy is Autonomy.A0
     if not running or decision.verdict is Verdict.DENY or executes_at_a0:
         return decision
