@@ -152,8 +152,8 @@ class Reader(Protocol):
         """Approvals, oldest first."""
         ...
 
-    def pending_count(self, principal: str, session: str) -> int:
-        """How many questions of this session wait."""
+    def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
+        """How many questions of this session wait; with `now`, only those whose time is not up by then."""
         ...
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:

@@ -14,6 +14,7 @@ from callgate.errors import ApprovalConflict, AssuranceTooLow
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Risk
+from callgate.model.person import same_person
 from callgate.secrets.keys import throwaway_keys
 
 KEYS = throwaway_keys()
@@ -100,6 +101,53 @@ def test_a_veto_window_that_closes_lets_the_call_through() -> None:
     assert expire(vetoed, 9999.0).state is ApprovalState.REJECTED
 
 
+@pytest.mark.parametrize("looked_at", [3600.0, 5000.0, 7199.0])
+def test_a_veto_window_is_usable_for_as_long_again_as_it_was_open_whenever_it_is_looked_at(looked_at: float) -> None:
+    used = expire(question(on_expiry="proceed"), looked_at)
+    assert (used.state, used.decided_at, used.expires_at) == (ApprovalState.APPROVED, 3600.0, 7200.0)
+    assert expire(used, 7200.0).state is ApprovalState.EXPIRED
+
+
+def test_a_veto_window_that_nobody_looked_at_in_its_time_is_expired() -> None:
+    for late in (7200.0, 365 * 86_400.0):
+        assert expire(question(on_expiry="proceed"), late).state is ApprovalState.EXPIRED
+
+
+SPELLINGS = ["ann ", "\tann", "ANN", "Ann", "\uff41nn", "a\u200bnn", "\ufeffann", "ann\u00a0", "ann\u3164"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_one_person_is_not_two_by_another_spelling(spelling: str) -> None:
+    again = Decider(name=spelling, assurance=Assurance.PASSKEY)
+    first = approve(question(by=ConfirmBy.TWO), ANN, now=1.0)
+    with pytest.raises(ApprovalConflict, match="another person"):
+        approve(first, again, now=2.0)
+    with pytest.raises(ApprovalConflict, match="somebody other"):
+        approve(question(by=ConfirmBy.OTHER), again, now=1.0)
+    asked_by_ann = question(principal="ann", user=None)
+    for answer in (
+        lambda: approve(asked_by_ann, again, now=1.0),
+        lambda: reject(asked_by_ann, again, now=1.0, why=""),
+        lambda: respond(asked_by_ann, again, now=1.0, text="hm"),
+    ):
+        with pytest.raises(ApprovalConflict, match="an agent never decides"):
+            answer()
+
+
+@pytest.mark.parametrize("other", ["anna", "a nn", "an", "ánn", "bob"])
+def test_names_that_differ_in_their_letters_are_different_persons(other: str) -> None:
+    assert not same_person("ann", other)
+    first = approve(question(by=ConfirmBy.TWO), ANN, now=1.0)
+    assert approve(first, Decider(name=other), now=2.0).state is ApprovalState.APPROVED
+
+
+def test_nobody_is_only_nobody() -> None:
+    assert same_person(None, None)
+    assert not same_person(None, "")
+    assert not same_person("ann", None)
+    assert same_person("Ann  of\u2003Kent", "ann of kent")
+
+
 def test_two_persons_have_to_be_two() -> None:
     first = approve(question(by=ConfirmBy.TWO), ANN, now=1.0)
     assert first.state is ApprovalState.PENDING
@@ -130,6 +178,8 @@ def test_an_answer_needs_words_and_a_decision_a_name() -> None:
         respond(question(), ANN, now=1.0, text="  ")
     with pytest.raises(ApprovalConflict, match="needs the name"):
         approve(question(), Decider(name=" "), now=1.0)
+    with pytest.raises(ApprovalConflict, match="needs the name"):
+        approve(question(), Decider(name="\u200b"), now=1.0)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.ports import Store, Transaction
 from tests.contracts.makers import a_decided_approval, a_grant, an_approval
@@ -96,6 +98,31 @@ async def test_pending_questions_are_counted_by_session(store: Store):
         an_approval("3", session="s2", state=ApprovalState.EXPIRED),
     )
     assert (await count(), await count("s2")) == (1, 0)
+
+
+async def test_questions_whose_time_is_up_are_not_counted_as_waiting(store: Store):
+    async def count(now: float | None) -> int:
+        return await store.read(lambda reader: reader.pending_count("agent", "s1", now=now))
+
+    await put(store, an_approval("1", expires_at=200.0), an_approval("2", expires_at=300.5))
+    assert [await count(now) for now in (None, 199.0, 200.0, 300.0, 300.5)] == [2, 2, 1, 1, 0]
+    await put(store, an_approval("1", expires_at=400.0))
+    assert [await count(now) for now in (None, 300.0, 350.0)] == [2, 2, 1]
+    await put(store, an_approval("2", state=ApprovalState.EXPIRED))
+    assert [await count(now) for now in (None, 300.0, 500.0)] == [1, 1, 0]
+
+
+async def test_questions_of_a_unit_that_failed_do_not_wait(store: Store):
+    await put(store, an_approval("1"))
+
+    def unit(tx: Transaction) -> None:
+        tx.put_approval(an_approval("1", state=ApprovalState.APPROVED))
+        tx.put_approval(an_approval("2"))
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await store.write(unit)
+    assert await store.read(lambda reader: reader.pending_count("agent", "s1", now=0.0)) == 1
 
 
 async def test_grants_read_back_and_are_listed_until_they_are_revoked(store: Store):

@@ -217,6 +217,8 @@ def test_the_strictest_rule_says_who_confirms_and_how_surely():
         (("bob",), "ada", ConfirmBy.OTHER, Assurance.SIGNED_IN),
         (("ada", "bob"), "ada", ConfirmBy.OTHER, Assurance.SIGNED_IN),
         (("ada", "bob"), None, ConfirmBy.OTHER, Assurance.SIGNED_IN),
+        (("Ada",), " ada", ConfirmBy.USER, Assurance.SIGNED_IN),
+        (("ada", "Ada "), None, ConfirmBy.USER, Assurance.SIGNED_IN),
     ],
 )
 def test_confirm_plus_asks_for_a_signed_in_person_and_another_where_there_is_one(

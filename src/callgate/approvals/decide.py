@@ -11,6 +11,7 @@ from callgate.errors import ApprovalConflict, AssuranceTooLow
 from callgate.model.approval import Approval, ApprovalState, Vote
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance
+from callgate.model.person import person_key, same_person
 
 VETO = "nobody objected"
 """Who decided, when a veto window closed."""
@@ -28,15 +29,11 @@ def expire(approval: Approval, now: float) -> Approval:
     """The approval as the passing of time leaves it: expired, or let through where silence means yes."""
     if now < approval.expires_at or approval.state not in {ApprovalState.PENDING, ApprovalState.APPROVED}:
         return approval
-    if approval.state is ApprovalState.PENDING and approval.on_expiry == "proceed":
-        # A veto window: it stays usable for as long again as it was open.
-        life = approval.expires_at - approval.created_at
+    # A veto window stays usable for as long again as it was open, whenever it is looked at.
+    end = approval.expires_at + (approval.expires_at - approval.created_at)
+    if approval.state is ApprovalState.PENDING and approval.on_expiry == "proceed" and now < end:
         return replace(
-            approval,
-            state=ApprovalState.APPROVED,
-            decided_by=VETO,
-            decided_at=approval.expires_at,
-            expires_at=now + life,
+            approval, state=ApprovalState.APPROVED, decided_by=VETO, decided_at=approval.expires_at, expires_at=end
         )
     return replace(approval, state=ApprovalState.EXPIRED, decided_at=now)
 
@@ -103,15 +100,15 @@ def votes_needed(approval: Approval) -> int:
 def _is_open(approval: Approval, by: Decider) -> None:
     if approval.state is not ApprovalState.PENDING:
         raise ApprovalConflict(f"approval {approval.id} is {approval.state.value}, not pending")
-    if not by.name.strip():
+    if not person_key(by.name):
         raise ApprovalConflict("a decision needs the name of the person who makes it")
-    if by.name == approval.principal:
+    if same_person(by.name, approval.principal):
         raise ApprovalConflict(f"{by.name} is the agent that asks; an agent never decides about its own call")
 
 
 def _may_decide(approval: Approval, by: Decider) -> None:
     _is_open(approval, by)
-    if approval.by is ConfirmBy.OTHER and by.name == approval.user:
+    if approval.by is ConfirmBy.OTHER and same_person(by.name, approval.user):
         raise ApprovalConflict(f"this call must be approved by somebody other than its user {by.name}")
-    if any(vote.by == by.name for vote in approval.votes):
+    if any(same_person(vote.by, by.name) for vote in approval.votes):
         raise ApprovalConflict(f"{by.name} has approved already; another person has to agree")

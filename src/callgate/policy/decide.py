@@ -12,6 +12,7 @@ from callgate.model.context import Context
 from callgate.model.decision import Decision, Reason
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Autonomy, Risk, Verdict
+from callgate.model.person import person_key
 from callgate.model.tool import Arguments, Tool
 from callgate.policy.answers import Facts, Terms
 from callgate.policy.conditions import Held, Subject
@@ -164,7 +165,7 @@ def _settle_plus(tally: Tally, question: Question) -> None:
         return
     persons, user = question.facts.persons, question.context.user
     tally.needs(assurance=Assurance.SIGNED_IN if persons else Assurance.LOCAL)
-    others = {*persons} - {user}
+    others = {person_key(person) for person in persons} - {None if user is None else person_key(user)}
     if len(others) > (1 if user is None else 0):
         tally.needs(by=ConfirmBy.OTHER)
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from callgate.model.layer import ConfirmBy
+from callgate.model.person import person_key
 from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, ListOf, NotBuilt, Reading
 from callgate.settings.leaves import Choice, Duration, Flag, Number, OrWord, Text, Version
@@ -34,7 +35,7 @@ def _build_risk(fields: Fields, _: Reading) -> RiskSettings:
 
 def _build_approvals(fields: Fields, _: Reading) -> ApprovalSettings:
     persons: Sequence[str] = fields.get("persons", ())
-    if len({person.casefold() for person in persons}) < len(persons):
+    if len({person_key(person) for person in persons}) < len(persons):
         raise Fault("persons names somebody twice; keep one")
     if len(persons) == 1 and fields.get("confirm") is ConfirmBy.TWO:
         raise Fault("confirm: two needs at least two persons, or none named")

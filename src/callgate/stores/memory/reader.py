@@ -86,8 +86,9 @@ class ApprovalReader(LedgerReader):
         )
         return [deepcopy(item) for item in islice(found, limit)]
 
-    def pending_count(self, principal: str, session: str) -> int:
-        return self._tables.pending.get((principal, session), 0)
+    def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
+        waiting = self._tables.pending.get((principal, session), {})
+        return len(waiting) if now is None else sum(end > now for end in waiting.values())
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
         return [

@@ -28,7 +28,8 @@ class Tables:
         self.approvals: dict[str, Approval] = {}
         self.latest: dict[tuple[str, str, str, str], str] = {}
         """The newest approval by principal, session, tool and asked fingerprint."""
-        self.pending: dict[tuple[str, str], int] = {}
+        self.pending: dict[tuple[str, str], dict[str, float]] = {}
+        """When the questions end that wait, by principal and session, then by id."""
         self.grants: dict[str, Grant] = {}
         self.sealed: dict[str, tuple[bytes, float | None]] = {}
         self.checkpoints: dict[str, Checkpoint] = {}

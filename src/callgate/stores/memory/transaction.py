@@ -60,14 +60,13 @@ class ApprovalWriter(LedgerWriter):
         if before is None:
             place = (approval.principal, approval.session, approval.tool, approval.asked_fingerprint)
             tables.put(tables.latest, place, approval.id)
-        if before is not None:
-            self._count(before, -1)
-        self._count(approval, 1)
-
-    def _count(self, approval: Approval, change: int) -> None:
+        if before is not None and before.state is ApprovalState.PENDING:
+            tables.drop(self._waiting(before), before.id)
         if approval.state is ApprovalState.PENDING:
-            asker = (approval.principal, approval.session)
-            self._tables.put(self._tables.pending, asker, self._tables.pending.get(asker, 0) + change)
+            tables.put(self._waiting(approval), approval.id, approval.expires_at)
+
+    def _waiting(self, approval: Approval) -> dict[str, float]:
+        return self._tables.pending.setdefault((approval.principal, approval.session), {})
 
     def put_grant(self, grant: Grant) -> None:
         self._tables.put(self._tables.grants, grant.id, replace(grant, pattern=_plain(grant.pattern)))

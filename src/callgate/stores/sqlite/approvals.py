@@ -43,8 +43,10 @@ class ApprovalReader(AttemptReader):
             found = self._ask(SQL["in_states"], among, session, most)
         return [to_approval(read_back(row[0])) for row in found]
 
-    def pending_count(self, principal: str, session: str) -> int:
-        return self._one(SQL["pending"], session, principal)
+    def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
+        if now is None:
+            return self._one(SQL["pending"], session, principal)
+        return self._one(SQL["pending_by"], session, principal, now)
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
         found = self._ask(SQL["grants"], principal) if tool is None else self._ask(SQL["grants_for"], principal, tool)

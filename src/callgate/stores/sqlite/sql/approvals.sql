@@ -17,6 +17,11 @@ ORDER BY number LIMIT ?
 -- name: pending
 SELECT count(*) FROM approvals WHERE state = 'pending' AND session = ? AND principal = ?
 
+-- name: pending_by
+SELECT count(*) FROM approvals
+WHERE state = 'pending' AND session = ? AND principal = ?
+    AND CASE WHEN json_valid(body) THEN json_extract(body, '$.expires_at') > ? ELSE 1 END
+
 -- name: put
 INSERT INTO approvals (id, state, principal, session, tool, asked_fingerprint, key, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, principal = excluded.principal, session = excluded.session,

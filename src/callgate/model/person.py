@@ -1,0 +1,25 @@
+"""Who is who: whether two names mean one person. Knows nothing of what anybody may decide.
+
+Where it counts that two are not one (an agent and who decides, the first and the second yes, the user and somebody
+else), a name is taken in its widest sense: as one that looks, sounds or is typed alike must not stand in for another.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+from callgate.model.visible import hides
+
+
+def same_person(one: str | None, other: str | None) -> bool:
+    """Whether two names are spellings of one: case, width, spaces around and hidden characters do not count."""
+    return one == other or (one is not None and other is not None and person_key(one) == person_key(other))
+
+
+@lru_cache(maxsize=1024)
+def person_key(name: str) -> str:
+    """A name in the spelling it is compared in; empty if nothing of it can be seen."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    seen = "".join(" " if letter.isspace() else letter for letter in folded if letter.isspace() or not hides(letter))
+    return " ".join(seen.split())
