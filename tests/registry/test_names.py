@@ -12,10 +12,8 @@ from callgate.registry.snapshot import Snapshot
 from tests.registry.making import make
 
 
-@pytest.mark.parametrize(
-    "name", ["a", "gmail.send", "gh.createIssue", "x-y", "a.b.c", "3d.render", "_private", "n" * 128]
-)
-def test_plain_names_are_accepted(name: str):
+@pytest.mark.parametrize("name", ["a", "gmail.send", "gh.create_issue", "top_10", "n" * 64])
+def test_names_of_tools_are_accepted(name: str):
     check_tool(make(name))
 
 
@@ -24,21 +22,19 @@ def test_plain_names_are_accepted(name: str):
     [
         ("", "''"),
         ("a b", "'a b'"),
-        ("a..b", "'a..b'"),
-        (".a", "'.a'"),
-        ("a.", "'a.'"),
-        ("a/b", "'a/b'"),
-        ("kit:tool", "'kit:tool'"),
+        ("a.b.c", "'a.b.c'"),
+        ("a__b", "'a__b'"),
+        ("gh.createIssue", "name='gh.create_issue'"),
+        ("send-mail", "name='send_mail'"),
+        ("3d.render", "'3d.render'"),
         ("send\n", "<U+000A>"),
         ("gm\u0430il.send", "gm\u0430il"),
         ("gmail\u200b.send", "<U+200B>"),
-        ("\uff47mail", "\uff47mail"),
-        ("gmail\u202e", "<U+202E>"),
-        ("n" * 129, "n…"),
+        ("n" * 65, "longer than 64 characters"),
     ],
 )
-def test_names_that_could_mislead_are_refused_and_shown_escaped(name: str, shown: str):
-    with pytest.raises(ConfigurationError, match="use letters, digits") as caught:
+def test_the_registry_takes_no_name_that_a_declaration_could_not_have(name: str, shown: str):
+    with pytest.raises(ConfigurationError) as caught:
         Snapshot().with_tool(make(name))
     assert shown in str(caught.value)
 
@@ -53,6 +49,9 @@ SMUGGLED = [
     "\ue000",
     "\u2028",
     "\x1b",
+    "\b",
+    "\f",
+    "\r",
     "\x7f",
     "\u3164",
 ]

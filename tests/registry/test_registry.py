@@ -106,9 +106,9 @@ def test_a_source_cannot_bring_tools_of_another_or_take_their_names():
 
 def test_a_source_may_rename_a_tool_to_a_close_name():
     tools = registry()
-    tools.replace_source(Origin.TOOLKIT, "kit", tools=[make_plain("a__b")])
-    tools.replace_source(Origin.TOOLKIT, "kit", tools=[make_plain("a.b")])
-    assert [tool.name for tool in tools.list_tools()] == ["a.b"]
+    tools.replace_source(Origin.TOOLKIT, "kit", tools=[make_plain("a1")])
+    tools.replace_source(Origin.TOOLKIT, "kit", tools=[make_plain("al")])
+    assert [tool.name for tool in tools.list_tools()] == ["al"]
 
 
 def test_a_server_that_changes_a_tool_or_adds_one_finds_them_held():

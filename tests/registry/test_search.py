@@ -18,7 +18,7 @@ TOOLS = [
     make("slack.post_message", "Send a message to a channel.", tags=("chat",)),
     make("files.delete", "Delete a file for good."),
     make("files.copy", "Copies files to another folder."),
-    make("githubCreateIssue", "Opens an issue in a repository.", capabilities=("tracking",)),
+    make("github_create_issue", "Opens an issue in a repository.", capabilities=("tracking",)),
     make("calendar.list", "Events of a day.", category="schedule"),
 ]
 WORDS = (
@@ -41,10 +41,10 @@ def snapshot() -> Snapshot:
         ("deleting files", "files.delete"),
         ("copy a file", "files.copy"),
         ("copied", "files.copy"),
-        ("create issue", "githubCreateIssue"),
-        ("GitHub", "githubCreateIssue"),
-        ("repositories", "githubCreateIssue"),
-        ("tracking", "githubCreateIssue"),
+        ("create issue", "github_create_issue"),
+        ("GitHub", "github_create_issue"),
+        ("repositories", "github_create_issue"),
+        ("tracking", "github_create_issue"),
         ("schedule", "calendar.list"),
         ("chat", "slack.post_message"),
         ("cal", "calendar.list"),

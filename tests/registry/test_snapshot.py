@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from callgate.errors import ConfigurationError, Refusal, ToolError, ToolNotFoundError
 from callgate.model.levels import Origin
-from callgate.registry.names import wire_name
+from callgate.model.naming import wire_name
 from callgate.registry.snapshot import Snapshot
 from tests.registry.making import from_server, make
 
@@ -108,17 +108,10 @@ def test_another_source_never_takes_a_name(update: bool, intruder: dict[str, Any
 @pytest.mark.parametrize(
     ("taken", "coming"),
     [
-        ("gmail.send", "gmail__send"),
-        ("gmail__send", "gmail.send"),
-        ("a_.b", "a._b"),
-        ("a.b__c", "a__b.c"),
-        ("gmail.send", "Gmail.Send"),
-        ("get_id", "get_ID"),
-        ("get_ID", "get_id"),
-        ("paypal", "paypaI"),
         ("paypal", "paypa1"),
-        ("oil", "0il"),
-        ("send-mail", "send_mail"),
+        ("paypa1", "paypal"),
+        ("tool", "t0ol"),
+        ("mail.send_all", "mail.send_a11"),
     ],
 )
 @pytest.mark.parametrize("update", [False, True])
@@ -134,9 +127,8 @@ def test_names_that_merely_resemble_each_other_live_side_by_side():
 
 
 def test_a_close_name_is_free_again_once_the_other_is_gone():
-    snapshot = Snapshot().with_tool(make("paypaI")).without("paypaI")
+    snapshot = Snapshot().with_tool(make("paypa1")).without("paypa1")
     assert snapshot.with_tool(make("paypal")).find("paypal")
-    assert len(snapshot.with_tool(make("paypai"))) == 1
 
 
 def test_an_id_of_another_tool_is_refused():
@@ -174,7 +166,7 @@ def test_removing_leaves_no_trace_and_an_absent_one_is_an_error():
     assert snapshot.get("gmail.send") is tool
 
 
-names = st.from_regex(r"[abI1l_-]{1,4}(\.[abI1l_-]{1,4}){0,2}", fullmatch=True)
+names = st.from_regex(r"[ab1l_]{1,4}(\.[ab1l_]{1,4}){0,2}", fullmatch=True)
 
 
 @given(st.lists(names, max_size=12))
@@ -207,11 +199,11 @@ def test_any_sequence_of_changes_keeps_names_ids_and_order_together(steps: list[
 
 
 def test_ten_thousand_single_additions_are_not_quadratic():
-    tools = [make(f"t.{number}x") for number in range(10_000)]
+    tools = [make(f"t.x{number}") for number in range(10_000)]
     started = time.process_time()
     snapshot = Snapshot()
     for tool in tools:
         snapshot = snapshot.with_tool(tool)
     assert time.process_time() - started < 1.0
     assert len(snapshot) == 10_000
-    assert snapshot.get("t.9999x") is tools[-1]
+    assert snapshot.get("t.x9999") is tools[-1]

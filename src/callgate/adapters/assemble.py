@@ -12,9 +12,9 @@ from callgate.adapters.declare import Declaration
 from callgate.adapters.digest import code_digest
 from callgate.adapters.fields import HOOKS
 from callgate.adapters.json_schema import compile_output
-from callgate.adapters.naming import check_name
 from callgate.errors import ConfigurationError, InvalidArguments
 from callgate.model.ids import uuid7
+from callgate.model.naming import check_name
 from callgate.model.tool import Handler, OutputCheck, Tool, Validator
 
 

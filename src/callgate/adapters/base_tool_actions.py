@@ -13,9 +13,9 @@ from callgate.adapters.declare import Declaration, declare
 from callgate.adapters.docstrings import read_docstring
 from callgate.adapters.fields import nearest
 from callgate.adapters.json_schema import compile_schema
-from callgate.adapters.naming import is_name_part
 from callgate.adapters.tool_result import unpack
 from callgate.errors import ConfigurationError
+from callgate.model.naming import is_name_part
 from callgate.model.tool import Arguments, Handler, Tool
 from callgate.model.tool_context import ToolContext
 from callgate.model.visible import brief

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from callgate.adapters.naming import check_name
 from callgate.errors import ConfigurationError
 from callgate.model.canonical import NotCanonical, dumps, loads
 from callgate.model.levels import Caller, Effect, Origin, Risk
+from callgate.model.naming import check_name
 from callgate.model.tool import Hooks
 from callgate.model.visible import brief, readable, visible
 

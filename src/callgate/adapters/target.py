@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any
 
-from callgate.adapters.naming import snake_case
 from callgate.errors import ConfigurationError
+from callgate.model.naming import snake_case
 from callgate.model.visible import brief
 
 MARK = "__callgate__"

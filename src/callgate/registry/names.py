@@ -1,6 +1,6 @@
-"""What a tool may be called and may say: names nobody can mistake for another's, and no characters that hide.
+"""What a tool may say of itself, and which names are too close: nothing hides, and none is mistaken for another.
 
-Knows nothing of which names are taken; the snapshot asks for the forms that must not meet.
+Knows nothing of which names are taken; the snapshot asks for the form that must not be there twice.
 """
 
 from __future__ import annotations
@@ -11,27 +11,23 @@ from typing import Any
 
 from callgate.errors import ConfigurationError
 from callgate.model.canonical import dumps
+from callgate.model.naming import check_name, wire_name
 from callgate.model.tool import Tool
-from callgate.model.visible import brief, code_of, hidden_places
+from callgate.model.visible import code_of, hidden_places
 
-LONGEST_NAME = 128
-
-_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
-_LOOK_ALIKE = str.maketrans({"-": "_", "0": "o", "1": "l"})
+_LOOK_ALIKE = str.maketrans({"0": "o", "1": "l"})
+_MAY_HIDE = re.compile(rb"\\[bfru]|[\x7f-\xff]")
+"""Escapes and bytes that a hidden character has in canonical JSON."""
 
 
 def check_tool(tool: Tool) -> None:
-    """Refuse a name that providers or people could misread, and hidden characters wherever a model would read them.
+    """Refuse what is no name of a tool, and hidden characters wherever a model would read them.
 
     Raises:
         ConfigurationError: Saying what is wrong, hidden characters escaped.
     """
-    if not _NAME.fullmatch(tool.name) or len(tool.name) > LONGEST_NAME:
-        raise ConfigurationError(
-            f"tool name {brief(tool.name)!r}: use letters, digits, _ and -, in parts joined by dots, "
-            f"at most {LONGEST_NAME} characters"
-        )
-    words = "\n".join((tool.category, tool.connector, tool.source_name, *tool.tags, *tool.capabilities, *tool.scopes))
+    check_name(tool.name)
+    words = " ".join((tool.category, tool.connector, tool.source_name, *tool.tags, *tool.capabilities, *tool.scopes))
     _refuse_hidden(tool, where="declaration", text=words)
     _refuse_hidden(tool, where="description", text=tool.description)
     for where, schema in (("input schema", tool.input_schema), ("output schema", tool.output_schema)):
@@ -41,22 +37,13 @@ def check_tool(tool: Tool) -> None:
         _check_json(tool, where="examples", value=[dict(example) for example in tool.examples])
 
 
-def wire_name(name: str) -> str:
-    """The form in which a name travels to providers that forbid dots."""
-    return name.replace(".", "__")
+def fold(name: str) -> str:
+    """The form of a name by which it is told apart; two names that share one must not both be registered.
 
-
-def folds(name: str) -> tuple[str, ...]:
-    """The forms of a name; two names that share one must not both be registered.
-
-    They are equal for names that differ by the provider's mapping, by case, by - and _, or by characters that look
-    alike (0 and o, 1 and l; a capital I reads as i and as l). Other look-alikes cannot be in a name.
+    It is equal for names that differ by characters that look alike (0 and o, 1 and l). Other look-alikes, and names
+    that differ by case or by the provider's mapping, cannot be: the rule for names has no place for them.
     """
-    wire = wire_name(name).translate(_LOOK_ALIKE)
-    plain = wire.lower()
-    if "I" not in wire:
-        return (plain,)
-    return plain, wire.replace("I", "l").lower()
+    return wire_name(name).translate(_LOOK_ALIKE)
 
 
 def _refuse_hidden(tool: Tool, *, where: str, text: str) -> None:
@@ -67,9 +54,7 @@ def _refuse_hidden(tool: Tool, *, where: str, text: str) -> None:
 
 
 def _check_json(tool: Tool, *, where: str, value: Any) -> None:
-    body = dumps(value)
-    # Without escapes and beyond-ASCII characters there is nothing to look for, and most schemas have neither.
-    if body.isascii() and b"\\u" not in body and b"\x7f" not in body:
+    if _MAY_HIDE.search(dumps(value)) is None:
         return
     for text in _texts(value):
         _refuse_hidden(tool, where=where, text=text)

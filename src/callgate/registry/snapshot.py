@@ -10,10 +10,11 @@ from typing import NamedTuple, TypedDict, Unpack
 
 from callgate.errors import ConfigurationError, ToolNotFoundError
 from callgate.model.levels import Category, Origin
+from callgate.model.naming import wire_name
 from callgate.model.outcome import ErrorInfo
 from callgate.model.tool import Tool
 from callgate.model.visible import brief
-from callgate.registry.names import check_tool, folds, wire_name
+from callgate.registry.names import check_tool, fold
 from callgate.registry.near import suggestion
 from callgate.registry.search import Index
 from callgate.registry.shards import MASK, Shards
@@ -37,7 +38,7 @@ class Held(NamedTuple):
     ids: Shards[tuple[int, Tool]]
     """With each tool's place in the order of registration."""
     folds: Shards[Tool]
-    """By the forms of a name that must not meet."""
+    """By the form of a name that must not be there twice."""
     following: int
     """The next place."""
 
@@ -86,7 +87,7 @@ class Snapshot:  # noqa: PLR0904 - nine methods; the others are the language's
 
     def find_wire(self, name: str) -> Tool | None:
         """The tool that travels to providers under that name (dots as `__`), or None; never more than one does."""
-        tool = self._held.folds.get(folds(name)[0])
+        tool = self._held.folds.get(fold(name))
         return tool if tool is not None and name in {wire_name(tool.name), tool.name} else None
 
     def list_tools(self, **filters: Unpack[Filters]) -> tuple[Tool, ...]:
@@ -157,9 +158,8 @@ class _Draft:
         check_tool(tool)
         if tool.name in self._put:
             raise ConfigurationError(f"tool {tool.name!r} is given twice by {owner(tool)}; already registered once")
-        forms = folds(tool.name)
-        for form in forms:
-            self._refuse_clash(tool, self._folds.get(form), update=update)
+        form = fold(tool.name)
+        self._refuse_clash(tool, self._folds.get(form), update=update)
         place = self._following
         former = self._names.get(tool.name)
         if former is not None:
@@ -168,16 +168,14 @@ class _Draft:
         self._refuse_id(tool)
         self._names.put(tool.name, tool)
         self._ids.put(tool.id, (place, tool))
-        for form in forms:
-            self._folds.put(form, tool)
+        self._folds.put(form, tool)
         self._following += 1
         self._put.add(tool.name)
 
     def drop(self, tool: Tool) -> None:
         self._names.drop(tool.name)
         self._ids.drop(tool.id)
-        for form in folds(tool.name):
-            self._folds.drop(form)
+        self._folds.drop(fold(tool.name))
 
     def done(self) -> Held:
         return Held(self._names.done(), self._ids.done(), self._folds.done(), self._following)

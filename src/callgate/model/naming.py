@@ -1,4 +1,4 @@
-"""Names of tools: `snake_case`, optionally `connector.name`, short enough for every provider."""
+"""Names of tools: `snake_case`, optionally `connector.name`, short enough for every provider. Knows none of them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,14 @@ def check_name(name: object) -> str:
         raise ConfigurationError(f"a tool's name is text, not {type(name).__name__}", key="name")
     if _NAME.fullmatch(name) is None:
         raise ConfigurationError(f"{brief(name)!r} is no tool name: {_advice(name)}", key="name")
-    if len(name.replace(".", "__")) > LONGEST:
+    if len(wire_name(name)) > LONGEST:
         raise ConfigurationError(f"the name {brief(name)!r} is longer than {LONGEST} characters", key="name")
     return name
+
+
+def wire_name(name: str) -> str:
+    """The form in which a name travels to providers that forbid dots; never that of another name."""
+    return name.replace(".", "__")
 
 
 def is_name_part(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from callgate.adapters.naming import check_name, is_name_part, snake_case
 from callgate.errors import ConfigurationError
+from callgate.model.naming import check_name, is_name_part, snake_case
 
 
 @pytest.mark.parametrize("name", ["a", "word_count", "top_10", "gmail.send", "my_mail.send_all", "a" * 64])
