@@ -111,6 +111,19 @@ def test_every_make_command_of_a_page_exists(page: str):
     assert named <= targets
 
 
+HEAVY = ("pydantic", "cryptography", "jsonschema_rs", "yaml", "sqlite3", "cel", "click")
+
+
+@pytest.mark.parametrize(
+    "names", ["import callgate", "from callgate import Callgate, Context", "from callgate import *"]
+)
+def test_importing_loads_nothing_heavy(names: str):
+    """What takes long to load is loaded where it is first needed; that importing is quick follows."""
+    program = f"{names}; import sys; print(*(set({HEAVY!r}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == []
+
+
 def test_what_is_run_directly_is_executable():
     for script in [ROOT / ".ci" / "run", *(ROOT / "scripts").glob("*.sh")]:
         assert script.stat().st_mode & 0o100, script

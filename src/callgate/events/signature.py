@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import sha256
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 from callgate.events.checkpoint import signed_bytes
 from callgate.model.canonical import NotCanonical
 from callgate.ports import Checkpoint
@@ -15,6 +12,9 @@ from callgate.ports import Checkpoint
 
 def fault_of(checkpoint: Checkpoint, public_keys: Mapping[str, bytes]) -> str | None:
     """What is wrong with the signature, or None. `public_keys` are raw Ed25519 keys by key id."""
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - heavy, and only who verifies needs it
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - as above
+
     key = public_keys.get(checkpoint.key_id)
     if key is None:
         return f"is signed with key {checkpoint.key_id!r}, which is not known here"
