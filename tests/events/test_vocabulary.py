@@ -1,16 +1,25 @@
 """One stored event per fact, told in each vocabulary's own words (C2)."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import callgate
 from callgate.events import vocabulary
 from callgate.events.translation import NAMES, WORDS, Vocabulary, tell, translate, understands
 from callgate.model.event import Draft, Event
 from callgate.model.levels import Severity
 from callgate.ports import Store
+from callgate.registry.registry import Changes
+from callgate.runtime.toolbox import registration_drafts
 from tests.events.stories import Story, record
+
+TYPE = re.compile(r'"((?:tool_call|gate|approval|grant|tool|health|stream|audit|source|policy|secret)\.[a-z_]+)"')
+NO_TYPES = {"audit.checkpointed": "the name of a note in the store", "tool.call": "the name of another vocabulary"}
+OTHER_WORDS = {"vocabulary.py", "translation.py"}
+"""The list itself, and where the names of the other vocabularies are."""
 
 
 def names(events: list[Event], words: Vocabulary) -> list[str]:
@@ -32,6 +41,29 @@ def test_every_type_has_one_name_one_severity_and_one_sentence():
 def test_every_constant_names_a_kind_and_every_kind_has_a_constant():
     constants = {value for name, value in vars(vocabulary).items() if name.isupper() and isinstance(value, str)}
     assert constants == set(vocabulary.KINDS)
+
+
+def source() -> dict[Path, str]:
+    files = Path(callgate.__file__).parent.rglob("*.py")
+    return {path: path.read_text(encoding="utf-8") for path in files if path.name not in OTHER_WORDS}
+
+
+def test_every_type_that_the_source_spells_out_is_in_the_vocabulary():
+    spelt = [(path.name, word) for path, text in source().items() for word in TYPE.findall(text)]
+    assert spelt
+    assert [item for item in spelt if item[1] not in {*vocabulary.KINDS, *NO_TYPES}] == []
+
+
+def test_every_type_in_the_vocabulary_is_recorded_by_something():
+    text = "\n".join(source().values())
+    used = set(TYPE.findall(text)) | set(re.findall(r"\b[A-Z_]+\b", text))
+    constants = {value: name for name, value in vars(vocabulary).items() if name.isupper() and isinstance(value, str)}
+    assert [kind for kind, name in constants.items() if kind not in used and name not in used] == []
+
+
+def test_a_tool_that_is_held_back_is_told_as_loudly_as_the_vocabulary_says():
+    (held,) = registration_drafts(Changes(quarantined={"gh.new": "it is new"}), now=1.0, trace="t")
+    assert (held.type, held.severity) == (vocabulary.TOOL_QUARANTINED, Severity.WARNING)
 
 
 @pytest.mark.requirement("EVT-01")

@@ -19,10 +19,7 @@ TOLD = (
     "grant.*",
     "tool.changed",
     "tool.quarantined",
-    "tool.trusted",
     "health.*",
-    "policy.*",
-    "secret.*",
     "source.*",
     "audit.erased",
 )

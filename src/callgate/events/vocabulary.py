@@ -71,11 +71,8 @@ TOOL_REGISTERED = _info("tool.registered", "A tool was added.")
 TOOL_CHANGED = _info("tool.changed", "A tool's definition changed.")
 TOOL_REMOVED = _info("tool.removed", "A tool was taken away.")
 TOOL_QUARANTINED = _warning("tool.quarantined", "A changed or new tool waits until somebody has looked at it.")
-TOOL_TRUSTED = _info("tool.trusted", "Somebody looked at a tool's definition and accepts it.")
 
 HEALTH_CHANGED = _info("health.changed", "A connector became healthy, degraded or unavailable.")
-POLICY_CHANGED = _info("policy.changed", "Another policy is in force from here on.")
-SECRET_USED = _info("secret.used", "A handler was given a secret; names the pair, never the value.")
 SOURCE_STALE = _warning("source.stale", "A source changed since it was last read.")
 
 STREAM_OPENED = _info("stream.opened", "A process began to record, citing the store and the heads it found.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from callgate.errors import StoreError
+from callgate.events.vocabulary import KINDS, PROGRESS
 from callgate.model.event import Draft
-from callgate.model.levels import Severity
 
 if TYPE_CHECKING:
     from callgate.model.tool_context import ToolContext
@@ -26,11 +26,11 @@ class Progress:
         """Record it; a store that cannot take it now must not fail the handler."""
         payload = {"tool": context.tool, "fraction": fraction, "note": self._striker.strike_text(str(note))}
         draft = Draft(
-            type="tool_call.progress",
+            type=PROGRESS,
             time=self._clock.now(),
             trace=context.trace_id,
             call=context.call_id,
-            severity=Severity.DEBUG,
+            severity=KINDS[PROGRESS].severity,
             payload=payload,
         )
         try:

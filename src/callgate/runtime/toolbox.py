@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from callgate.adapters.convert import convert
+from callgate.events.vocabulary import KINDS, TOOL_CHANGED, TOOL_QUARANTINED, TOOL_REGISTERED, TOOL_REMOVED
 from callgate.model.event import Draft
 from callgate.registry.pool import assemble
 from callgate.runtime.opened import Face
@@ -74,12 +75,13 @@ class Toolbox(Face):
 
 def registration_drafts(changes: Changes, *, now: float, trace: str) -> list[Draft]:
     """What is recorded of a change of the registry."""
-    drafts = [_draft("tool.registered", tool, now, trace) for tool in changes.added]
-    drafts += [_draft("tool.changed", new, now, trace) for _, new in changes.changed]
-    drafts += [_draft("tool.removed", tool, now, trace) for tool in changes.removed]
+    drafts = [_draft(TOOL_REGISTERED, tool, now, trace) for tool in changes.added]
+    drafts += [_draft(TOOL_CHANGED, new, now, trace) for _, new in changes.changed]
+    drafts += [_draft(TOOL_REMOVED, tool, now, trace) for tool in changes.removed]
     for name, reason in changes.quarantined.items():
         payload = {"tool_name": name, "reason": reason}
-        drafts.append(Draft(type="tool.quarantined", time=now, trace=trace, payload=payload))
+        severity = KINDS[TOOL_QUARANTINED].severity
+        drafts.append(Draft(type=TOOL_QUARANTINED, time=now, trace=trace, severity=severity, payload=payload))
     return drafts
 
 
@@ -91,4 +93,4 @@ def _draft(event: str, tool: Tool, now: float, trace: str) -> Draft:
         "capabilities": list(tool.capabilities),
         "definition_hash": tool.definition_hash,
     }
-    return Draft(type=event, time=now, trace=trace, payload=payload)
+    return Draft(type=event, time=now, trace=trace, severity=KINDS[event].severity, payload=payload)

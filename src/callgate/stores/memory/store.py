@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Appender
+from callgate.events.vocabulary import STREAM_OPENED
 from callgate.model.event import Draft, Event
 from callgate.model.ids import uuid7
 from callgate.ports import Clock, Reader, Transaction
@@ -63,7 +64,7 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         self._thread = threading.get_ident()
         self._why = ""
         payload: dict[str, Any] = {"store_id": self._store_id, "heads": {}}
-        self.behind(Draft(type="stream.opened", time=self._clock.now(), trace=self._owner, payload=payload))
+        self.behind(Draft(type=STREAM_OPENED, time=self._clock.now(), trace=self._owner, payload=payload))
 
     async def close(self, *, still_running: bool = False) -> None:  # noqa: ARG002 - nothing of it outlives the process
         if not self._why:

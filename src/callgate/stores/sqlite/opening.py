@@ -10,6 +10,7 @@ from typing import Any
 
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Appender
+from callgate.events.vocabulary import STREAM_OPENED
 from callgate.model.attempt import AttemptState
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
@@ -92,7 +93,7 @@ class SqliteFile:
 
     def _enter(self, transaction: SqliteTransaction) -> None:
         opened = Draft(
-            type="stream.opened", time=self._clock.now(), trace=self.owner, payload={"store_id": self.store_id}
+            type=STREAM_OPENED, time=self._clock.now(), trace=self.owner, payload={"store_id": self.store_id}
         )
         open_stream(transaction, opened=opened, stream=self.owner, alive=self.owners.alive)
         for owner in self.owners.gone():
