@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, cast
 
 import orjson
 
-from callgate.model.canonical import NotCanonical, dumps
+from callgate.model.canonical import NotCanonical, dumps, quick
 
 _DEEPEST = 200
 _PLAIN_KEYS = (int, float, bool, type(None))
+_DIGITS = 308
+"""What every reader of JSON can take: one more, and the number is beyond a double."""
+_END = 10**_DIGITS
 
 
 def recordable_bytes(value: Any) -> bytes:
     """The canonical bytes of a value, or of as much of it as JSON can hold.
 
-    What has no canonical form becomes `{"unrecordable": reason}`, leaf by leaf. Never raises for what a value is.
+    What has no canonical form becomes `{"unrecordable": reason}`, leaf by leaf, and so does an integer that is too long
+    to be read again everywhere. Never raises for what a value is.
     """
     try:
-        return dumps(value)
+        text = quick(value)
+        if text is not None:
+            return text
     except NotCanonical:
         pass
     except Exception as error:  # noqa: BLE001 - a value may do anything when it is read, but not stop the record
@@ -31,12 +38,26 @@ def recordable_bytes(value: Any) -> bytes:
 
 
 def read_back(text: str | bytes) -> Any:
-    """Read what `recordable_bytes` wrote, integers beyond 64 bits included."""
-    value = orjson.loads(text)
+    """Read what `recordable_bytes` wrote, integers beyond 64 bits included, and what older records may hold."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # An integer beyond a double, or no JSON at all.
+        return json.loads(text, parse_int=_integer)
     # orjson takes integers beyond 64 bits for floats without a word; what it writes then is not what was read.
     if orjson.dumps(value) != (text.encode() if isinstance(text, str) else text):
-        return json.loads(text)
+        return json.loads(text, parse_int=_integer)
     return value
+
+
+def is_short(value: int) -> bool:
+    """Whether every reader of JSON can take this integer."""
+    return -_END < value < _END
+
+
+def too_long(value: int) -> dict[str, str]:
+    """What stands in the place of an integer that not every reader of JSON can take."""
+    return _of_digits(int(math.log10(abs(value))) + 1)
 
 
 def unrecordable(reason: str) -> dict[str, str]:
@@ -64,6 +85,8 @@ def _marked(value: Any, inside: frozenset[int]) -> Any:
 def _marked_leaf(value: Any) -> Any:
     if isinstance(value, str):
         return clean_text(value)
+    if isinstance(value, int) and not is_short(value):
+        return too_long(value)
     try:
         dumps(value)
     except NotCanonical as error:
@@ -74,4 +97,17 @@ def _marked_leaf(value: Any) -> Any:
 def _key(key: Any) -> str:
     if isinstance(key, str):
         return clean_text(key)
+    if isinstance(key, int) and not is_short(key):
+        return "<int>"
     return str(key) if isinstance(key, _PLAIN_KEYS) else f"<{type(key).__name__}>"
+
+
+def _integer(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:  # more digits than this Python reads
+        return _of_digits(len(text.lstrip("-")))
+
+
+def _of_digits(count: int) -> dict[str, str]:
+    return unrecordable(f"an integer of {count} digits")

@@ -31,10 +31,20 @@ def dumps(value: Any) -> bytes:
     Raises:
         NotCanonical: The value is not JSON, or has one of the refused parts.
     """
+    text = quick(value)
+    return _spell(value) if text is None else text
+
+
+def quick(value: Any) -> bytes | None:
+    """As `dumps`, for what needs no careful spelling; None for integers beyond 64 bits and whatever else is rare.
+
+    Raises:
+        NotCanonical: The value has NaN or an infinity.
+    """
     try:
         text = orjson.dumps(value, option=_OPTIONS)
     except orjson.JSONEncodeError:
-        return _spell(value)
+        return None
     # orjson writes NaN as null without a word; only then is the walk needed.
     if b"null" in text:
         _refuse_nan(value)
@@ -49,7 +59,9 @@ def loads(text: str | bytes) -> Any:
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NotCanonical:
+        raise
+    except (ValueError, RecursionError) as error:  # also an integer with more digits than Python reads
         raise NotCanonical(f"not JSON: {error}") from error
     dumps(value)
     return value
@@ -71,8 +83,15 @@ def _write(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(_write(item) for item in value) + "]"  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, int) and not isinstance(value, bool):
-        return int.__repr__(value)
+        return _write_integer(value)
     return _write_scalar(value)
+
+
+def _write_integer(value: int) -> str:
+    try:
+        return int.__repr__(value)
+    except ValueError as error:  # Python spells out only so many digits, because it takes the square of their number
+        raise NotCanonical("an integer has more digits than can be written") from error
 
 
 def _write_object(value: dict[Any, Any]) -> str:

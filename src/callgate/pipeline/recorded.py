@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from callgate.model.canonical import NotCanonical, dumps, loads
+from callgate.events.recordable import is_short, read_back, recordable_bytes, too_long
+from callgate.model.canonical import NotCanonical, dumps, quick
 from callgate.model.shapes import as_mapping, as_sequence
 
 if TYPE_CHECKING:
@@ -27,14 +28,18 @@ def json_form(value: Any) -> Any:
     if isinstance(value, _SCALARS) and _canonical(value):
         return value
     try:
-        return loads(dumps(value))
+        text = quick(value)
+        if text is None:
+            dumps(value)
+            text = recordable_bytes(value)
     except NotCanonical:
         return _stand_in(value, _DEPTH)
+    return read_back(text)
 
 
 def view(value: Any) -> Any:
     """What an event keeps of an output: the JSON form, cut when it is large."""
-    if isinstance(value, int | bool) or value is None:
+    if value is None or (isinstance(value, int) and is_short(value)):
         return value
     form = json_form(value)
     text = dumps(form)
@@ -46,7 +51,7 @@ def view(value: Any) -> Any:
 
 def struck(parts: Parts, arguments: Arguments) -> Any:
     """The arguments as an event keeps them: secrets struck, and already written, so that nothing changes them later."""
-    text = dumps(arguments)
+    text = recordable_bytes(arguments)
     if parts.striker.suspects(text):
         return view(parts.striker.strike(arguments))
     return orjson.Fragment(text) if len(text) <= MOST_BYTES else view(arguments)
@@ -54,7 +59,7 @@ def struck(parts: Parts, arguments: Arguments) -> Any:
 
 def _canonical(value: Any) -> bool:
     if not isinstance(value, str):
-        return True
+        return not isinstance(value, int) or is_short(value)
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -66,7 +71,7 @@ def _stand_in(value: Any, depth: int) -> Any:
     if depth == 0:
         return "<nested too deeply>"
     if isinstance(value, _SCALARS):
-        return value if _canonical(value) else _escaped(str(value))
+        return value if _canonical(value) else too_long(value) if isinstance(value, int) else _escaped(str(value))
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, bytes | bytearray):

@@ -112,16 +112,22 @@ def parse(text: bytes, what: str) -> dict[str, Any]:
     """
     body: Any = None
     try:
-        body = orjson.loads(text)
-        if dumps(body) != text:
-            # Integers beyond 64 bits are not orjson's to read.
-            body = loads(text)
+        body = _read(text)
         canonical = dumps(body) == text
-    except (orjson.JSONDecodeError, NotCanonical):
+    except NotCanonical:
         canonical = False
     if not canonical or not isinstance(body, dict):
         raise BadPackage(f"{what} is not the canonical JSON of an object")
     return body  # pyright: ignore[reportUnknownVariableType]
+
+
+def _read(text: bytes) -> Any:
+    try:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Integers beyond a double are not orjson's to read, and those beyond 64 bits only become floats.
+        return loads(text)
+    return body if dumps(body) == text else loads(text)
 
 
 def _chunks(package: Package, name: str) -> Iterator[bytes]:
