@@ -121,7 +121,7 @@ def test_observe_mode_needs_a_source_a_beginning_an_end_and_a_name(entry: str, h
         ("version: '1'", "version: this Callgate reads version 1 of the format, not '1'"),
         ("version: 1.0", "version: this Callgate reads version 1"),
         ("version: true", "version: this Callgate reads version 1"),
-        ("store: callgate.db", "store: needs a store: sqlite:///path, memory:// or postgresql://"),
+        ("store: callgate.db", "store: needs a store: sqlite:///path or memory://"),
         ("store: sqlite:///", "store: needs a store"),
         ("store: [memory://]", "store: needs a store, not a list or a mapping"),
         ("autonomy: full", "autonomy: 'full' is not possible; there are A0, A1, A2, A3, A4"),
@@ -189,6 +189,10 @@ def test_an_unknown_time_zone_is_refused_and_no_path_is_followed(zone: str):
         (
             'builtin_tools: {enable: ["web"]}',
             "builtin_tools: this version of Callgate does not have built-in tools yet",
+        ),
+        (
+            "store: postgresql://me:hunter2@db/callgate",
+            "store: this version of Callgate does not have PostgreSQL stores yet; use sqlite:///path or memory://",
         ),
         ("mcp_servers: {github: {}}", "mcp_servers: this version of Callgate does not have MCP servers yet"),
         ("plugins: {folders: [x]}", "plugins: this version of Callgate does not have plugin folders yet"),

@@ -74,7 +74,7 @@ hours = {"from": st.just("22:00"), "to": st.just("06:00")}
 documents = some(
     {
         "version": st.just(1),
-        "store": st.sampled_from(["memory://", "sqlite:///x.db", "postgresql://db/x"]),
+        "store": st.sampled_from(["memory://", "sqlite:///x.db"]),
         "autonomy": autonomies,
         "matrix": st.sampled_from(list(PRESETS)),
         "scopes": st.dictionaries(st.sampled_from(sorted(DEFAULT_FAMILIES)), families, max_size=3),

@@ -18,14 +18,16 @@ from callgate.settings.read_scopes import Scopes
 from callgate.settings.read_times import OBSERVE, QUIET_HOURS, TIMEOUTS
 from callgate.settings.values import ApprovalSettings, RiskSettings, SecretsSettings, Settings
 
-_STORE = r"sqlite:///.+|memory://|postgresql://.+"
+_STORE = r"sqlite:///.+|memory://"
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 _MONTH = 30 * 86400.0
 
 
 def _parse_store(text: str) -> str:
+    if text.startswith(("postgresql:", "postgres:")):
+        raise Fault("this version of Callgate does not have PostgreSQL stores yet; use sqlite:///path or memory://")
     if not re.fullmatch(_STORE, text):
-        raise Fault("needs a store: sqlite:///path, memory:// or postgresql://…")
+        raise Fault("needs a store: sqlite:///path or memory://")
     return text
 
 
@@ -107,7 +109,7 @@ DOCUMENT = Block(
         "version": Key(Version(1), "The version of this format.", 1),
         "store": Key(
             Text(pattern=_STORE, needs="a store", parse=_parse_store, longest=1000),
-            "Where everything is remembered: sqlite:///path, memory:// or postgresql://…",
+            "Where everything is remembered: sqlite:///path, or memory:// for one process.",
             "sqlite:///.callgate/callgate.db",
         ),
         "autonomy": Key(AUTONOMY, "The autonomy of calls whose context and role say nothing.", "A2"),
