@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from callgate.errors import ConfigurationError
+from callgate.errors import ConfigurationError, KeyMissing
 from callgate.events.bus import Bus
+from callgate.events.vocabulary import STREAM_CLOSED, STREAM_OPENED
 from callgate.pipeline.deadlines import Deadlines
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.spool import Spool
@@ -30,12 +31,13 @@ from callgate.stores.open import open_store
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
-    from callgate.ports import Asker, Clock, Store
+    from callgate.ports import Asker, Clock, Reader, Store
     from callgate.registry.health import HealthBoard
     from callgate.registry.registry import Registry
 
 DEFAULT_STORE = "sqlite:///.callgate/callgate.db"
 _KEY_ID = "key_id"
+_SOME = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +96,32 @@ async def _keys(store: Store, url: str) -> KeyRing:
     """The keys this store was made with; a new store remembers the ones it gets."""
     if url.startswith("memory:"):
         return throwaway_keys()
-    expected = await store.read(lambda reader: reader.meta(_KEY_ID))
+    expected = await store.read(_expected_keys)
     keys = open_keys(expected, create=expected is None)
     if expected is None:
         await store.write(lambda tx: tx.put_meta(_KEY_ID, keys.store_key_id))
     return keys
+
+
+def _expected_keys(reader: Reader) -> tuple[str, ...] | None:
+    """The keys a store needs, its own first; None for a new one.
+
+    Raises:
+        KeyMissing: The store has a past, and which key it was made with was removed from it.
+    """
+    named = reader.meta(_KEY_ID)
+    if named is not None:
+        return (named,)
+    signed = reader.checkpoints()
+    if signed:
+        # A store is signed from its start on, so that its first signature names the key it was made with.
+        return tuple(dict.fromkeys((signed[0].key_id, signed[-1].key_id)))
+    # A process that died on its way to a key leaves an opened stream, and nothing that any key has to prove.
+    started = any(event.type not in {STREAM_OPENED, STREAM_CLOSED} for event in reader.events(limit=_SOME))
+    if started or reader.attempts(limit=1) or reader.approvals(limit=1):
+        advice = "restore the store from a backup; a new key could neither read nor prove what is stored"
+        raise KeyMissing(f"this store no longer says which root key it was made with; {advice}")
+    return None
 
 
 def _lasting(keys: KeyRing, settings: Settings) -> KeyRing:
