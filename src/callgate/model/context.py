@@ -27,6 +27,12 @@ def writable(text: str) -> bool:
     return True
 
 
+def _check_name(name: str, text: Any) -> None:
+    if not isinstance(text, str) or not 0 < len(text) <= LONGEST_NAME or not (text.isascii() or writable(text)):
+        message = f"{name} must be text of 1 to {LONGEST_NAME} characters"
+        raise ValueError(message)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Who asks and under which limits. Every field has a default; `Context()` is an agent called `agent`."""
@@ -66,8 +72,8 @@ class Context:
     def __post_init__(self) -> None:
         self._accept_words()
         self._refuse_odd_names()
-        if self.timeout is not None and not self.timeout > 0:
-            message = f"timeout must be more than 0 seconds, not {self.timeout}"
+        if self.timeout is not None and not 0 < self.timeout < float("inf"):
+            message = f"timeout must be a number of seconds above 0, not {self.timeout}"
             raise ValueError(message)
         object.__setattr__(
             self,
@@ -84,16 +90,25 @@ class Context:
         if isinstance(autonomy, str):
             put(self, "autonomy", Autonomy.parse(autonomy))
         put(self, "caller", Caller(self.caller))
+        if self.working_directory is not None:
+            put(self, "working_directory", os.fspath(self.working_directory))
         put(self, "layers", tuple(self.layers))
 
     def _refuse_odd_names(self) -> None:
         """Names become keys of rows: text that can be written, of a length a person could read."""
-        for name in ("principal", "user", "session", "role", "trace_id", "idempotency_key"):
+        for name in ("principal", "session", "role", "trace_id"):
+            _check_name(name, getattr(self, name))
+        for name in ("user", "idempotency_key", "task_id", "step_id", "chain_id"):
+            if getattr(self, name) is not None:
+                _check_name(name, getattr(self, name))
+        index: Any = self.chain_index
+        if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+            message = f"chain_index must be a whole number from 0, not {index!r}"
+            raise ValueError(message)
+        for name in ("intent", "working_directory"):
             text: Any = getattr(self, name)
-            if text is None and name in {"user", "idempotency_key"}:
-                continue
-            if not isinstance(text, str) or not 0 < len(text) <= LONGEST_NAME or not (text.isascii() or writable(text)):
-                message = f"{name} must be text of 1 to {LONGEST_NAME} characters"
+            if text is not None and not (isinstance(text, str) and writable(text)):
+                message = f"{name} must be text"
                 raise ValueError(message)
 
     def narrow(self, **changes: Any) -> Context:
@@ -113,7 +128,7 @@ class Context:
             "scopes": self._narrower_scopes,
             "autonomy": self._narrower_autonomy,
             "timeout": self._narrower_timeout,
-            "caller": lambda value: value in {self.caller, Caller.CHAIN},
+            "caller": lambda value: value == self.caller,
             "read_only": lambda value: bool(value) or not self.read_only,
             "no_web": lambda value: bool(value) or not self.no_web,
             "working_directory": self._narrower_directory,
@@ -122,16 +137,18 @@ class Context:
             if name in check and not check[name](value):
                 message = f"narrow() cannot widen {name} from {getattr(self, name)!r} to {value!r}"
                 raise ValueError(message)
-        if "layers" in changes:
-            changes["layers"] = (*self.layers, *changes["layers"])
-        return replace(self, **changes)
+        layers = (*self.layers, *changes.pop("layers", ()))
+        if self.autonomy is None and changes.get("autonomy") is not None:
+            # None is the configuration's level, which is not known here: what is set over it is a ceiling, no more.
+            level = Autonomy.parse(str(changes.pop("autonomy")))
+            layers = (*layers, Layer(name="narrowed autonomy", max_autonomy=Autonomy(level)))
+        return replace(self, layers=layers, **changes)
 
     def _narrower_scopes(self, value: Any) -> bool:
         return self.scopes is None or (value is not None and frozenset(value) <= self.scopes)
 
     def _narrower_autonomy(self, value: Any) -> bool:
         if self.autonomy is None:
-            # None is the configuration's level, unknown here: the pipeline caps what is set by it.
             return True
         level = Autonomy.parse(value) if isinstance(value, str) else value
         return level is not None and level <= self.autonomy
@@ -140,7 +157,8 @@ class Context:
         return self.timeout is None or (value is not None and value <= self.timeout)
 
     def _narrower_directory(self, value: Any) -> bool:
-        if value is None:
-            return self.working_directory is None
-        root = os.path.realpath(self.working_directory or ".")
+        if value is None or self.working_directory is None:
+            # None is the gate's own directory, which is not known here.
+            return value == self.working_directory
+        root = os.path.realpath(self.working_directory)
         return os.path.commonpath([root, os.path.realpath(value)]) == root

@@ -32,6 +32,8 @@ class ToolContext:
     key: str | None = None
     """The idempotency key; pass it downstream where the other side takes one."""
     working_directory: str = "."
+    only_reads: bool = False
+    """A preview: what it starts through the gate may read, and nothing else."""
     deadline: float | None = None
     """`time.monotonic()` at which the limit is reached."""
     secret_source: Callable[[str, str], str] = _no_secret

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from callgate.approvals.bind import bind
-from callgate.approvals.decide import votes_needed
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Verdict
 from callgate.pipeline.authorize import Authorized, authorize
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
-from callgate.pipeline.preview import preview
+from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.stopped import refused
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from callgate.model.decision import Decision
     from callgate.pipeline.parts import Parts
     from callgate.ports import Transaction
+
+
+_STRICTNESS = {ConfirmBy.USER: 0, ConfirmBy.OTHER: 1, ConfirmBy.TWO: 2}
 
 
 async def admit(
@@ -83,16 +85,16 @@ def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | N
 
 
 def _asks_for_more(decision: Decision, approval: Approval) -> bool:
-    two = decision.by is ConfirmBy.TWO and votes_needed(approval) == 1
+    stricter = _STRICTNESS[decision.by] > _STRICTNESS[approval.by] or (decision.plus and not approval.plus)
     new_reasons = not set(reasons_shown(decision)) <= set(approval.why)
-    return decision.risk > approval.risk or decision.assurance > approval.assurance or two or new_reasons
+    return decision.risk > approval.risk or decision.assurance > approval.assurance or stricter or new_reasons
 
 
 async def _world_changed(parts: Parts, runs: Authorized, approval: Approval) -> bool:
     if approval.preview_state is None:
         return False
     shown = await preview(parts, runs)
-    return shown.preview is None or shown.preview.state != approval.preview_state
+    return shown.preview is None or state_digest(parts, shown.preview) != approval.preview_state
 
 
 async def _withdraw(parts: Parts, approval: Approval, why: str) -> None:

@@ -9,7 +9,7 @@ from callgate.model.decision import Reason
 from callgate.model.levels import Verdict
 from callgate.model.shapes import own_copy
 from callgate.pipeline.fingerprint import fingerprint
-from callgate.pipeline.hooks import run_hook
+from callgate.pipeline.hooks import hook_limit, run_hook
 from callgate.pipeline.parts import Asked, Parts, running
 from callgate.pipeline.stopped import Stopped, refused
 
@@ -42,6 +42,8 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
     parent = running.get()
     if parent is not None and parent.closed:
         raise refused(asked, "policy_denied", f"the call of {parent.tool} it belongs to has ended", tool=tool)
+    if parent is not None and parent.only_reads and not tool.plain_read:
+        raise refused(asked, "policy_denied", f"a preview of {parent.tool} may only read, without egress", tool=tool)
     standing = parts.policy.standing(tool, asked.context)
     if standing.refusal is not None:
         raise _denied(asked, tool, standing.refusal, standing.reasons)
@@ -60,7 +62,9 @@ async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Argument
     check = tool.hooks.check
     assert check is not None  # noqa: S101 - asked by the caller
     try:
-        answer = await run_hook(parts, tool, check, own_copy(arguments), asked.context)
+        answer = await run_hook(
+            parts, tool, check, own_copy(arguments), asked.context, seconds=hook_limit(asked.context)
+        )
     except PermissionError as error:
         reason = Reason("check", f"{tool.name} refuses: {error}", Verdict.DENY, "policy_denied")
         raise _denied(asked, tool, reason, (reason,)) from None

@@ -31,8 +31,9 @@ from callgate.registry.health import connector_of
 if TYPE_CHECKING:
     from callgate.model.approval import Approval
     from callgate.model.decision import Reason
+    from callgate.model.event import Event
     from callgate.pipeline.gate import Passed
-    from callgate.pipeline.parts import Parts
+    from callgate.pipeline.parts import Asked, Parts
     from callgate.ports import Transaction
 
 
@@ -89,9 +90,13 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     asked, approval = permit.asked, passed.approval
     permit.key = asked.key or (approval.key if approval is not None else uuid7())
     permit.durable = True
-    sealed_id = approval.sealed_id if approval is not None else uuid7()
+    sealed_id = approval.sealed_id if approval is not None and not asked.judged else uuid7()
     # The approval sealed these very arguments already; one copy is enough.
-    blob = None if approval is not None else seal(parts, sealed_id, permit.arguments, asked.context)
+    blob = (
+        None
+        if approval is not None and not asked.judged
+        else seal(parts, sealed_id, permit.arguments, asked.context, **_extra(asked))
+    )
     keep = keep_until(parts)
     fact = _fact(parts, passed, permit, sealed_id)
     draft = attempted(parts, passed, permit)
@@ -121,6 +126,11 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     raise _not_claimed(passed, answer)
 
 
+def _extra(asked: Asked) -> dict[str, Any]:
+    """Who will settle it: only a judged call is settled by a report."""
+    return {"judged": True} if asked.judged else {}
+
+
 def _fact(parts: Parts, passed: Passed, permit: Permit, sealed_id: str) -> Claim:
     authorized, tool, asked = passed.authorized, permit.tool, permit.asked
     now = parts.clock.now()
@@ -147,7 +157,7 @@ def _fact(parts: Parts, passed: Passed, permit: Permit, sealed_id: str) -> Claim
 def _unknown_twin(tx: Transaction, passed: Passed, fact: Claim) -> Attempt | None:
     """An equal call under another key whose outcome nobody knows."""
     tool, call = passed.authorized.tool, passed.authorized.asked.call
-    if tool.read_only or tool.idempotent or call.distinct:
+    if tool.read_only or call.distinct:
         return None
     for fingerprint in {fact.fingerprint, fact.final_fingerprint}:
         found = tx.unresolved(fact.key.principal, fact.key.session, fingerprint)
@@ -173,10 +183,16 @@ def _spend(parts: Parts, tx: Transaction, approval: Approval | None) -> str | No
         return f"it is {fresh.state.value}"
     if (fresh.final_fingerprint, fresh.sealed_id) != (approval.final_fingerprint, approval.sealed_id):
         return "it was edited meanwhile"
+    if any(_is_about(event, approval) for event in tx.events(types=("approval.used",), trace=approval.trace_id)):
+        return "it was used before, and its row was put back"
     used = replace(fresh, state=ApprovalState.USED)
     tx.put_approval(bind(used, parts.keys))
     tx.append(note(used, "approval.used", now=now))
     return None
+
+
+def _is_about(event: Event, approval: Approval) -> bool:
+    return event.payload is not None and event.payload.get("approval_id") == approval.id
 
 
 async def _lost_the_race(parts: Parts, passed: Passed, permit: Permit, step: Move) -> None:

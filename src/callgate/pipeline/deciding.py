@@ -18,7 +18,7 @@ from callgate.model.levels import Assurance, Verdict
 from callgate.pipeline.authorize import Authorized, authorize
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.parts import Asked
-from callgate.pipeline.preview import preview
+from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import Sealed, keep_until, seal, unseal
 from callgate.pipeline.stopped import Stopped
@@ -206,5 +206,5 @@ async def _rebound(parts: Parts, edited: Authorized) -> dict[str, object]:
         "plus": decision.plus,
         "resources": edited.authorization.resources,
         "preview": None if view is None else {"text": view.text},
-        "preview_state": None if view is None else view.state,
+        "preview_state": state_digest(parts, view),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,19 @@ class Ending:
 
 
 def ending_of(parts: Parts, executed: Executed) -> Ending:
-    """What the ended handler means."""
+    """What the ended handler means. What it returned may be an object of anybody's class, and break when looked at."""
+    try:
+        return _ending_of(parts, executed)
+    except Exception as error:  # noqa: BLE001 - a call that ran is closed whatever its output does
+        tool = executed.permit.tool
+        text = f"{tool.name} ended, but what it returned cannot be read ({type(error).__name__})"
+        executed.value = None
+        return _failed(
+            executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(tool, Happened.DONE)
+        )
+
+
+def _ending_of(parts: Parts, executed: Executed) -> Ending:
     if isinstance(executed.error, FenceLost):
         return _fence_lost(executed)
     if isinstance(executed.error, StoreError) and not executed.entered:
@@ -94,7 +107,7 @@ def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
     message = parts.striker.strike_text(speak(tool.name, error))
     info = _info(tool, "handler_failed", message, category, again=retryable(error))
     if _past_return(executed) and not isinstance(error, NoEffect):
-        if category in {Category.NETWORK, Category.TIMEOUT}:
+        if category in {Category.NETWORK, Category.TIMEOUT} or isinstance(error, asyncio.CancelledError):
             ending = _unknown(executed, _info(tool, "outcome_unknown", message, category), cause=_cause(category))
         else:
             ending = _failed(executed, info, Happened.POSSIBLE)

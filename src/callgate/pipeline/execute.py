@@ -63,6 +63,9 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
     """Run the handler. Never raises for what the handler does, nor for cancellation: both are facts to settle."""
     now = parts.clock.monotonic()
     executed = Executed(permit, _context(parts, permit, now), now)
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine always runs in a task here
+    before = task.cancelling()
     token = running.set(executed.context)
     try:
         if permit.let_go:
@@ -72,9 +75,13 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
         permit.use()
         executed.entered = True
         await _run_with_retries(parts, executed)
-    except asyncio.CancelledError:
-        executed.cancelled = True
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the handler raises is a fact to settle
+    except asyncio.CancelledError as error:
+        # Somebody cancelled the caller, or the handler gave up by itself: only the first is the caller's to hear.
+        if permit.let_go or task.cancelling() > before:
+            executed.cancelled = True
+        else:
+            executed.error = error
+    except BaseException as error:  # noqa: BLE001 - whatever the handler raises is a fact to settle
         executed.error = error
     finally:
         running.reset(token)
@@ -181,11 +188,13 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
 
 
 async def _contained(work: Awaitable[Any]) -> Any:
-    """A handler that calls sys.exit ends its own call: out of a task of its own, it would end the event loop."""
+    """A handler that raises more than an exception ends its own call: out of its own task, it would end the loop."""
     try:
         return await work
-    except SystemExit as error:
-        message = f"the handler called sys.exit({error.code!r})"
+    except (Exception, asyncio.CancelledError):
+        raise
+    except BaseException as error:
+        message = f"the handler raised {type(error).__name__}"
         raise RuntimeError(message) from error
 
 
@@ -214,6 +223,7 @@ async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Futur
     try:
         done, _ = await asyncio.wait({future}, timeout=left)
     except asyncio.CancelledError:
+        executed.cancelled = True
         await _let_go(executed, future, cancel=cancel)
         raise
     if done:

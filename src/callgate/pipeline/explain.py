@@ -25,7 +25,7 @@ async def explain(parts: Parts, asked: Asked) -> Decision:
     try:
         valid = validate(parts, resolve(parts, asked, looking=True))
     except Stopped as stop:
-        return _without_policy(parts, asked, stop)
+        return _struck(parts, _without_policy(parts, asked, stop))
     try:
         authorized = await authorize(parts, valid)
         await recall(parts, authorized, looking=True)
@@ -35,9 +35,15 @@ async def explain(parts: Parts, asked: Asked) -> Decision:
         facts = await gather_facts(parts, authorized)
         told = parts.policy.explain(valid.tool, valid.arguments, asked.context, facts)
     except Stopped as stop:
-        return _stopped(parts, valid, stop)
+        return _struck(parts, _stopped(parts, valid, stop))
     news = tuple(reason for reason in decision.reasons if reason not in told.reasons)
-    return replace(decision, reasons=(*told.reasons, *news))
+    return _struck(parts, replace(decision, reasons=(*told.reasons, *news)))
+
+
+def _struck(parts: Parts, decision: Decision) -> Decision:
+    """Reasons repeat what the caller wrote, and that may be a secret which was handed out."""
+    reasons = tuple(replace(reason, text=parts.striker.strike_text(reason.text)) for reason in decision.reasons)
+    return replace(decision, reasons=reasons)
 
 
 def _stopped(parts: Parts, valid: Valid, stop: Stopped) -> Decision:

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any
 from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
+    from callgate.model.context import Context
     from callgate.model.tool import Tool
     from callgate.pipeline.parts import Parts
 
 SECONDS = 10.0
 """How long a check, a preview or a look at what was read may take."""
+
+
+def hook_limit(context: Context) -> float:
+    """Seconds a hook may take under this context, whose own limit caps everything."""
+    return SECONDS if context.timeout is None else min(SECONDS, context.timeout)
 
 
 async def run_hook(

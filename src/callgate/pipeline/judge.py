@@ -15,7 +15,8 @@ from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded
 from callgate.pipeline.execute import execute
 from callgate.pipeline.pipeline import permit_or_stop
 from callgate.pipeline.record import record
-from callgate.pipeline.recorded import json_form, view
+from callgate.pipeline.recorded import json_form, redacted_view, view
+from callgate.pipeline.seal import unseal
 from callgate.pipeline.settle import settle
 from callgate.pipeline.stopped import Stopped
 from callgate.pipeline.stored_outcome import stored
@@ -63,7 +64,7 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
         StoreError: The record could not be written; report again.
     """
     row = await parts.store.read(lambda reader: reader.attempt_of_call(judgement_id))
-    if row is None:
+    if row is None or not await _was_judged(parts, row):
         message = f"no judged call has the id {judgement_id}"
         raise OutcomeNotFound(message)
     outcome = _reported(parts, row, ok=ok, output=output, error=error)
@@ -83,7 +84,7 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
         if step.changed and step.row is not None:
             tx.put_attempt(step.row)
             late = step.answer is Answer.LATE
-            tx.append(_closing(row, outcome, now, "tool_call.settled_late" if late else None))
+            tx.append(_closing(parts, row, outcome, now, "tool_call.settled_late" if late else None))
         return step.answer
 
     answer = await parts.store.write(unit)
@@ -92,6 +93,12 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
         state = fresh.state.value if fresh is not None else "gone"
         raise OutcomeConflict(f"{row.tool} under key {row.key.key} is {state} already; the report came too late")
     return outcome
+
+
+async def _was_judged(parts: Parts, row: Attempt) -> bool:
+    """Whether a host runs it. What the gate itself runs is settled by nobody's word."""
+    sealed = None if row.sealed_id is None else await unseal(parts, row.sealed_id)
+    return sealed is not None and sealed.extra.get("judged") is True
 
 
 def _reported(parts: Parts, row: Attempt, *, ok: bool, output: Any, error: str | None) -> Outcome:
@@ -104,10 +111,11 @@ def _reported(parts: Parts, row: Attempt, *, ok: bool, output: Any, error: str |
     return Failed(error=info, happened=Happened.NONE if row.idempotent else Happened.POSSIBLE, **common)
 
 
-def _closing(row: Attempt, outcome: Outcome, now: float, event: str | None) -> Draft:
+def _closing(parts: Parts, row: Attempt, outcome: Outcome, now: float, event: str | None) -> Draft:
     payload: dict[str, Any] = {"tool": row.tool, "duration_ms": outcome.duration_ms, "reported": True}
     if outcome.error is None:
-        payload["output"] = view(outcome.output)
+        tool = parts.registry.snapshot.find(row.tool)
+        payload["output"] = view(outcome.output) if tool is None else redacted_view(tool, outcome.output)
     else:
         payload |= {"error": outcome.error.to_json(), "effect": Happened.POSSIBLE.value}
     kind = event or ("tool_call.succeeded" if outcome.ok else "tool_call.failed")

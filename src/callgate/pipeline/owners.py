@@ -9,6 +9,8 @@ from callgate.model.levels import Severity
 from callgate.pipeline.parts import Parts
 from callgate.ports import Transaction
 
+_LOOK_EVERY = 0.02
+
 
 async def recover(parts: Parts) -> int:
     """At start: give up the rows of every owner that is gone; how many there were."""
@@ -24,7 +26,14 @@ async def recover(parts: Parts) -> int:
 
 
 async def bury(parts: Parts) -> None:
-    """While running: give up the rows of owners that died since."""
+    """While running: give up the rows of owners that died since. Looks at most every so often, as it costs a listing.
+
+    A call that comes within that time of a death is as if it had come before it, while both ran.
+    """
+    now = parts.clock.monotonic()
+    if now - parts.looked_for_owners < _LOOK_EVERY:
+        return
+    parts.looked_for_owners = now
     for owner in parts.store.gone_owners():
         await give_up(parts, owner)
         parts.store.forget_owner(owner)

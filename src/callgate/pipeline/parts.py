@@ -85,6 +85,8 @@ class Parts:
     quarantined: Callable[[str], str | None] = lambda _name: None
     progress: Callable[[ToolContext, float | None, str], None] = lambda _context, _fraction, _note: None
     """Records how far a running handler is."""
+    looked_for_owners: float = float("-inf")
+    """When owners that died were last looked for; monotonic."""
     late: set[asyncio.Future[Any]] = field(default_factory=set["asyncio.Future[Any]"])
     """Handlers that outlived their limit and still run."""
     accounts: Mapping[str, str] = field(default_factory=dict[str, str])

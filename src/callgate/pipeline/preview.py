@@ -13,7 +13,7 @@ from callgate.model.levels import FOREIGN
 from callgate.model.shapes import as_mapping, own_copy
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
-from callgate.pipeline.hooks import run_hook
+from callgate.pipeline.hooks import hook_limit, run_hook
 from callgate.pipeline.parts import running
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
     if tool.hooks.preview is None or tool.source in FOREIGN:
         return Shown(None, supported=False)
     context = ToolContext(
+        only_reads=True,
         context=authorized.asked.context,
         tool=tool.name,
         call_id=authorized.asked.call_id,
@@ -42,7 +43,14 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
     )
     token = running.set(context)
     try:
-        raw = await run_hook(parts, tool, tool.hooks.preview, own_copy(authorized.arguments), context)
+        raw = await run_hook(
+            parts,
+            tool,
+            tool.hooks.preview,
+            own_copy(authorized.arguments),
+            context,
+            seconds=hook_limit(authorized.asked.context),
+        )
     except Exception as error:  # noqa: BLE001 - the question is asked all the same, with this said
         text = str(error) if isinstance(error, ToolError | ValueError | OSError) else type(error).__name__
         return Shown(Preview(text=parts.striker.strike_text(f"the preview failed: {text}")), supported=True)
@@ -50,6 +58,13 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
         context.end()
         running.reset(token)
     return Shown(_as_preview(parts, raw), supported=raw is not None)
+
+
+def state_digest(parts: Parts, shown: Preview | None) -> str | None:
+    """What an approval binds of the state a preview was worked out from; the state itself may be anything."""
+    if shown is None or shown.state is None:
+        return None
+    return parts.keys.fingerprint(b"state\0" + repr(shown.state).encode("utf-8", "backslashreplace"))
 
 
 def _as_preview(parts: Parts, raw: Any) -> Preview | None:
@@ -64,5 +79,5 @@ def _as_preview(parts: Parts, raw: Any) -> Preview | None:
         )
     if isinstance(struck, str):
         return Preview(text=struck, details=struck)
-    state: Any = (as_mapping(struck) or {}).get("state")
+    state: Any = (as_mapping(raw) or {}).get("state")
     return Preview(text=str(struck), details=struck, state=state if isinstance(state, str) else None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
 from callgate.approvals.show import payload
-from callgate.errors import ApprovalConflict, Refusal
+from callgate.errors import Conflict, NotFound, Refusal
 from callgate.ledger.transitions import Answer, look
 from callgate.model.approval import OPEN_STATES, Approval, ApprovalState
 from callgate.model.attempt import Attempt
@@ -18,7 +19,7 @@ from callgate.pipeline.admit import admit
 from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
-from callgate.pipeline.preview import preview
+from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.recall import attempt_key, meet
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from callgate.pipeline.preview import Shown
     from callgate.ports import Reader, Transaction
 
+_log = logging.getLogger("callgate")
 _POLL_FIRST = 0.005
 _POLL_MOST = 0.25
 _DECIDED = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
@@ -58,24 +60,36 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
         elif approval.state is not ApprovalState.PENDING:
             raise said(authorized, approval)
         elif parts.asker is not None and await _ask_now(parts, approval):
-            approval = await reread(parts, approval.id)
+            approval = await _again(parts, authorized, approval)
         elif until is None or parts.clock.monotonic() >= until:
             raise _pending(authorized, approval, decision)
         else:
             await asyncio.sleep(min(pause, max(0.0, until - parts.clock.monotonic())))
             pause = min(pause * 2, _POLL_MOST)
-            approval = await reread(parts, approval.id)
+            approval = await _again(parts, authorized, approval)
+
+
+async def _again(parts: Parts, authorized: Authorized, approval: Approval) -> Approval:
+    """The question as it stands by now; one that somebody changed or removed is void."""
+    try:
+        return await reread(parts, approval.id)
+    except (Conflict, NotFound) as error:
+        raise refused(authorized.asked, "approval_void", str(error), tool=authorized.tool, key=approval.key) from None
 
 
 async def _ask_now(parts: Parts, approval: Approval) -> bool:
     """Put the question to whoever sits there; True when it was answered."""
     assert parts.asker is not None  # noqa: S101 - asked by the caller
-    answer = await parts.asker.ask(approval)
+    try:
+        answer = await parts.asker.ask(approval)
+    except Exception as error:  # noqa: BLE001 - whoever asks may break; the question stays
+        _log.warning("the question could not be put to anybody: %s", type(error).__name__)
+        return False
     if answer.kind == "wait":
         return False
     try:
         await answer_question(parts, approval.id, answer, assurance=parts.asker.assurance)
-    except (ApprovalConflict, Refusal) as error:
+    except (Conflict, NotFound, Refusal) as error:
         # An answer that does not count leaves the question open for somebody whose does.
         parts.asker.tell(str(error))
         return False
@@ -175,7 +189,7 @@ def _new(parts: Parts, authorized: Authorized, decision: Decision, shown: Shown)
         risk=decision.risk,
         autonomy=decision.autonomy.label,
         preview=None if view is None else {"text": view.text},
-        preview_state=None if view is None else view.state,
+        preview_state=state_digest(parts, view),
         resources=authorized.authorization.resources,
         working_directory=context.working_directory or parts.working_directory,
         account=account(parts, tool),

@@ -47,10 +47,11 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     elif parts.settings.require_keys:
         message = f"{authorized.tool.name} changes something, and this gate wants a key for that: set idempotency_key"
         raise refused(asked, "invalid_arguments", message, tool=authorized.tool)
-    if not authorized.tool.read_only and not authorized.tool.idempotent and not asked.call.distinct:
+    if not authorized.tool.read_only and not asked.call.distinct:
         # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
-        await bury(parts)
-        await _look_for_unknown(parts, authorized)
+        if not looking:
+            await bury(parts)
+        await _look_for_unknown(parts, authorized, looking=looking)
     return Recalled(authorized)
 
 
@@ -103,13 +104,20 @@ async def _reread(parts: Parts, key: AttemptKey) -> Attempt | None:
     return await parts.store.read(lambda reader: reader.attempt(key))
 
 
-async def _look_for_unknown(parts: Parts, authorized: Authorized) -> None:
+async def _look_for_unknown(parts: Parts, authorized: Authorized, *, looking: bool) -> None:
+    """An equal call whose outcome nobody knows: refused under another key, gone on with under its own."""
     context = authorized.asked.context
     found = await parts.store.read(
         lambda reader: reader.unresolved(context.principal, context.session, authorized.fingerprint)
     )
-    if found is not None and found.key.key != authorized.asked.key:
-        raise same_as_unknown(authorized, found)
+    if found is None or found.key.key == authorized.asked.key:
+        return
+    if authorized.asked.key is None and authorized.tool.idempotent:
+        # The same downstream key as before is what makes repeating it harmless.
+        await meet(parts, authorized, found.key.key, looking=looking)
+        authorized.asked.key = found.key.key
+        return
+    raise same_as_unknown(authorized, found)
 
 
 def same_as_unknown(authorized: Authorized, row: Attempt) -> Stopped:

@@ -53,6 +53,13 @@ def _strike(parts: Parts, stop: Stopped) -> None:
         stop.outcome.error = replace(error, message=text, faults=faults)
 
 
+def _shown(parts: Parts, arguments: Any) -> Any:
+    try:
+        return view(parts.striker.strike(arguments))
+    except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class
+        return f"<cannot be read: {type(error).__name__}>"
+
+
 def _is_hot(stop: Stopped) -> bool:
     return stop.event == "tool_call.deduped"
 
@@ -62,7 +69,7 @@ def _draft(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
     payload: dict[str, Any] = {"tool": asked.call.tool, **stop.payload}
     if not _is_hot(stop):
         payload |= {
-            "arguments": view(parts.striker.strike(asked.call.arguments)),
+            "arguments": _shown(parts, asked.call.arguments),
             **who(context),
         }
         if asked.key is not None:

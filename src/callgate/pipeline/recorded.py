@@ -14,7 +14,7 @@ from callgate.model.canonical import NotCanonical, dumps, quick
 from callgate.model.shapes import as_mapping, as_sequence
 
 if TYPE_CHECKING:
-    from callgate.model.tool import Arguments
+    from callgate.model.tool import Arguments, Tool
     from callgate.pipeline.parts import Parts
 
 MOST_BYTES = 65_536
@@ -47,6 +47,17 @@ def view(value: Any) -> Any:
         return form
     shown = text[: MOST_BYTES // 16].decode(errors="replace")
     return {"cut": True, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest(), "begins": shown}
+
+
+def redacted_view(tool: Tool, output: Any) -> Any:
+    """`view` of what the tool itself lets be recorded of its output."""
+    redact = tool.hooks.redact
+    if redact is None:
+        return view(output)
+    try:
+        return view(redact(output))
+    except Exception as error:  # noqa: BLE001 - a redactor that fails must not let the output through
+        return f"<redact failed: {type(error).__name__}>"
 
 
 def struck(parts: Parts, arguments: Arguments) -> Any:

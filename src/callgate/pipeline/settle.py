@@ -15,7 +15,7 @@ from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknow
 from callgate.pipeline.ending import Ending, ending_of
 from callgate.pipeline.execute import Executed, FenceLost
 from callgate.pipeline.health_notes import note_health
-from callgate.pipeline.recorded import json_form, view
+from callgate.pipeline.recorded import json_form, redacted_view
 from callgate.pipeline.shield import shielded
 from callgate.pipeline.sources_read import sources_read
 from callgate.pipeline.stored_outcome import stored
@@ -118,7 +118,7 @@ def closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
     if executed.tries > 1:
         payload["tries"] = executed.tries
     if isinstance(outcome, Succeeded):
-        payload["output"] = _output_view(executed, outcome)
+        payload["output"] = redacted_view(permit.tool, outcome.value)
         return _draft(parts, executed, ending.event, payload, Severity.DEBUG)
     if outcome.error is not None:
         payload["error"] = outcome.error.to_json()
@@ -130,16 +130,6 @@ def closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
     if ending.cause is not None:
         payload["cause"] = ending.cause
     return _draft(parts, executed, ending.event, payload, Severity.WARNING)
-
-
-def _output_view(executed: Executed, outcome: Succeeded) -> Any:
-    redact = executed.permit.tool.hooks.redact
-    if redact is None:
-        return view(outcome.value)
-    try:
-        return view(redact(outcome.value))
-    except Exception as error:  # noqa: BLE001 - a redactor that fails must not let the output through
-        return f"<redact failed: {type(error).__name__}>"
 
 
 def _draft(parts: Parts, executed: Executed, event: str, payload: dict[str, Any], severity: Severity) -> Draft:

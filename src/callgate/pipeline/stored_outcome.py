@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from callgate.errors import StoreError
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Refused, Succeeded, Unknown
+from callgate.model.shapes import as_mapping
 
 
 def stored(outcome: Outcome, output: Any) -> dict[str, Any]:
@@ -34,7 +37,9 @@ def read_outcome(
     row: Attempt, *, call_id: str | None = None, trace_id: str | None = None, deduped: bool = False
 ) -> Outcome:
     """The outcome a row stands for, told to another call of its key. A started row is Refused in_flight."""
-    body = row.outcome or {}
+    body = as_mapping(row.outcome or {})
+    if body is None:
+        raise StoreError(f"the recorded outcome of key {row.key.key} cannot be read; see `callgate audit verify`")
     outcome = _kind_of(row, body)
     outcome.trace_id = trace_id or row.trace_id
     outcome.call_id = call_id or row.call_id
@@ -47,7 +52,7 @@ def read_outcome(
     return outcome
 
 
-def _kind_of(row: Attempt, body: dict[str, Any]) -> Outcome:
+def _kind_of(row: Attempt, body: Mapping[str, Any]) -> Outcome:
     if row.state is AttemptState.SUCCEEDED:
         return Succeeded(tool=row.tool, call_id=row.call_id, value=body.get("output"))
     if row.state is AttemptState.FAILED:
@@ -59,7 +64,7 @@ def _kind_of(row: Attempt, body: dict[str, Any]) -> Outcome:
     return Refused(tool=row.tool, call_id=row.call_id, error=ErrorInfo(code="in_flight", message=text, tool=row.tool))
 
 
-def _error(body: dict[str, Any], row: Attempt) -> ErrorInfo:
+def _error(body: Mapping[str, Any], row: Attempt) -> ErrorInfo:
     error = body.get("error")
     if error is None:
         text = f"whether {row.tool} took effect is not known ({row.cause or 'no record'})"

@@ -14,6 +14,9 @@ from callgate.pipeline.resolve import Resolved
 from callgate.pipeline.stopped import refused
 from callgate.pipeline.time_limit import check_seconds
 
+LONGEST_WAIT = 604_800.0
+"""A week; a question that waits longer is collected by `resume`."""
+
 
 @dataclass(slots=True)
 class Valid:
@@ -39,15 +42,28 @@ def validate(parts: Parts, resolved: Resolved) -> Valid:
         arguments = tool.validator(given)
     except InvalidArguments as error:
         raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults) from None
+    except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class
+        fault = f"the arguments cannot be read ({type(error).__name__})"
+        raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,)) from None
     if asked.call.timeout is not None:
         _check_timeout(asked, tool)
     if asked.call.key is not None:
         _check_key(asked, tool)
+    if asked.wait is not None:
+        _check_wait(asked, tool)
     struck = parts.striker.contains_placeholder(arguments)
     if struck is not None:
         fault = f"{struck} stands where a secret was struck out; the secret itself is not known to the caller"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
     return Valid(asked, tool, arguments)
+
+
+def _check_wait(asked: Asked, tool: Tool) -> None:
+    wait: Any = asked.wait
+    numeric = isinstance(wait, int | float) and not isinstance(wait, bool)
+    if not numeric or not 0 <= wait <= LONGEST_WAIT:
+        fault = f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}"
+        raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
 
 
 def _check_key(asked: Asked, tool: Tool) -> None:

@@ -103,7 +103,7 @@ class Calls(Face):
     ) -> Decision:
         """What would be decided about this call and why, without doing or recording anything."""
         opened = self._open()
-        call = Call(tool, {} if arguments is None else arguments)
+        call = Call(str(tool), {} if arguments is None else arguments)
         return await explain(opened.parts, _asked(opened.parts, call, context or opened.default_context, None))
 
     def time_limit(self, tool: str, context: Context | None = None, *, timeout: float | None = None) -> float:
@@ -179,6 +179,8 @@ async def _over(parts: Parts, call: Call, context: Context, state: ApprovalState
 
 async def _enter(opened: Opened, call: Call, context: Context, core: Proceed) -> Outcome:
     """Every way in: through the middleware, counted, and at the first call with a look at the policy."""
+    if not isinstance(call.tool, str):  # pyright: ignore[reportUnnecessaryIsInstance] - models write anything
+        call = call._replace(tool=f"<{type(call.tool).__name__}>")
     if not opened.looked_at_policy:
         opened.look_at_policy()
     opened.under_way += 1

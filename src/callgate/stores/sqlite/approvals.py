@@ -14,6 +14,7 @@ from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Risk
 from callgate.stores.sqlite.attempts import AttemptReader
 from callgate.stores.sqlite.queries import ALL
+from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.statements import load
 
 SQL = load("approvals")
@@ -80,6 +81,7 @@ def put_grant(db: sqlite3.Connection, grant: Grant) -> None:
     db.execute(SQL["put_grant"], (*columns, recordable_bytes(body).decode()))
 
 
+@readable("approvals")
 def to_approval(body: dict[str, Any]) -> Approval:
     """The approval a body stands for."""
     body["state"] = ApprovalState(body["state"])
@@ -92,6 +94,7 @@ def to_approval(body: dict[str, Any]) -> Approval:
     return Approval(**body)
 
 
+@readable("grants")
 def to_grant(body: dict[str, Any]) -> Grant:
     """The grant a body stands for."""
     body["max_risk"] = Risk.parse(body["max_risk"])
@@ -99,6 +102,7 @@ def to_grant(body: dict[str, Any]) -> Grant:
     return Grant(**body)
 
 
+@readable("approvals")
 def _approval(body: str | None) -> Approval | None:
     return None if body is None else to_approval(read_back(body))
 

@@ -9,6 +9,7 @@ from callgate.events.recordable import read_back, recordable_bytes
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.levels import Happened
 from callgate.stores.sqlite.queries import ALL, Queries
+from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.statements import load
 
 SQL = load("attempts")
@@ -69,6 +70,7 @@ def _listing(state: AttemptState | None, owner: str | None) -> tuple[Any, ...]:
     return (SQL["in_state"], state.value) if owner is None else (SQL["in_state_of_owner"], state.value, owner)
 
 
+@readable("attempts")
 def to_attempt(row: tuple[Any, ...]) -> Attempt:
     """The attempt a row stands for."""
     outcome = row[21]
