@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,6 +74,22 @@ async def hold_the_lock(worker: Worker, _: dict[str, Any]) -> None:
     await told()
 
 
+async def hog_the_lock(_: Worker, order: dict[str, Any]) -> None:
+    """Write without pause: the lock is free for a moment only, as it is beside many busy processes."""
+    path = order["url"].removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as database:
+        say("hogging")
+        _hog(database)
+
+
+def _hog(database: sqlite3.Connection) -> None:
+    while True:
+        database.execute("BEGIN IMMEDIATE")
+        time.sleep(0.06)  # longer than a commit takes: nobody else gets in
+        database.execute("ROLLBACK")
+        time.sleep(0.001)  # the moment
+
+
 async def fill_up(worker: Worker, _: dict[str, Any]) -> None:
     """Call until the store has no room any more."""
     for first in itertools.count(0, AT_ONCE):
@@ -86,7 +105,7 @@ async def call_without_end(worker: Worker, _: dict[str, Any]) -> None:
 
 
 PARTS: dict[str, Callable[[Worker, dict[str, Any]], Awaitable[None]]] = {
-    part.__name__: part for part in (hold_a_call, hold_the_lock, fill_up, call_without_end)
+    part.__name__: part for part in (hold_a_call, hold_the_lock, hog_the_lock, fill_up, call_without_end)
 }
 
 

@@ -163,5 +163,15 @@ async def test_a_process_paused_with_the_write_lock_has_others_refused_before_an
     assert len(effects_in(tmp_path / "effects")[2]) == 1
 
 
+async def test_a_process_that_writes_without_pause_starves_nobody(url: str, tmp_path: Path) -> None:
+    async with gate_on(url, tmp_path) as gate:
+        with Process("hog_the_lock", url=url, folder=tmp_path) as process:
+            assert process.hear() == "hogging"
+            for number in range(10):
+                assert (await gate.call("pay", {"n": number})).ok
+            async with gate_on(url, tmp_path) as other:
+                assert (await other.call("pay", {"n": 10})).ok
+
+
 async def pays(gate: Callgate) -> bool:
     return (await gate.call("pay", {"n": 2}, KEY)).ok
