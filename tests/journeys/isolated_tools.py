@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import subprocess
 import time
 from pathlib import Path
 
 from callgate import ToolContext, tool
+from callgate.pipeline.child import LENGTH, Line
 
 
 @tool(effects="read_only", isolation="process")
@@ -49,3 +52,50 @@ def identity(ctx: ToolContext) -> dict[str, object]:
     """Say for whom this runs, as the child was told."""
     left = ctx.remaining(time.monotonic())
     return {"principal": ctx.context.principal, "session": ctx.context.session, "limited": left is not None}
+
+
+def _start_another(fifo: str) -> None:
+    """A process that says it runs, and then holds the other end of the fifo for as long as it lives."""
+    with Path(fifo).open("wb", buffering=0) as out:
+        subprocess.Popen(["sh", "-c", "echo started; exec sleep 60"], stdout=out)
+
+
+@tool(effects="system_state", risk="low", isolation="process")
+def leave_behind(fifo: str) -> str:
+    """Answer, and leave a process running."""
+    _start_another(fifo)
+    while not Path(fifo + ".seen").exists():
+        time.sleep(0.01)  # until the test has heard from it
+    return "answered"
+
+
+@tool(effects="system_state", risk="low", isolation="process")
+def hang_with_another(fifo: str) -> str:
+    """Start a process and never come back."""
+    _start_another(fifo)
+    while True:
+        time.sleep(60)  # it must hang, to be killed
+
+
+@tool(effects="system_state", risk="low", isolation="process")
+def write_at_once(trace: str) -> str:
+    """Leave a trace as soon as it runs."""
+    Path(trace).write_text("ran")
+    return "written"
+
+
+@tool(effects="read_only", isolation="process")
+def much(size: int) -> str:
+    """A long answer."""
+    return "x" * size
+
+
+@tool(effects="read_only", isolation="process")
+def half_an_answer(fifo: str) -> str:
+    """Begin to answer and stop in the middle."""
+    (line,) = (thing for thing in gc.get_objects() if isinstance(thing, Line))
+    line._end.sendall(LENGTH.pack(1000) + b"half")  # pyright: ignore[reportPrivateUsage]
+    with Path(fifo).open("wb", buffering=0) as out:
+        out.write(b"started\n")
+        time.sleep(60)  # it must hang, to be killed
+    return "never"

@@ -1,26 +1,39 @@
 """Handlers in a process of their own, for work that must be killable: when its time is up, it is really gone.
 
 The child is spawned fresh (nothing of the parent's memory or locks), finds the handler by its import path, gets the
-arguments and the secrets it asks for over a pipe, and answers with one message.
+arguments and the secrets it asks for over a line, and answers with one message. It leads a process group: what it
+started ends with it, also when it answered and left something running. Starting and ending take a thread, so that
+neither holds up the event loop, and a child whose start nobody waits for any more is ended all the same.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
+import os
 import pickle
+import signal
+import socket
+import threading
 import time
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError, ToolExecutionError
 from callgate.model.context_form import context_to_json
-from callgate.pipeline.child import child_main
+from callgate.pipeline.child import LENGTH, child_main
+from callgate.pipeline.shield import finish
+from callgate.pipeline.threads import Lane
 
 if TYPE_CHECKING:
     from callgate.model.tool import Arguments, Tool
     from callgate.model.tool_context import ToolContext
+
+_CHUNK = 256 * 1024
+_PATIENCE = 30.0
+"""How long a killed process may take to be gone; longer only if the system itself hangs."""
+_LOOK = 0.002
 
 
 async def run_in_process(tool: Tool, arguments: Arguments, context: ToolContext) -> Any:
@@ -31,18 +44,65 @@ async def run_in_process(tool: Tool, arguments: Arguments, context: ToolContext)
         ConnectionError: The child died without an answer.
     """
     work = _pickled(tool, arguments, context)
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0.0)
+    theirs.settimeout(None)
     spawn = multiprocessing.get_context("spawn")
-    pipe = spawn.Pipe()
-    ours, theirs = cast("tuple[Connection, Connection]", pipe)
-    process = spawn.Process(target=child_main, args=(theirs, work), daemon=True, name=f"callgate-{tool.name}")
-    loop = asyncio.get_running_loop()
-    await loop.run_in_executor(None, process.start)
-    theirs.close()
+    child = _Child(spawn.Process(target=child_main, args=(theirs, work), daemon=True, name=f"callgate-{tool.name}"))
+    lane = Lane(f"process-{tool.name}", 2)
     try:
-        return await _converse(ours, context)
+        await asyncio.shield(lane.run(child.start))
+        theirs.close()
+        return await _Conversation(ours, lane, context).answer()
     finally:
-        _kill(process)
+        # An answer that came stands, even if somebody let go while the child was being ended.
+        await finish(_ended(lane, child))
+        theirs.close()
         ours.close()
+        lane.close()
+
+
+async def _ended(lane: Lane, child: _Child) -> None:
+    await lane.run(child.end)
+
+
+class _Child:
+    """A process that is started once and ended once, on whatever threads."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        self._process = process
+        self._starting = threading.Lock()
+        self._unwanted = False
+
+    def start(self) -> None:
+        """Start it, unless it was ended before it began."""
+        with self._starting:
+            if not self._unwanted:
+                self._process.start()
+
+    def end(self) -> None:
+        """Kill it and all it started, and wait until it is gone."""
+        self._unwanted = True
+        with self._starting:
+            number = self._process.pid
+        if number is None:
+            return
+        _kill_group(number)
+        self._process.kill()
+        # Once more: it may have become a leader between the two.
+        _kill_group(number)
+        until = time.monotonic() + _PATIENCE
+        while self._process.exitcode is None and time.monotonic() < until:
+            time.sleep(_LOOK)
+        self._process.join(0)
+
+
+def _kill_group(number: int) -> None:
+    """Kill every process of the group that the child leads; nothing, where it leads none or groups do not exist."""
+    if hasattr(os, "killpg"):
+        # One platform says "not permitted" of a group in which nobody lives any more.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(number, signal.SIGKILL)
 
 
 def _pickled(tool: Tool, arguments: Arguments, context: ToolContext) -> bytes:
@@ -67,20 +127,57 @@ def _facts(context: ToolContext) -> dict[str, Any]:
     }
 
 
-async def _converse(ours: Connection, context: ToolContext) -> Any:
-    while True:
-        kind, body = await _receive(ours)
-        if kind == "secret":
-            ours.send(_secret(context, *body))
-        elif kind == "progress":
-            context.progress(*body)
-        elif kind == "effect":
-            async with context.effect():
-                ours.send(("ok", None))
-        elif kind == "returned":
-            return body
-        else:
-            raise body if isinstance(body, Exception) else ToolExecutionError(str(body))
+class _Conversation:
+    """What is said between the call and its child, until the child answers."""
+
+    def __init__(self, ours: socket.socket, lane: Lane, context: ToolContext) -> None:
+        self._ours = ours
+        self._lane = lane
+        self._context = context
+
+    async def answer(self) -> Any:
+        while True:
+            kind, body = await self._receive()
+            if kind == "secret":
+                await self._send(_secret(self._context, *body))
+            elif kind == "progress":
+                self._context.progress(*body)
+            elif kind == "effect":
+                async with self._context.effect():
+                    await self._send(("ok", None))
+            elif kind == "returned":
+                return body
+            else:
+                raise body if isinstance(body, Exception) else ToolExecutionError(str(body))
+
+    async def _send(self, message: tuple[str, Any]) -> None:
+        body = pickle.dumps(message)
+        await asyncio.get_running_loop().sock_sendall(self._ours, LENGTH.pack(len(body)) + body)
+
+    async def _receive(self) -> tuple[str, Any]:
+        try:
+            (length,) = LENGTH.unpack(await self._read(LENGTH.size))
+            body = await self._read(length)
+        except (EOFError, OSError) as error:
+            message = "the process that ran it died without an answer"
+            raise ConnectionError(message) from error
+        if length <= _CHUNK:
+            return pickle.loads(body)  # noqa: S301 - our own child wrote it
+        return await self._lane.run(lambda: pickle.loads(body))  # noqa: S301 - as above
+
+    async def _read(self, length: int) -> bytearray:
+        """So many bytes, a piece at a time: a long answer, or half of one, holds up nobody else."""
+        loop = asyncio.get_running_loop()
+        body = bytearray()
+        while len(body) < length:
+            chunk = await loop.sock_recv(self._ours, min(_CHUNK, length - len(body)))
+            if not chunk:
+                raise EOFError
+            body += chunk
+            if len(body) < length:
+                # What is there already is read without a pause.
+                await asyncio.sleep(0)
+        return body
 
 
 def _secret(context: ToolContext, connector: str, key: str) -> tuple[str, Any]:
@@ -88,24 +185,3 @@ def _secret(context: ToolContext, connector: str, key: str) -> tuple[str, Any]:
         return "ok", context.get_secret(connector, key)
     except Exception as error:  # noqa: BLE001 - the child is told, in the words of the error
         return "error", str(error)
-
-
-async def _receive(ours: Connection) -> tuple[str, Any]:
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(ours.fileno(), lambda: ready.done() or ready.set_result(None))
-    try:
-        await ready
-    finally:
-        loop.remove_reader(ours.fileno())
-    try:
-        return ours.recv()
-    except (EOFError, OSError) as error:
-        message = "the process that ran it died without an answer"
-        raise ConnectionError(message) from error
-
-
-def _kill(process: BaseProcess) -> None:
-    if process.is_alive():
-        process.kill()
-    process.join(5)

@@ -1,0 +1,147 @@
+"""Handlers in a process of their own: when a call has ended, nothing of it runs any more."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from callgate import Succeeded, Unknown
+from callgate.testing import memory_gate
+from tests.journeys import isolated_tools
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs fifos, which tell when their writers are gone")
+
+
+class Fifo:
+    """Hears from processes, and when the last of them is gone."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = path
+        self._end = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    async def started(self) -> None:
+        await until(lambda: self._read() == b"started\n")
+
+    async def silent(self) -> None:
+        await until(lambda: self._read() == b"")
+
+    def heard(self) -> None:
+        Path(f"{self.path}.seen").touch()
+
+    def _read(self) -> bytes | None:
+        try:
+            return os.read(self._end, 100)
+        except BlockingIOError:
+            return None
+
+    def close(self) -> None:
+        os.close(self._end)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - nobody tells when a process ends
+            await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Iterator[Fifo]:
+    fifo = Fifo(tmp_path / "fifo")
+    yield fifo
+    fifo.close()
+
+
+async def test_what_the_child_started_is_killed_with_it(fifo: Fifo) -> None:
+    async with memory_gate(isolated_tools.hang_with_another) as gate:
+        call = asyncio.create_task(gate.call("hang_with_another", {"fifo": str(fifo.path)}))
+        await fifo.started()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await fifo.silent()
+
+
+async def test_what_the_child_left_behind_ends_with_its_answer(fifo: Fifo) -> None:
+    async with memory_gate(isolated_tools.leave_behind) as gate:
+        call = asyncio.create_task(gate.call("leave_behind", {"fifo": str(fifo.path)}))
+        await fifo.started()
+        fifo.heard()
+        outcome = await call
+        assert isinstance(outcome, Succeeded)
+        assert outcome.output == "answered"
+        await fifo.silent()
+
+
+async def test_a_limit_that_comes_while_the_child_starts_leaves_none_running(tmp_path: Path) -> None:
+    async with memory_gate(isolated_tools.write_at_once) as gate:
+        for number in range(3):
+            outcome = await gate.call("write_at_once", {"trace": str(tmp_path / str(number))}, timeout=0.001)
+            assert isinstance(outcome, Unknown)
+    await until(lambda: not _threads_of("write_at_once"))
+    assert [child for child in multiprocessing.active_children() if "write_at_once" in child.name] == []
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 - quick, and nothing else runs
+
+
+def _threads_of(tool: str) -> list[str]:
+    return [thread.name for thread in threading.enumerate() if tool in thread.name]
+
+
+@pytest.mark.parametrize("size", [0, 10, 256 * 1024, 5_000_000])
+async def test_an_answer_of_any_length_arrives_whole(size: int) -> None:
+    async with memory_gate(isolated_tools.much) as gate:
+        outcome = await gate.call("much", {"size": size})
+        assert outcome.output == "x" * size
+    await until(lambda: not _threads_of("much"))
+
+
+async def test_a_child_that_stops_in_the_middle_of_its_answer_holds_up_nobody(fifo: Fifo) -> None:
+    async with memory_gate(isolated_tools.half_an_answer, isolated_tools.whoami) as gate:
+        call = asyncio.create_task(gate.call("half_an_answer", {"fifo": str(fifo.path)}))
+        await fifo.started()
+        assert (await gate.call("whoami", {"text": "meanwhile"})).ok
+        assert not call.done()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await fifo.silent()
+
+
+PARENT = """
+import asyncio, sys
+from callgate.testing import memory_gate
+from tests.journeys import isolated_tools
+
+async def main():
+    async with memory_gate(isolated_tools.hang_with_another) as gate:
+        await gate.call("hang_with_another", {"fifo": sys.argv[1]}, timeout=60)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+def _parent(script: Path, fifo: Path) -> subprocess.Popen[bytes]:
+    script.write_text(PARENT)
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    return subprocess.Popen([sys.executable, script, fifo], env={**os.environ, "PYTHONPATH": paths})
+
+
+async def test_a_child_does_not_outlive_its_parent(fifo: Fifo, tmp_path: Path) -> None:
+    parent = _parent(tmp_path / "parent.py", fifo.path)
+    try:
+        await fifo.started()
+    finally:
+        parent.kill()
+        parent.wait(30)
+    await fifo.silent()
