@@ -18,7 +18,7 @@ NOT_DECLARED = {
     "id": "another one at each start",
     "risk_declared": "how the base risk came about; `base_risk` is what counts",
     "unavailable": "whether it can be called now",
-    "config_ref": "where its connector's configuration is kept; shown, and nothing is read by it",
+    "config_ref": "the account its calls act for, which every fingerprint and approval binds by itself",
     "original": "what it was made from",
     "definition_hash": "the hash itself",
     "read_only": "follows from the effects",
