@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import Refusal
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Outcome, Refused
 
@@ -118,11 +117,6 @@ def refused(  # noqa: PLR0913 - a refusal says everything it knows
     if found:
         payload["reasons"] = [reason.to_json() for reason in found]
     return Stopped(outcome, event=event, payload=payload)
-
-
-def refused_by(asked: Asked, error: Refusal, *, tool: Tool | None = None) -> Stopped:
-    """A typed refusal of another room as an outcome."""
-    return refused(asked, error.code, str(error), tool=tool, faults=tuple(getattr(error, "faults", ())))
 
 
 def declared_effects(tool: Tool | None) -> tuple[str, ...]:

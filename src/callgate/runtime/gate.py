@@ -27,7 +27,7 @@ from callgate.runtime.toolbox import Toolbox, registration_drafts
 from callgate.runtime.unknowns import Unknowns
 
 if TYPE_CHECKING:
-    from callgate.ports import Asker, Clock
+    from callgate.ports import Asker, Clock, Transaction
     from callgate.runtime.blocking import BlockingCallgate
     from callgate.settings.values import Settings
 
@@ -101,6 +101,7 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
         try:
             await opened.auditor.start()
             self._start(opened)
+            await self._announce_new(opened)
             await recover(opened.parts)
         except BaseException:
             await self.close()
@@ -126,9 +127,25 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
     def _start(self, opened: Opened) -> None:
         for name in opened.parts.settings.modules:
             self.add(_module(name), update=True)
-        self._announce(Changes(added=self._registry.list_tools()))
         self._unlisten = self._registry.on_change(self._announce)
         opened.loop(self._look_around(opened))
+
+    async def _announce_new(self, opened: Opened) -> None:
+        """At the start: record the tools this store has not seen, or not so. Looking must not fill the log."""
+        parts, trace = opened.parts, opened.default_context.trace_id
+        tools = {f"tool:{tool.name}": tool for tool in self._registry.list_tools()}
+        known = await parts.store.read(lambda reader: {name: reader.meta(name) for name in tools})
+        new = {name: tool for name, tool in tools.items() if known[name] != tool.definition_hash}
+        drafts = registration_drafts(Changes(added=tuple(new.values())), now=parts.clock.now(), trace=trace)
+
+        def unit(tx: Transaction) -> None:
+            for name, tool in new.items():
+                tx.put_meta(name, tool.definition_hash)
+            for draft in drafts:
+                tx.append(draft)
+
+        if new:
+            await parts.store.write(unit)
 
     def _announce(self, changes: Changes) -> None:
         opened = self._opened
