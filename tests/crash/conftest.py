@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+collect_ignore_glob = ["test_*.py"] if os.name == "nt" else list[str]()
+"""Windows has neither the signals nor the forks that these tests are made of."""
+
 
 @pytest.fixture
 def seed() -> int:
