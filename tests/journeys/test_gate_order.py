@@ -218,7 +218,7 @@ async def test_explain_says_what_call_does(story: str) -> None:
     async def no(arguments: dict[str, Any], context: Context) -> None:
         raise PermissionError("not you")
 
-    declaration = {"check": no} if story == "check" else {}
+    declaration: dict[str, Any] = {"check": no} if story == "check" else {}
     async with gate_of(config=Settings(autonomy=Autonomy.A2 if story == "grant" else Autonomy.A4)) as gate:
         gate.add(pay, **declaration)
         context = Context()

@@ -108,6 +108,27 @@ async def test_on_the_memory_store_calls_end_as_on_a_durable_one(tmp_path: Path)
     assert statuses == {"succeeded", "failed", "unknown", "refused", "previewed", "pending"}
 
 
+@pytest.mark.requirement("EVT-04")
+@pytest.mark.usefixtures("on_each_store")
+async def test_an_attempt_has_one_closing_event_and_a_replay_is_recorded_as_that_alone() -> None:
+    closing = {
+        "succeeded": ["attempted", "succeeded"],
+        "succeeded under a key": ["attempted", "succeeded"],
+        "told again": ["deduped"],
+        "conflict": ["refused"],
+        "failed": ["attempted", "failed"],
+        "unknown": ["attempted", "unknown"],
+        "timed out": ["attempted", "unknown"],
+        "invalid": ["refused"],
+    }
+    async with gate_of(double, send, linger, config=FREE) as gate:
+        for name, events in closing.items():
+            tool_name, arguments, context, timeout = _ENDS[name]
+            outcome = await gate.call(tool_name, arguments, context, timeout=timeout)
+            told = [event.type async for event in gate.events(types=["tool_call.*"], call_id=outcome.call_id)]
+            assert told == [f"tool_call.{event}" for event in events], name
+
+
 @pytest.mark.requirement("EVT-08")
 @pytest.mark.usefixtures("on_each_store")
 async def test_the_intent_is_written_before_the_handler_is_entered() -> None:

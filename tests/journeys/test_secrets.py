@@ -182,3 +182,25 @@ async def test_asking_for_a_secret_when_a_tool_is_imported_fails(
     async with gate_of(config=ROLES, store="memory://"):
         with pytest.raises(SecretsClosed, match="bank/token"):
             importlib.import_module("greedy_tools")
+
+
+@pytest.mark.requirement("SEC-05")
+async def test_what_looks_like_a_credential_leaves_neither_in_results_nor_in_errors_nor_in_the_record() -> None:
+    """Nobody handed these out: a tool found them in what it read."""
+    found = {"key": "AKIAIOSFODNN7EXAMPLE", "url": "postgresql://app:hunter2hunter2@db/x"}
+
+    @tool(effects="read_only")
+    async def read(path: str) -> dict[str, Any]:
+        """Read a file that has credentials in it."""
+        if path == "broken":
+            raise ValueError(f"cannot parse {found['key']}")
+        return {"rows": [found], "text": "x" * 1_100_000 + " " + found["key"] if path == "long" else ""}
+
+    async with gate_of(read, store="memory://") as gate:
+        outcomes = [await gate.call("read", {"path": path}) for path in ("short", "long", "broken")]
+        assert [outcome.status for outcome in outcomes] == ["succeeded", "succeeded", "failed"]
+        assert all("[secret:" in repr(outcome) for outcome in outcomes)
+        shown = [repr(outcome) + json.dumps(outcome.to_machine()) + outcome.to_human() for outcome in outcomes]
+        shown += [json.dumps(event.to_json()) async for event in gate.events()]
+        for value in (found["key"], "hunter2hunter2"):
+            assert not any(value in text for text in shown)

@@ -67,8 +67,10 @@ def test_a_closed_or_unopened_gate_says_so() -> None:
 def test_a_store_that_cannot_be_opened_leaves_no_thread_behind(tmp_path: Path) -> None:
     broken = tmp_path / "gate.db"
     broken.write_text("this is no database, and long enough to be sure of it" * 20)
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with pytest.raises(Exception, match=r"gate\.db"), Callgate.open_sync(f"sqlite:///{broken}"):
         raise AssertionError("it must not open")
-    assert threading.active_count() <= before
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive(), thread.name
     assert broken.read_text().startswith("this is no database")

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callgate import Pending, tool
+from callgate import Context, Pending, tool
 from callgate.model.canonical import dumps
 from callgate.testing import memory_gate
 
@@ -37,15 +37,30 @@ async def test_no_function_of_the_tool_author_changes_what_was_approved() -> Non
         arguments["payload"]["list"].append("more")
         return "shown"
 
+    def check(arguments: dict[str, Any], _context: Context) -> None:
+        spoil(arguments)
+
+    def targets(arguments: dict[str, Any]) -> list[str]:
+        return [spoil(arguments)]
+
+    def broadcast(arguments: dict[str, Any]) -> bool:
+        return not spoil(arguments)
+
+    def blast_radius(arguments: dict[str, Any]) -> int:
+        return len(spoil(arguments))
+
+    def reads(arguments: dict[str, Any], _output: Any) -> dict[str, str]:
+        return {spoil(arguments): "x"}
+
     @tool(
         effects="network_access",
         risk="high",
         preview=spoil,
-        check=lambda arguments, context: spoil(arguments) and None,
-        targets=lambda arguments: [spoil(arguments)],
-        broadcast=lambda arguments: not spoil(arguments),
-        blast_radius=lambda arguments: len(spoil(arguments)),
-        reads=lambda arguments, output: {spoil(arguments): "x"},
+        check=check,
+        targets=targets,
+        broadcast=broadcast,
+        blast_radius=blast_radius,
+        reads=reads,
     )
     async def send(payload: dict[str, Any]) -> str:
         """Send anything."""

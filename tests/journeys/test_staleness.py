@@ -1,0 +1,72 @@
+"""A tool that says what it read: a source that changed since is told, once, and one's own writing is no surprise."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from callgate import Callgate, tool
+from callgate.events.staleness import content_hash
+from callgate.model.levels import Autonomy
+from callgate.settings.values import Settings
+from tests.journeys.gates import gate_of, parts_of
+
+PATH = "a.md"
+notes: dict[str, str] = {}
+
+
+def _seen(arguments: dict[str, Any], output: Any) -> dict[str, str]:
+    return {arguments["path"]: arguments.get("text", output)}
+
+
+@tool(effects="read_only", reads=_seen)
+async def read_note(path: str) -> str:
+    """Read a note."""
+    return notes[path]
+
+
+@tool(effects="modifies_files", risk="low", reads=_seen)
+async def write_note(path: str, text: str) -> str:
+    """Write a note."""
+    notes[path] = text
+    return "ok"
+
+
+async def noted(gate: Callgate, text: str) -> None:
+    """Wait until it is noted: that comes after the call, which does not wait for it."""
+    store = parts_of(gate).store
+    async with asyncio.timeout(10):
+        while True:
+            last = await store.read(lambda reader: reader.reading("agent", "default", PATH))
+            if last is not None and last.digest == content_hash(text):
+                return
+            await asyncio.sleep(0.002)  # nobody tells of a note
+
+
+async def read(gate: Callgate) -> None:
+    assert (await gate.call("read_note", {"path": PATH})).ok
+    await noted(gate, notes[PATH])
+
+
+@pytest.mark.requirement("STL-01", "STL-02", "STL-05")
+@pytest.mark.usefixtures("on_each_store")
+async def test_a_source_that_changed_since_it_was_read_is_told_once() -> None:
+    async with gate_of(read_note, write_note, config=Settings(autonomy=Autonomy.A4)) as gate:
+        notes[PATH] = "one"
+        await read(gate)
+        await read(gate)
+        notes[PATH] = "two"
+        await read(gate)
+        await read(gate)
+        assert (await gate.call("write_note", {"path": PATH, "text": "three"})).ok
+        await noted(gate, "three")
+        await read(gate)
+        notes[PATH] = "four"
+        await read(gate)
+        told = [event.payload or {} async for event in gate.events(types=["source.stale"])]
+        changes = [("one", "two"), ("three", "four")]
+        hashes = [(content_hash(before), content_hash(after)) for before, after in changes]
+        assert [(one["previous_hash"], one["current_hash"]) for one in told] == hashes
+        assert {(one["path"], one["project_id"]) for one in told} == {(PATH, "default")}
