@@ -80,6 +80,11 @@ def test_deciding_what_is_not_pending_is_a_conflict(state: ApprovalState) -> Non
             answer()
 
 
+def test_an_asker_may_withdraw_what_is_pending() -> None:
+    withdrawn = withdraw(question(), 5.0)
+    assert (withdrawn.state, withdrawn.decided_at, withdrawn.decided_by) == (ApprovalState.WITHDRAWN, 5.0, None)
+
+
 def test_an_agent_never_decides_about_its_own_call() -> None:
     agent = Decider(name="agent", assurance=Assurance.PASSKEY)
     for answer in (lambda: approve(question(), agent, now=1.0), lambda: reject(question(), agent, now=1.0, why="")):

@@ -334,3 +334,16 @@ async def test_a_settled_row_of_an_owner_lets_its_file_go(path: Path):
     async with opened(path) as store:
         await store.write(lambda tx: tx.put_attempt(an_attempt("k", owner=store.owner, state=AttemptState.UNKNOWN)))
     await until(lambda: not list(path.with_name("callgate.db.owners").iterdir()))
+
+
+async def test_owners_whose_folder_cannot_be_listed_are_taken_for_alive(path: Path, monkeypatch: pytest.MonkeyPatch):
+    async with opened(path) as store:
+        somebody = store.owner[::-1]
+        (path.with_name("callgate.db.owners") / somebody).touch()
+        assert store.gone_owners() == [somebody]
+
+        def refuse(_: object) -> list[str]:
+            raise PermissionError
+
+        monkeypatch.setattr("os.listdir", refuse)
+        assert store.gone_owners() == []
