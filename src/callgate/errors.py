@@ -187,6 +187,10 @@ class StoreError(CallgateError):
     """The store failed: full, locked, read-only, gone, or not what it should be."""
 
 
+class RowUnreadable(StoreError):
+    """A row of the store is not what was written there: somebody edited it."""
+
+
 class StoreUnavailable(Refusal, StoreError):
     """The store cannot take a record, so the call was refused before any effect."""
 

@@ -5,7 +5,7 @@ from typing import Any
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.layer import ConfirmBy
-from callgate.model.levels import Assurance, Risk
+from callgate.model.levels import Assurance, Happened, Risk
 from callgate.ports import Store, Transaction
 from tests.events.stories import Story
 
@@ -20,6 +20,7 @@ def row_of(story: Story, state: AttemptState, **more: Any) -> Attempt:
         "fingerprint": "f" * 64,
         "final_fingerprint": "f" * 64,
         "state": state,
+        "happened": Happened.NONE if state is AttemptState.FAILED else None,
         "owner": "o",
         "fence": 1,
     }

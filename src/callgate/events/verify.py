@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from callgate.errors import StoreError
+from callgate.errors import RowUnreadable, StoreError
 from callgate.events.agreement import Agreement, Question
 from callgate.events.anchor import Anchored
 from callgate.events.links import Links
@@ -17,43 +17,50 @@ from callgate.events.signature import fingerprint
 from callgate.events.vocabulary import CHECKPOINT, STREAM_OPENED
 from callgate.events.witness import Witnesses
 from callgate.model.event import Event
-from callgate.ports import Checkpoint, Reader, Store
+from callgate.ports import Checkpoint, Keys, Reader, Store
 
 PAGE = 2000
 _UNREADABLE_AT_MOST = 100
 
 
-def verify(reader: Reader, *, public_keys: Mapping[str, bytes], anchored: Anchored | None = None) -> Report:
+def verify(
+    reader: Reader, *, public_keys: Mapping[str, bytes], anchored: Anchored | None = None, keys: Keys | None = None
+) -> Report:
     """Look at everything on one view of the store.
 
     Args:
         reader: The view.
         public_keys: Raw Ed25519 keys by key id: the gate's own, and those it had before.
         anchored: What is known outside the store, `AnchorFile.look()`; None if nothing is kept there.
+        keys: The store's own; without them, rows are only held against what the events say openly.
 
     Raises:
         StoreError: The store itself failed.
     """
-    work = _Verification(reader, public_keys=public_keys, anchored=anchored)
+    work = _Verification(reader, public_keys=public_keys, anchored=anchored, keys=keys)
     while not work.step(reader):
         pass
     return work.finish(reader)
 
 
-async def verify_store(store: Store, *, public_keys: Mapping[str, bytes], anchored: Anchored | None = None) -> Report:
+async def verify_store(
+    store: Store, *, public_keys: Mapping[str, bytes], anchored: Anchored | None = None, keys: Keys | None = None
+) -> Report:
     """As `verify`, on everything that was recorded before; calls go on meanwhile, where the store can.
 
     Raises:
         StoreError: The store itself failed.
     """
     await store.flush()
-    return await store.scan(lambda reader: verify(reader, public_keys=public_keys, anchored=anchored))
+    return await store.scan(lambda reader: verify(reader, public_keys=public_keys, anchored=anchored, keys=keys))
 
 
 class _Verification:
     """One verification on its way through the store."""
 
-    def __init__(self, reader: Reader, *, public_keys: Mapping[str, bytes], anchored: Anchored | None) -> None:
+    def __init__(
+        self, reader: Reader, *, public_keys: Mapping[str, bytes], anchored: Anchored | None, keys: Keys | None
+    ) -> None:
         self._findings = Findings()
         self._keys = tuple(sorted(fingerprint(key) for key in public_keys.values()))
         self._witnesses = Witnesses(self._findings)
@@ -62,7 +69,7 @@ class _Verification:
         self._witnesses.hear_checkpoints(checkpoints, public_keys=public_keys, anchored=anchored)
         self._guard("the openings of streams", lambda: self._hear_openings(reader))
         self._links = Links(self._findings, marks=self._witnesses.marks)
-        self._agreement = Agreement(self._findings)
+        self._agreement = Agreement(self._findings, keys)
         self._after = 0
         self._unreadable = 0
         self._unsigned = 0
@@ -100,10 +107,11 @@ class _Verification:
         """Whoever changes a row into something no reader can read shall not end the verification with it."""
         try:
             query()
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as above
-            self._findings.wrong(f"{what} cannot be read ({type(error).__name__}): something there was changed")
+        except Exception as error:
+            if isinstance(error, StoreError) and not isinstance(error, RowUnreadable):
+                raise
+            why = type(error.__cause__ or error).__name__
+            self._findings.wrong(f"{what} cannot be read ({why}): something there was changed")
 
     def _hear_openings(self, reader: Reader) -> None:
         for page in Selection(types=(STREAM_OPENED,)).pages(reader):

@@ -233,6 +233,8 @@ def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
         payload["approval_id"] = passed.approval.id
     if passed.authorized.fingerprint:
         payload["fingerprint"] = passed.runs.fingerprint
+        if passed.final is not None:
+            payload["asked_fingerprint"] = passed.authorized.fingerprint
     return Draft(
         type="tool_call.attempted",
         time=parts.clock.now(),

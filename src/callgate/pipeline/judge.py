@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import OutcomeConflict, OutcomeNotFound, StoreError
+from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
@@ -84,7 +85,7 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
         if step.changed and step.row is not None:
             tx.put_attempt(step.row)
             late = step.answer is Answer.LATE
-            tx.append(_closing(parts, row, outcome, now, "tool_call.settled_late" if late else None))
+            tx.append(_closing(parts, step.row, outcome, now, "tool_call.settled_late" if late else None))
         return step.answer
 
     answer = await parts.store.write(unit)
@@ -113,11 +114,14 @@ def _reported(parts: Parts, row: Attempt, *, ok: bool, output: Any, error: str |
 
 def _closing(parts: Parts, row: Attempt, outcome: Outcome, now: float, event: str | None) -> Draft:
     payload: dict[str, Any] = {"tool": row.tool, "duration_ms": outcome.duration_ms, "reported": True}
+    payload[ROW_DIGEST] = row_digest(parts.keys, row)
+    if event is not None:
+        payload["state"] = row.state.value
     if outcome.error is None:
         tool = parts.registry.snapshot.find(row.tool)
         payload["output"] = view(outcome.output) if tool is None else redacted_view(tool, outcome.output)
     else:
-        payload |= {"error": outcome.error.to_json(), "effect": Happened.POSSIBLE.value}
+        payload |= {"error": outcome.error.to_json(), "effect": (row.happened or Happened.POSSIBLE).value}
     kind = event or ("tool_call.succeeded" if outcome.ok else "tool_call.failed")
     severity = Severity.DEBUG if outcome.ok else Severity.WARNING
     return Draft(type=kind, time=now, trace=row.trace_id, call=row.call_id, severity=severity, payload=payload)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, OwnerGone, Silence, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
@@ -45,7 +46,7 @@ async def give_up(parts: Parts, owner: str) -> int:
 
     def unit(tx: Transaction) -> int:
         rows = [row for row in tx.attempts(owner=owner) if row.ended_at is None]
-        return sum(_apply(tx, row, OwnerGone(owner=owner, now=now), now) for row in rows)
+        return sum(_apply(parts, tx, row, OwnerGone(owner=owner, now=now)) for row in rows)
 
     return await parts.store.write(unit)
 
@@ -60,23 +61,23 @@ async def fall_silent(parts: Parts) -> int:
 
     def unit(tx: Transaction) -> int:
         rows = [row for row in map(tx.attempt, overdue) if row is not None]
-        return sum(_apply(tx, row, Silence(call_id=row.call_id, now=now), now) for row in rows)
+        return sum(_apply(parts, tx, row, Silence(call_id=row.call_id, now=now)) for row in rows)
 
     return await parts.store.write(unit)
 
 
-def _apply(tx: Transaction, row: Attempt, fact: OwnerGone | Silence, now: float) -> int:
+def _apply(parts: Parts, tx: Transaction, row: Attempt, fact: OwnerGone | Silence) -> int:
     step = move(row, fact)
     if step.answer is not Answer.APPLIED or step.row is None:
         return 0
     tx.put_attempt(step.row)
     if row.state is AttemptState.STARTED:
-        tx.append(_given_up(step.row, now))
+        tx.append(_given_up(parts, step.row, fact.now))
         return 1
     return 0
 
 
-def _given_up(row: Attempt, now: float) -> Draft:
+def _given_up(parts: Parts, row: Attempt, now: float) -> Draft:
     message = (
         f"{row.tool} was running when its process ended"
         if row.cause == "owner_died"
@@ -84,6 +85,7 @@ def _given_up(row: Attempt, now: float) -> Draft:
     )
     error = {"error": message, "code": "outcome_unknown", "category": "runtime_error", "tool": row.tool}
     payload = {"tool": row.tool, "key": row.key.key, "cause": row.cause, "error": error, "tries": row.tries}
+    payload[ROW_DIGEST] = row_digest(parts.keys, row)
     return Draft(
         type="tool_call.unknown",
         time=now,

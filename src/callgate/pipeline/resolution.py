@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import OutcomeConflict, OutcomeNotFound
+from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, Resolve, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
@@ -97,6 +98,7 @@ async def _apply(parts: Parts, key: AttemptKey, fact: Resolve, facts: dict[str, 
             return step.answer, row
         tx.put_attempt(step.row)
         payload = {"tool": row.tool, "key": key.key, "state": step.row.state.value, "was": row.cause, **facts}
+        payload[ROW_DIGEST] = row_digest(parts.keys, step.row)
         tx.append(
             Draft(type="tool_call.resolved", time=fact.now, trace=row.trace_id, call=row.call_id, payload=payload)
         )

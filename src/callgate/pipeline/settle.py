@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import StoreError, StoreUnavailable
+from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import AttemptState
 from callgate.model.event import Draft
@@ -66,7 +67,7 @@ def _close_behind(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
 async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
     draft = closing(parts, executed, ending)
     fact = _fact(parts, executed, ending) if executed.permit.row is not None else None
-    unit = _unit(executed, draft, fact)
+    unit = _unit(parts, executed, draft, fact)
     try:
         answer = await parts.store.write(unit)
     except StoreError as error:
@@ -78,7 +79,7 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
     return ending.outcome
 
 
-def _unit(executed: Executed, draft: Draft, fact: Settle | None) -> Callable[[Transaction], Answer]:
+def _unit(parts: Parts, executed: Executed, draft: Draft, fact: Settle | None) -> Callable[[Transaction], Answer]:
     permit = executed.permit
 
     def unit(tx: Transaction) -> Answer:
@@ -88,11 +89,19 @@ def _unit(executed: Executed, draft: Draft, fact: Settle | None) -> Callable[[Tr
             answer = step.answer
             if step.changed and step.row is not None:
                 tx.put_attempt(step.row)
-        stale = replace(draft, type="tool_call.settled_late", severity=Severity.WARNING)
-        tx.append(stale if answer is Answer.STALE else draft)
+                draft.payload[ROW_DIGEST] = row_digest(parts.keys, step.row)
+                if answer is Answer.LATE:
+                    draft.payload["state"] = step.row.state.value
+        tx.append(_stale(draft) if answer is Answer.STALE else draft)
         return answer
 
     return unit
+
+
+def _stale(draft: Draft) -> Draft:
+    """What is told of an end that no longer changed the row."""
+    payload = {name: value for name, value in draft.payload.items() if name != ROW_DIGEST}
+    return replace(draft, type="tool_call.settled_late", severity=Severity.WARNING, payload=payload)
 
 
 def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
@@ -235,4 +244,4 @@ async def _settle_late(parts: Parts, late: Executed) -> None:
     draft.type, draft.severity = "tool_call.settled_late", Severity.WARNING
     draft.payload["outcome"] = ending.outcome.status
     fact = _fact(parts, late, ending) if late.permit.row is not None else None
-    await parts.spool.write(_unit(late, draft, fact))
+    await parts.spool.write(_unit(parts, late, draft, fact))

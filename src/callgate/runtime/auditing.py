@@ -53,7 +53,8 @@ class Auditor:
     async def verify(self) -> Report:
         """Whether the audit log is as it was written."""
         anchored = None if self._anchors is None else self._anchors.look()
-        return await verify_store(self._store, public_keys=await self.public_keys(), anchored=anchored)
+        known = await self.public_keys()
+        return await verify_store(self._store, public_keys=known, anchored=anchored, keys=self._keys)
 
     async def public_keys(self) -> dict[str, bytes]:
         """Every key that signed a checkpoint of this store, as far as it is still here."""

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from callgate.errors import StoreError
+from callgate.errors import RowUnreadable, StoreError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,7 +24,7 @@ def readable(table: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 raise
             except Exception as error:
                 message = f"a row of {table} cannot be read ({type(error).__name__}); see `callgate audit verify`"
-                raise StoreError(message) from error
+                raise RowUnreadable(message) from error
 
         return read
 
