@@ -1,30 +1,40 @@
-"""The seal on an approval: a MAC over everything it binds, so that nobody who can only write the store can decide."""
+"""The seal on an approval or a grant: a MAC over all it binds, so that nobody who can only write the store decides."""
 
 from __future__ import annotations
 
 import hmac
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from callgate.model.approval import Approval, Vote
+from callgate.model.approval import Approval, Grant, Vote
 from callgate.model.canonical import dumps
 from callgate.ports import Keys
 
-_BOUND = tuple(field.name for field in fields(Approval) if field.name != "mac")
+Sealed = TypeVar("Sealed", Approval, Grant)
+
+_BOUND: dict[type, tuple[bytes, tuple[str, ...]]] = {
+    kind: (prefix, tuple(field.name for field in fields(kind) if field.name != "mac"))
+    for kind, prefix in ((Approval, b"approval\0"), (Grant, b"grant\0"))
+}
 
 
-def bind(approval: Approval, keys: Keys) -> Approval:
-    """The same approval with a fresh MAC; every change of an approval ends here."""
-    return replace(approval, mac=keys.mac(_bytes(approval)))
+def bind(answer: Sealed, keys: Keys) -> Sealed:
+    """The same approval or grant with a fresh MAC; every change of one ends here."""
+    return replace(answer, mac=keys.mac(_bytes(answer)))
 
 
-def intact(approval: Approval, keys: Keys) -> bool:
-    """Whether the approval is as somebody with the key left it."""
-    return hmac.compare_digest(approval.mac, keys.mac(_bytes(approval)))
+def intact(answer: Approval | Grant, keys: Keys) -> bool:
+    """Whether the approval or grant is as somebody with the key left it."""
+    try:
+        return hmac.compare_digest(answer.mac.encode(), keys.mac(_bytes(answer)).encode())
+    except (AttributeError, TypeError, ValueError):
+        # Whoever edits a row is not bound to the kinds of its fields.
+        return False
 
 
-def _bytes(approval: Approval) -> bytes:
-    return b"approval\0" + dumps({name: _plain(getattr(approval, name)) for name in _BOUND})
+def _bytes(answer: Approval | Grant) -> bytes:
+    prefix, names = _BOUND[type(answer)]
+    return prefix + dumps({name: _plain(getattr(answer, name)) for name in names})
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from callgate.model.approval import Grant, GrantScope
 from callgate.model.context import Context
 from callgate.model.decision import Decision
+from callgate.model.shapes import as_mapping, as_sequence
 from callgate.model.tool import Arguments, Tool
 
 
@@ -33,8 +34,17 @@ def _fits(grant: Grant, tool: Tool, *, arguments: Arguments) -> bool:
 
 
 def _equal(left: object, right: object) -> bool:
-    # True == 1 in Python, and a grant for 1 must not let True through.
-    return type(left) is type(right) and left == right
+    # True == 1 in Python, also inside of lists and objects, and a grant for 1 must not let True through.
+    if type(left) is not type(right):
+        return False
+    mapping, items = as_mapping(left), as_sequence(left)
+    if mapping is not None:
+        other = as_mapping(right) or {}
+        return mapping.keys() == other.keys() and all(_equal(item, other[name]) for name, item in mapping.items())
+    if items is not None:
+        others = as_sequence(right) or ()
+        return len(items) == len(others) and all(map(_equal, items, others))
+    return left == right
 
 
 def _reaches(grant: Grant, context: Context, *, now: float) -> bool:

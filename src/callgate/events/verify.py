@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from callgate.errors import RowUnreadable, StoreError
-from callgate.events.agreement import Agreement, Question
+from callgate.events.agreement import Agreement, Intact, Question
 from callgate.events.anchor import Anchored
 from callgate.events.links import Links
 from callgate.events.report import Findings, Report
@@ -24,7 +24,12 @@ _UNREADABLE_AT_MOST = 100
 
 
 def verify(
-    reader: Reader, *, public_keys: Mapping[str, bytes], anchored: Anchored | None = None, keys: Keys | None = None
+    reader: Reader,
+    *,
+    public_keys: Mapping[str, bytes],
+    anchored: Anchored | None = None,
+    keys: Keys | None = None,
+    intact: Intact | None = None,
 ) -> Report:
     """Look at everything on one view of the store.
 
@@ -33,18 +38,24 @@ def verify(
         public_keys: Raw Ed25519 keys by key id: the gate's own, and those it had before.
         anchored: What is known outside the store, `AnchorFile.look()`; None if nothing is kept there.
         keys: The store's own; without them, rows are only held against what the events say openly.
+        intact: Whether an approval or grant is as somebody with those keys left it.
 
     Raises:
         StoreError: The store itself failed.
     """
-    work = _Verification(reader, public_keys=public_keys, anchored=anchored, keys=keys)
+    work = _Verification(reader, public_keys=public_keys, anchored=anchored, agreement=(keys, intact))
     while not work.step(reader):
         pass
     return work.finish(reader)
 
 
 async def verify_store(
-    store: Store, *, public_keys: Mapping[str, bytes], anchored: Anchored | None = None, keys: Keys | None = None
+    store: Store,
+    *,
+    public_keys: Mapping[str, bytes],
+    anchored: Anchored | None = None,
+    keys: Keys | None = None,
+    intact: Intact | None = None,
 ) -> Report:
     """As `verify`, on everything that was recorded before; calls go on meanwhile, where the store can.
 
@@ -52,14 +63,21 @@ async def verify_store(
         StoreError: The store itself failed.
     """
     await store.flush()
-    return await store.scan(lambda reader: verify(reader, public_keys=public_keys, anchored=anchored, keys=keys))
+    return await store.scan(
+        lambda reader: verify(reader, public_keys=public_keys, anchored=anchored, keys=keys, intact=intact)
+    )
 
 
 class _Verification:
     """One verification on its way through the store."""
 
     def __init__(
-        self, reader: Reader, *, public_keys: Mapping[str, bytes], anchored: Anchored | None, keys: Keys | None
+        self,
+        reader: Reader,
+        *,
+        public_keys: Mapping[str, bytes],
+        anchored: Anchored | None,
+        agreement: tuple[Keys | None, Intact | None],
     ) -> None:
         self._findings = Findings()
         self._keys = tuple(sorted(fingerprint(key) for key in public_keys.values()))
@@ -69,7 +87,7 @@ class _Verification:
         self._witnesses.hear_checkpoints(checkpoints, public_keys=public_keys, anchored=anchored)
         self._guard("the openings of streams", lambda: self._hear_openings(reader))
         self._links = Links(self._findings, marks=self._witnesses.marks)
-        self._agreement = Agreement(self._findings, keys)
+        self._agreement = Agreement(self._findings, agreement[0], intact=agreement[1])
         self._after = 0
         self._unreadable = 0
         self._unsigned = 0
@@ -88,6 +106,7 @@ class _Verification:
         self._compare_heads(reader)
         self._guard("the ledger", lambda: self._agreement.compare_ledger(reader))
         self._guard("the approvals", lambda: self._agreement.compare_approvals(_questions(reader)))
+        self._guard("the grants", lambda: self._agreement.compare_grants(reader))
         findings, witnesses = self._findings, self._witnesses
         return Report(
             ok=findings.ok,

@@ -110,3 +110,5 @@ class Grant:
     granted_by: str
     created_at: float
     revoked_at: float | None = None
+    mac: str = ""
+    """Over everything above; one without it answers nothing."""

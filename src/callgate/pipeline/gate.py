@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from callgate.approvals.bind import intact
 from callgate.approvals.grants import matching
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Verdict
@@ -15,11 +17,14 @@ from callgate.pipeline.stopped import Stopped, declared_effects, refused
 from callgate.pipeline.weigh import decide
 
 if TYPE_CHECKING:
-    from callgate.model.approval import Approval
+    from callgate.model.approval import Approval, Grant
     from callgate.model.tool import Arguments
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.recall import Recalled
+    from callgate.ports import Reader
+
+_log = logging.getLogger("callgate")
 
 
 @dataclass(slots=True)
@@ -70,9 +75,8 @@ async def granted_by(parts: Parts, authorized: Authorized, decision: Decision) -
     tool, context = authorized.tool, authorized.asked.context
     if not decision.grantable or decision.plus:
         return None
-    grants = await parts.store.read(lambda reader: reader.grants(principal=context.principal, tool=tool.name))
     grant = matching(
-        grants,
+        await parts.store.read(lambda reader: _standing_grants(parts, authorized, reader)),
         tool=tool,
         arguments=authorized.arguments,
         context=context,
@@ -83,6 +87,18 @@ async def granted_by(parts: Parts, authorized: Authorized, decision: Decision) -
         return None
     reason = Reason("grant", f"grant {grant.id} by {grant.granted_by} answers the confirm", Verdict.ALLOW)
     return replace(decision, verdict=Verdict.ALLOW, reasons=(*decision.reasons, reason))
+
+
+def _standing_grants(parts: Parts, authorized: Authorized, reader: Reader) -> list[Grant]:
+    """The grants that somebody with the key gave and, as the events say, nobody took back."""
+    principal, tool = authorized.asked.context.principal, authorized.tool.name
+    standing: list[Grant] = []
+    for grant in reader.grants(principal=principal, tool=tool):
+        if not intact(grant, parts.keys):
+            _log.warning("grant %s was changed in the store by somebody without the key; it is ignored", grant.id)
+        elif not reader.events(trace=grant.id, types=("grant.revoked",), limit=1):
+            standing.append(grant)
+    return standing
 
 
 def _denied(authorized: Authorized, decision: Decision) -> Stopped:

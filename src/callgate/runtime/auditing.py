@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from callgate.approvals.bind import intact
 from callgate.errors import KeyMissing
 from callgate.events.anchor import AnchorFile
 from callgate.events.checkpointer import Checkpointer
@@ -54,7 +55,13 @@ class Auditor:
         """Whether the audit log is as it was written."""
         anchored = None if self._anchors is None else self._anchors.look()
         known = await self.public_keys()
-        return await verify_store(self._store, public_keys=known, anchored=anchored, keys=self._keys)
+        return await verify_store(
+            self._store,
+            public_keys=known,
+            anchored=anchored,
+            keys=self._keys,
+            intact=lambda answer: intact(answer, self._keys),
+        )
 
     async def public_keys(self) -> dict[str, bytes]:
         """Every key that signed a checkpoint of this store, as far as it is still here."""

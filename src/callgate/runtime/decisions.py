@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from callgate.approvals.bind import bind
 from callgate.approvals.decide import Decider
 from callgate.errors import ConfigurationError, GrantNotFound
+from callgate.events.recordable import read_back, recordable_bytes
 from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope
+from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.model.levels import Assurance, Risk
@@ -107,7 +110,7 @@ class Decisions(Face):
 
         Raises:
             ToolNotFoundError: No such tool.
-            ConfigurationError: The agent grants to itself, or the grant would never end.
+            ConfigurationError: The agent grants to itself, the grant would never end, or its pattern is not JSON.
         """
         parts = self._open().parts
         target = parts.registry.get(tool)
@@ -121,7 +124,7 @@ class Decisions(Face):
             tool=tool,
             definition_hash=target.definition_hash,
             principal=principal,
-            pattern=dict(pattern or {}),
+            pattern=_pattern(pattern or {}),
             max_risk=max_risk,
             scope=scope,
             scope_id="" if scope is GrantScope.UNTIL else scope_id,
@@ -129,8 +132,9 @@ class Decisions(Face):
             granted_by=by,
             created_at=now,
         )
-        await parts.store.write(lambda tx: _put_grant(tx, grant, "grant.created", now))
-        return grant
+        bound = bind(grant, parts.keys)
+        await parts.store.write(lambda tx: _put_grant(tx, bound, "grant.created", now))
+        return bound
 
     async def revoke(self, grant_id: str, *, by: str) -> Grant:
         """End a grant now.
@@ -145,7 +149,7 @@ class Decisions(Face):
             found = tx.grant(grant_id)
             if found is None:
                 raise GrantNotFound(f"Unknown grant: {grant_id}")
-            gone = replace(found, revoked_at=found.revoked_at or now)
+            gone = bind(replace(found, revoked_at=found.revoked_at or now), parts.keys)
             _put_grant(tx, gone, "grant.revoked", now, by=by)
             return gone
 
@@ -156,6 +160,17 @@ def _decider(by: str, assurance: Assurance) -> Decider:
     return Decider(name=by, assurance=assurance)
 
 
+def _pattern(pattern: dict[str, Any]) -> dict[str, Any]:
+    """The pattern as it will be read again, so that its seal still fits."""
+    written = recordable_bytes(pattern)
+    try:
+        if written == dumps(pattern):
+            return read_back(written)
+    except NotCanonical:
+        pass
+    raise ConfigurationError("a grant's pattern must be plain JSON, with no number beyond 308 digits")
+
+
 def _put_grant(tx: Transaction, grant: Grant, event: str, now: float, **more: Any) -> None:
     tx.put_grant(grant)
     payload = {
@@ -164,7 +179,9 @@ def _put_grant(tx: Transaction, grant: Grant, event: str, now: float, **more: An
         "principal": grant.principal,
         "granted_by": grant.granted_by,
         "max_risk": grant.max_risk.label,
+        "definition_hash": grant.definition_hash,
         "scope": grant.scope.value,
+        "scope_id": grant.scope_id,
         "until": grant.until,
     }
     tx.append(Draft(type=event, time=now, trace=grant.id, payload=payload | more))
