@@ -14,17 +14,15 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from callgate.model.levels import Effect
 from callgate.model.tool import Tool
+from callgate.policy.guess import LONGEST_PATH, spellings
 from callgate.policy.own_files import OwnFiles, SecondNames, is_git, key_of
 from callgate.policy.showing import name_all, show
 
-_LONGEST = 4096
 _MAGIC = re.compile(r"[*?\[{]")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
-_FILE_URL = re.compile(r"^file:(?://localhost(?=/))?/*", re.IGNORECASE)
 _OTHER_MEANING = re.compile(r"~|file:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
@@ -74,6 +72,18 @@ class Paths:
             Unfit: It may not be touched.
         """
         _refuse_spelling(text)
+        return self._judge(text, base=base, whole=whole)
+
+    def judge_guess(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
+        """The real path of a text that may be one, after it was judged as every path that tools may make of it.
+
+        Raises:
+            Unfit: As one of them, it may not be touched.
+        """
+        first, *_ = [self._judge(spelling, base=base, whole=whole) for spelling in spellings(text)]
+        return first
+
+    def _judge(self, text: str, *, base: str | None, whole: bool) -> str:
         joined = os.path.join(self.base if base is None else base, text)  # noqa: PTH118 - `..` must stay where it is
         literal = os.path.normpath(joined)
         resolved = self._real(text, joined)
@@ -102,16 +112,16 @@ class Paths:
         _refuse_spelling(text)
         return os.path.join(self.judge(start, base=base, whole=False), *parts[fixed:])  # noqa: PTH118 - a pattern
 
-    def keep_off(self, text: str) -> None:
+    def keep_off(self, text: str, *, base: str | None = None) -> None:
         """Refuse only Callgate's own files: the text may be a path, or something else entirely.
 
         Raises:
             Unfit: It leads to one of them, as a path or as a tool might expand it.
         """
-        if len(text) > _LONGEST or "\0" in text:
+        if len(text) > LONGEST_PATH or "\0" in text:
             return
-        for spelling in {text, os.path.expanduser(text), unquote(_FILE_URL.sub("/", text))}:  # noqa: PTH111 - no Path yet
-            joined = os.path.join(self.base, spelling)  # noqa: PTH118 - as above
+        for spelling in spellings(text):
+            joined = os.path.join(self.base if base is None else base, spelling)  # noqa: PTH118 - as above
             with contextlib.suppress(OSError, ValueError):
                 place, status = _follow(joined)
                 self._refuse_own(text, place, literal=os.path.normpath(joined), status=status)
@@ -169,8 +179,8 @@ def _follow(path: str) -> tuple[str, os.stat_result | None]:
 def _refuse_spelling(text: str) -> None:
     if "\0" in text:
         raise Unfit(f"path {show(text)} has a NUL character in it")
-    if len(text) > _LONGEST:
-        raise Unfit(f"a path has at most {_LONGEST} characters, this one {len(text)}")
+    if len(text) > LONGEST_PATH:
+        raise Unfit(f"a path has at most {LONGEST_PATH} characters, this one {len(text)}")
     if _OTHER_MEANING.match(text):
         raise Unfit(f"path {show(text)} means something else to some tools; write it out as a plain path")
 

@@ -4,12 +4,13 @@ A tool that knows better brings `resources(arguments)`, and nothing is guessed. 
 
 - by its schema: `format` path, file-path, directory-path, glob; uri, url, hostname, ipv4, ipv6 and their kin;
 - by its name, unless the tool's own schema gives it a format: its last word is path, file, directory, cwd, target …
-  (paths), glob, pattern, include, exclude (patterns), url, uri, host, endpoint … (hosts).
+  (paths), glob, pattern, include, exclude (patterns), url, uri, host, endpoint … (hosts);
+- as a text that may be a path, unless the tool's own schema gives it a format: see `guess`.
 
-Names count for files where the tool has an `fs:*` or `shell:*` scope, changes files or runs programs, and for hosts
-where it uses the network; for both where its effects are not declared. A path of any other tool is kept away from
-Callgate's own files and is otherwise its own affair. A foreign schema adds to what is looked at and takes nothing
-away.
+Names and guesses count for files where the tool has an `fs:*` or `shell:*` scope, changes files or runs programs, and
+names for hosts where it uses the network; for both where its effects are not declared. A path of any other tool is
+kept away from Callgate's own files and is otherwise its own affair. A foreign schema adds to what is looked at and
+takes nothing away.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple, cast
 from callgate.model.levels import FOREIGN, Effect
 from callgate.model.tool import Arguments, Tool
 from callgate.policy.groups import effects_unknown, reaches_network
+from callgate.policy.guess import is_to_be_confined, may_be_path
 from callgate.policy.hooks import HookFailed, ask
 from callgate.policy.scopes import family_of
 from callgate.policy.survey import Kind, Survey, kind_of_name, survey
@@ -61,6 +63,7 @@ class Reach:
     network: bool
     own: bool
     """Whether its schema is believed when it says that something is no path."""
+    runs_programs: bool = False
 
     def find(self, arguments: Arguments) -> tuple[Found, ...]:
         """Everything the call names, once each.
@@ -69,9 +72,12 @@ class Reach:
             Unjudged: It names too much, is nested too deeply, or its own `resources` does not answer.
         """
         found: dict[Found, None] = {}
+        named = 0
         for item in self._walk(arguments) if self.tool.hooks.resources is None else self._told(arguments):
-            found[item] = None
-            if len(found) > MOST_RESOURCES:
+            if item not in found:
+                found[item] = None
+                named += item.kind is not Kind.TEXT or item.confined
+            if named > MOST_RESOURCES:
                 raise Unjudged(f"it names more than {MOST_RESOURCES} paths and hosts; make several calls of it")
         return tuple(found)
 
@@ -83,7 +89,7 @@ class Reach:
         given = self.survey.formats.get(name, frozenset())
         yield from ((kind, True) for kind in given if kind is not Kind.HOST or self.network)
         usual = kind_of_name(name)
-        if usual is None or usual in given or (self.own and name in self.survey.settled):
+        if usual is None or usual in given or self._is_settled(name):
             return
         if usual is Kind.HOST:
             yield from [(usual, True)] if self.network else ()
@@ -118,8 +124,8 @@ class Reach:
 
     def _walk(self, arguments: Arguments) -> Iterator[Found]:
         """Level by level, so that no nesting can exhaust the stack."""
-        level: list[tuple[str, Any]] = list(arguments.items())
         yield from self._of_mapping("", arguments)
+        level = list(self._inside("", arguments))
         yield from (found for name, value in level for found in self._at_top(name, value))
         seen = 0
         for _ in range(_DEEPEST):
@@ -130,13 +136,24 @@ class Reach:
             if seen > _MOST_INSIDE:
                 break
             yield from (found for name, value in level for found in self._nested(name, value))
-        raise Unjudged("its arguments are too many or nested too deeply to tell what it touches")
+        message = "its arguments are too many or nested too deeply to tell what it touches"
+        raise Unjudged(f"{message}; a tool that takes so much says it with `resources`")
 
     def _at_top(self, name: str, value: Any) -> Iterator[Found]:
         if isinstance(value, str):
-            yield from (Found(kind, value, name, confined) for kind, confined in self._kinds(name))
+            kinds = tuple(self._kinds(name))
+            yield from (Found(kind, value, name, confined) for kind, confined in kinds)
+            if not any(kind is not Kind.HOST and confined for kind, confined in kinds):
+                yield from self._guess(name, value)
         elif isinstance(value, dict):
             yield from self._of_mapping(name, cast("dict[Any, Any]", value))
+
+    def _is_settled(self, name: str) -> bool:
+        return self.own and name in self.survey.settled
+
+    def _guess(self, name: str, text: str) -> Iterator[Found]:
+        if self.files and not self._is_settled(name) and may_be_path(name, text):
+            yield Found(Kind.TEXT, text, name, is_to_be_confined(name, text, runs_programs=self.runs_programs))
 
     def _nested(self, name: str, value: Any) -> Iterator[Found]:
         # Only what stands by itself is a place for others: a hundred edits with a path each are a hundred paths.
@@ -151,13 +168,18 @@ class Reach:
         for kind in self.survey.values.get(name, ()):
             if kind is not Kind.HOST or self.network:
                 yield from (Found(kind, text, name) for text in _texts_among(value.values()))
+        yield from (found for key in value if key not in self.survey.names for found in self._guess(name, str(key)))
 
     def _inside(self, name: str, value: Any) -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             mapping = cast("dict[Any, Any]", value)
-            yield from ((str(key), item) for key, item in mapping.items())
+            told = self.own and name in self.survey.settled_values
+            for key, item in mapping.items():
+                if not (told and isinstance(item, str) and key not in self.survey.names):
+                    yield str(key), item
         elif isinstance(value, (list, tuple)):
-            kept = (dict, list, tuple, str) if self.looks_at(name) else (dict, list, tuple)
+            with_texts = self.looks_at(name) or (self.files and not self._is_settled(name))
+            kept = (dict, list, tuple, str) if with_texts else (dict, list, tuple)
             yield from ((name, item) for item in cast("list[Any]", value) if isinstance(item, kept))
 
 
@@ -195,7 +217,9 @@ def plan(tool: Tool) -> Reach | None:
         files=effects_unknown(tool) or bool(families & _FILE_FAMILIES or tool.effects & _FILE_EFFECTS),
         network=effects_unknown(tool) or reaches_network(tool),
         own=tool.source not in FOREIGN,
+        runs_programs=Effect.LOCAL_EXEC in tool.effects or "shell" in families,
     )
-    if tool.hooks.resources is not None or said.open or any(map(reach.looks_at, said.names)):
+    guesses = reach.files and (said.untold or not reach.own)
+    if tool.hooks.resources is not None or said.open or guesses or any(map(reach.looks_at, said.names)):
         return reach
     return None

@@ -27,6 +27,10 @@ from callgate.settings.values import DEFAULT_FAMILIES, Family
 MOST_STEPS = 40_000
 """A call whose paths have more parts than this, in all directories they could be relative to, is not followed."""
 _USUAL_PARTS = 10
+_ADVICE = (
+    " (a tool that works on files may take any text for a path; where it does not, it says what it touches with"
+    " `resources`, or gives the argument a `format`)"
+)
 MOST_GROUNDS = 1024
 """So many resolved roots are remembered; beyond it, remembering starts anew."""
 
@@ -67,7 +71,8 @@ class Resources:
                 names = _host(item, airspaces) if item.kind is Kind.HOST else _path(item, ground, places=places)
                 resources.update(dict.fromkeys(names))
             except (paths.Unfit, hosts.Unfit) as error:
-                reasons.append(_refuse(f"argument {item.argument}: {error}"))
+                advice = _ADVICE if item.kind is Kind.TEXT else ""
+                reasons.append(_refuse(f"argument {item.argument}: {error}{advice}"))
         return tuple(resources), tuple(reasons)
 
     def _paths(self, tool: Tool, context: Context) -> Paths:
@@ -107,7 +112,11 @@ def _places(found: Iterable[Found]) -> tuple[str, ...]:
         Unjudged: To follow every path inside each of them would take too long.
     """
     places = tuple(dict.fromkeys(item.text for item in found if item.kind is Kind.PLACE))
-    parts = sum(item.text.count("/") + _USUAL_PARTS for item in found if item.kind is not Kind.HOST)
+    parts = sum(
+        item.text.count("/") + (_USUAL_PARTS if item.confined or item.kind is not Kind.TEXT else 1)
+        for item in found
+        if item.kind is not Kind.HOST
+    )
     if parts * (1 + len(places)) > MOST_STEPS:
         raise Unjudged("its paths are too many and too deep to follow them all; make several calls of it")
     return places
@@ -115,18 +124,20 @@ def _places(found: Iterable[Found]) -> tuple[str, ...]:
 
 def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]:
     """The path in the working directory, after it was also judged inside each other directory the call names."""
-    if not item.confined:
-        ground.keep_off(item.text)
-        return
     bases = [place for place in places if place != item.text] if not os.path.isabs(item.text) else []  # noqa: PTH117
     for base in (None, *bases):
         start = None if base is None else os.path.join(ground.base, base)  # noqa: PTH118 - judged by itself as well
+        if not item.confined:
+            ground.keep_off(item.text, base=start)
+            continue
         resolved = _judge(item, ground, base=start)
         if base is None:
             yield f"path:{resolved}"
 
 
 def _judge(item: Found, ground: Paths, *, base: str | None) -> str:
+    if item.kind is Kind.TEXT:
+        return ground.judge_guess(item.text, base=base, whole=not is_surroundings(item.argument))
     if item.kind is Kind.PATTERN:
         return ground.judge_pattern(item.text, base=base)
     if is_pattern(item.text):

@@ -21,6 +21,8 @@ class Kind(enum.Enum):
     """A path that others of the same call may be relative to."""
     PATTERN = "pattern"
     HOST = "host"
+    TEXT = "text"
+    """Something that may be a path, though nobody says so."""
 
 
 _FORMATS: Mapping[str, Kind] = {
@@ -50,21 +52,34 @@ _SAYS_TYPE_ELSEWHERE = frozenset({"$ref", "allOf", "anyOf", "oneOf", "enum", "co
 _UNSAID = ""
 """Stands among the formats of a name that is somewhere a plain text, or anything."""
 
+_ANYTHING: dict[str, Any] = {}
+"""What the schema `true` means."""
+
 _Book = dict[str, set[str]]
 
 
 @lru_cache(maxsize=4096)
 def kind_of_name(name: str) -> Kind | None:
     """What an argument of this name usually is."""
-    words = _WORD.findall(name)
-    return _WORDS.get(words[-1].lower()) if words else None
+    words = words_of(name)
+    return kind_of_word(words[-1]) if words else None
+
+
+def kind_of_word(word: str) -> Kind | None:
+    """What a word at the end of a name usually says."""
+    return _WORDS.get(word)
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name, in lower case, however they are joined."""
+    return tuple(word.lower() for word in _WORD.findall(name))
 
 
 @lru_cache(maxsize=4096)
 def is_surroundings(name: str) -> bool:
     """Whether an argument of this name says where work is done, rather than what it is done to."""
-    words = _WORD.findall(name)
-    return bool(words) and words[0].lower() in _SURROUNDINGS
+    words = words_of(name)
+    return bool(words) and words[0] in _SURROUNDINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +93,10 @@ class Survey:
     """By name: what the values of that mapping are."""
     settled: frozenset[str]
     """Names whose every text has a format, so that the name itself says nothing more."""
+    settled_values: frozenset[str]
+    """Names of mappings whose every value that is a text has a format."""
+    untold: bool
+    """Whether some text has no format."""
     open: bool
     """Whether arguments may have names that the schema does not."""
 
@@ -89,7 +108,9 @@ def survey(schema: dict[str, Any]) -> Survey:
         names=frozenset(reader.names) - {_UNSAID},
         formats=_kinds(reader.names),
         values=_kinds(reader.mapped),
-        settled=frozenset(name for name, formats in reader.names.items() if formats and _UNSAID not in formats),
+        settled=_settled(reader.names),
+        settled_values=_settled(reader.mapped),
+        untold=any(_UNSAID in formats for book in (reader.names, reader.mapped) for formats in book.values()),
         open=reader.open,
     )
 
@@ -99,6 +120,10 @@ def _kinds(book: _Book) -> dict[str, frozenset[Kind]]:
         name: frozenset(_FORMATS[given] for given in formats if given in _FORMATS) for name, formats in book.items()
     }
     return {name: kinds for name, kinds in known.items() if kinds}
+
+
+def _settled(book: _Book) -> frozenset[str]:
+    return frozenset(name for name, formats in book.items() if formats and _UNSAID not in formats)
 
 
 class _Reader:
@@ -111,6 +136,7 @@ class _Reader:
         pending: list[tuple[Any, str, _Book]] = [(root, "", self.names)]
         while pending:
             node, name, book = pending.pop()
+            node = _ANYTHING if node is True else node
             mark = (id(node), name, id(book))
             if isinstance(node, dict) and mark not in seen:
                 seen.add(mark)
@@ -123,6 +149,8 @@ class _Reader:
         if isinstance(given, str):
             formats.add(given.lower())
         elif _may_be(kind, "string") and (kind is not None or not _SAYS_TYPE_ELSEWHERE & node.keys()):
+            formats.add(_UNSAID)
+        if kind is not None and _may_be(kind, "array") and "items" not in node:
             formats.add(_UNSAID)
         closed = node.get("additionalProperties") is False or node.get("unevaluatedProperties") is False
         is_mapping = "properties" in node or (kind is not None and _may_be(kind, "object")) or not node
