@@ -51,8 +51,8 @@ class Fifo:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - nobody tells when a process ends
-            await asyncio.sleep(0.005)
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)  # nobody tells when a process ends
 
 
 @pytest.fixture
