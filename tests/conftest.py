@@ -24,3 +24,10 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
     monkeypatch.delenv("CALLGATE_KEY", raising=False)
     return folder
+
+
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start processes without the measuring of coverage: it loads modules, takes time, and writes where it may not."""
+    for name in [name for name in os.environ if name.startswith("COV")]:
+        monkeypatch.delenv(name)

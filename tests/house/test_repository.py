@@ -117,6 +117,7 @@ HEAVY = ("pydantic", "cryptography", "jsonschema_rs", "yaml", "sqlite3", "cel", 
 @pytest.mark.parametrize(
     "names", ["import callgate", "from callgate import Callgate, Context", "from callgate import *"]
 )
+@pytest.mark.usefixtures("unmeasured")
 def test_importing_loads_nothing_heavy(names: str):
     """What takes long to load is loaded where it is first needed; that importing is quick follows."""
     program = f"{names}; import sys; print(*(set({HEAVY!r}) & set(sys.modules)))"
