@@ -414,3 +414,15 @@ async def test_what_failed_without_effect_may_be_asked_again_under_its_key() -> 
         assert first.happened.value == "none"
         assert (await gate.call("book", {"seat": 1}, context)).ok
     assert tries == [1, 1]
+
+
+async def test_questions_that_ran_out_unseen_do_not_keep_a_session_from_asking() -> None:
+    _, pay = till()
+    clock = HandClock()
+    settings = Settings(approvals=ApprovalSettings(pending_per_session=2))
+    async with gate_of(pay, clock=clock, config=settings) as gate:
+        await ask(gate, 1)
+        await ask(gate, 2)
+        assert isinstance(await gate.call("pay", {"amount": 3}), Refused)
+        clock.turn(3600)
+        await ask(gate, 3)

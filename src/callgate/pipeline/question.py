@@ -110,7 +110,8 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
         standing = _standing_question(parts, authorized, tx) or _twin(authorized, tx)
         if standing is not None:
             return standing
-        if tx.pending_count(new.principal, new.session) >= parts.settings.approvals.pending_per_session:
+        waiting = tx.pending_count(new.principal, new.session, now=parts.clock.now())
+        if waiting >= parts.settings.approvals.pending_per_session:
             return None
         tx.put_sealed(new.sealed_id, blob, keep_until=keep_until(parts))
         tx.put_approval(new)

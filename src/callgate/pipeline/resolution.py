@@ -12,6 +12,7 @@ from callgate.ledger.transitions import Answer, Resolve, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
 from callgate.model.levels import Happened
+from callgate.model.person import person_key, same_person
 from callgate.pipeline.recorded import json_form
 from callgate.pipeline.seal import open_blob
 from callgate.pipeline.stored_outcome import read_outcome
@@ -36,7 +37,7 @@ async def resolve_by_person(
         OutcomeNotFound: The ledger has no such key.
         OutcomeConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
     """
-    if by.name == key.principal or not by.name.strip():
+    if same_person(by.name, key.principal) or not person_key(by.name):
         raise OutcomeConflict(f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked")
     body = _happened(json_form(parts.striker.strike(output))) if happened else _absent(key, by.name)
     fact = Resolve(happened=happened, by=by.name, now=parts.clock.now(), outcome=body)

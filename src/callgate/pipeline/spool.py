@@ -26,14 +26,15 @@ class Spool:
         self._units: list[Callable[[Transaction], Any]] = []
         self._task: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
+        self._closed = False
 
     def __len__(self) -> int:
         return len(self._units)
 
     def keep(self, unit: Callable[[Transaction], Any]) -> None:
-        """Write this as soon as the store takes it."""
+        """Write this as soon as the store takes it; after `close` there is no store to take it."""
         self._units.append(unit)
-        if self._task is None or self._task.done():
+        if not self._closed and (self._task is None or self._task.done()):
             self._task = asyncio.ensure_future(self._retry())
 
     async def write(self, unit: Callable[[Transaction], Any]) -> None:
@@ -63,6 +64,7 @@ class Spool:
 
     async def close(self) -> bool:
         """A last try; whether nothing is left. A write under way ends first, so that nothing is written twice."""
+        self._closed = True
         if self._task is not None:
             async with self._turn:
                 self._task.cancel()
