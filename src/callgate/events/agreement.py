@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from callgate.events import vocabulary as own
-from callgate.events.approval_agreement import STATES, ApprovalAgreement, Question
+from callgate.events.approval_agreement import STATES, ApprovalAgreement, Question, question
 from callgate.events.grant_agreement import KINDS, GrantAgreement
 from callgate.events.ledger_agreement import CLOSED_AS, LATER, LedgerAgreement, PagedLedger
 from callgate.events.report import Findings
@@ -13,7 +13,7 @@ from callgate.model.approval import Approval, Grant
 from callgate.model.event import Event
 from callgate.ports import Keys, Reader
 
-__all__ = ["Agreement", "Intact", "PagedLedger", "Question"]
+__all__ = ["Agreement", "Intact", "PagedLedger", "Question", "question"]
 
 Intact = Callable[[Approval | Grant], bool]
 

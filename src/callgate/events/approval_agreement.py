@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 from callgate.events import vocabulary as own
 from callgate.events.ledger_agreement import text_of
 from callgate.events.report import Findings
-from callgate.model.approval import ApprovalState
+from callgate.model.approval import Approval, ApprovalState
 from callgate.model.event import Event
 
 STATES: dict[str, str | None] = {
@@ -23,6 +24,15 @@ STATES: dict[str, str | None] = {
     own.USED: ApprovalState.USED.value,
 }
 _USED = ApprovalState.USED.value
+_SAID = {
+    "principal": "asker",
+    "session": "session",
+    "key": "key",
+    "what": "content",
+    "by": "decider",
+    "votes": "list of votes",
+}
+"""What events say of an approval, by the name it has there, and what a person calls it."""
 
 
 class Question(NamedTuple):
@@ -32,6 +42,23 @@ class Question(NamedTuple):
     state: str
     call_id: str
     tool: str
+    said: Mapping[str, Any] = {}
+    """By the names that events use; what is not given is not compared."""
+    intact: bool = True
+    """Whether it is as somebody with the key left it, as far as that is known."""
+
+
+def question(approval: Approval, *, intact: bool = True) -> Question:
+    """What is compared of an approval of the store."""
+    said = {
+        "principal": approval.principal,
+        "session": approval.session,
+        "key": approval.key,
+        "what": approval.what,
+        "by": approval.decided_by,
+        "votes": [vote.by for vote in approval.votes],
+    }
+    return Question(approval.id, approval.state.value, approval.call_id, approval.tool, said, intact)
 
 
 class ApprovalAgreement:
@@ -40,6 +67,7 @@ class ApprovalAgreement:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._approvals: dict[str, str] = {}
+        self._said: dict[str, dict[str, Any]] = {}
         self._silent: set[str | None] = set()
         """Calls with approval events whose payload is erased: what those said is not known."""
 
@@ -54,22 +82,43 @@ class ApprovalAgreement:
         told = text_of(event, "state") or state
         if told is not None:
             self._approvals[approval] = told
+        said = self._said.setdefault(approval, {})
+        if event.type == own.EDITED:
+            said.pop("what", None)
+        said |= _said(event.payload or {})
 
     def compare(self, questions: Iterable[Question]) -> None:
         """Hold all approvals against the events."""
         unheard = dict(self._approvals)
         for approval in questions:
-            told = unheard.pop(approval.id, None)
-            if told == approval.state or approval.call_id in self._silent:
-                continue
-            what = f"approval {approval.id} ({approval.tool})"
-            if told is None:
-                self._findings.wrong(f"{what} is {approval.state}, and no event says that anyone asked")
-            else:
-                self._findings.wrong(f"{what} is {approval.state}, and the events say {told}")
+            self._compare(approval, unheard.pop(approval.id, None))
         for approval_id, told in unheard.items():
             self._findings.wrong(f"approval {approval_id} is gone, and the events say {told}")
         if self._silent:
             self._findings.note(
                 f"approvals of {len(self._silent)} calls were not compared: events about them are erased"
             )
+
+    def _compare(self, approval: Question, told: str | None) -> None:
+        what = f"approval {approval.id} ({approval.tool})"
+        if not approval.intact:
+            self._findings.wrong(f"{what} was edited by somebody without the key: it is void")
+        if approval.call_id in self._silent:
+            return
+        if told is None:
+            self._findings.wrong(f"{what} is {approval.state}, and no event says that anyone asked")
+            return
+        if told != approval.state:
+            self._findings.wrong(f"{what} is {approval.state}, and the events say {told}")
+        said = _said(approval.said)
+        for name, value in self._said.get(approval.id, {}).items():
+            if name in said and said[name] != value:
+                self._findings.wrong(f"{what} has another {_SAID[name]} than the events say")
+
+
+def _said(payload: Mapping[str, Any]) -> dict[str, Any]:
+    said = {name: payload[name] for name in _SAID if name in payload}
+    if isinstance(said.get("what"), str):
+        # Questions may be long, and are only compared.
+        said["what"] = sha256(said["what"].encode("utf-8", "backslashreplace")).digest()
+    return said

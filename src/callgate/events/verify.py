@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from callgate.errors import RowUnreadable, StoreError
-from callgate.events.agreement import Agreement, Intact, Question
+from callgate.events.agreement import Agreement, Intact, question
 from callgate.events.anchor import Anchored
 from callgate.events.links import Links
 from callgate.events.report import Findings, Report
@@ -16,6 +16,7 @@ from callgate.events.selection import Selection
 from callgate.events.signature import fingerprint
 from callgate.events.vocabulary import CHECKPOINT, STREAM_OPENED
 from callgate.events.witness import Witnesses
+from callgate.model.approval import ApprovalState
 from callgate.model.event import Event
 from callgate.ports import Checkpoint, Keys, Reader, Store
 
@@ -87,6 +88,7 @@ class _Verification:
         self._witnesses.hear_checkpoints(checkpoints, public_keys=public_keys, anchored=anchored)
         self._guard("the openings of streams", lambda: self._hear_openings(reader))
         self._links = Links(self._findings, marks=self._witnesses.marks)
+        self._intact = agreement[1]
         self._agreement = Agreement(self._findings, agreement[0], intact=agreement[1])
         self._after = 0
         self._unreadable = 0
@@ -105,7 +107,7 @@ class _Verification:
         self._witnesses.look_for_cuts(self._links.streams)
         self._compare_heads(reader)
         self._guard("the ledger", lambda: self._agreement.compare_ledger(reader))
-        self._guard("the approvals", lambda: self._agreement.compare_approvals(_questions(reader)))
+        self._guard("the approvals", lambda: self._compare_approvals(reader))
         self._guard("the grants", lambda: self._agreement.compare_grants(reader))
         findings, witnesses = self._findings, self._witnesses
         return Report(
@@ -121,6 +123,15 @@ class _Verification:
             unanchored_since=self._unanchored_since,
             keys=self._keys,
         )
+
+    def _compare_approvals(self, reader: Reader) -> None:
+        found, intact = reader.approvals(), self._intact
+        filed = {approval.id: state for state in ApprovalState for approval in reader.approvals(states=(state,))}
+        for approval in found:
+            asked = (approval.principal, approval.session, approval.tool, approval.asked_fingerprint)
+            if filed.get(approval.id) is not approval.state or reader.latest_approval(*asked, key=approval.key) is None:
+                self._findings.wrong(f"approval {approval.id} ({approval.tool}) is filed as something that it is not")
+        self._agreement.compare_approvals(question(one, intact=intact is None or intact(one)) for one in found)
 
     def _guard(self, what: str, query: Callable[[], None]) -> None:
         """Whoever changes a row into something no reader can read shall not end the verification with it."""
@@ -182,9 +193,3 @@ class _Verification:
                 self._findings.wrong(
                     f"the store takes event {head.sequence} for the head of stream {name}, which {ends}"
                 )
-
-
-def _questions(reader: Reader) -> list[Question]:
-    return [
-        Question(approval.id, approval.state.value, approval.call_id, approval.tool) for approval in reader.approvals()
-    ]

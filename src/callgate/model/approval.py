@@ -11,7 +11,10 @@ from callgate.model.levels import Assurance, Risk
 
 
 class ApprovalState(enum.StrEnum):
-    """Where a question stands. `used` is an approved one whose call was claimed."""
+    """Where a question stands. `used` is an approved one whose call was claimed.
+
+    `void` is never recorded: it is how a question is shown that somebody without the key edited.
+    """
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -20,6 +23,7 @@ class ApprovalState(enum.StrEnum):
     ANSWERED = "answered"
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"
+    VOID = "void"
 
 
 OPEN_STATES = frozenset({ApprovalState.PENDING, ApprovalState.APPROVED})

@@ -133,7 +133,9 @@ async def _change(
         changed = answer(current, now)
         if changed is not current:
             tx.put_approval(bind(changed, parts.keys))
-            tx.append(note(changed, "approval.edited" if more else _EVENTS[changed.state], now=now, text=changed.text))
+            shown = {"what": changed.what} if more else {}
+            kind = "approval.edited" if more else _EVENTS[changed.state]
+            tx.append(note(changed, kind, now=now, text=changed.text, **shown))
             if more is not None:
                 more(tx)
         return changed

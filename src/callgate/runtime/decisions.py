@@ -17,6 +17,7 @@ from callgate.model.ids import uuid7
 from callgate.model.levels import Assurance, Risk
 from callgate.pipeline import deciding
 from callgate.runtime.opened import Face
+from callgate.runtime.questions import questions
 
 if TYPE_CHECKING:
     from callgate.ports import Transaction
@@ -85,14 +86,11 @@ class Decisions(Face):
     async def approvals(
         self, *, states: Iterable[ApprovalState] | None = (ApprovalState.PENDING,), limit: int | None = None
     ) -> list[Approval]:
-        """Questions, oldest first; the pending ones unless told otherwise. Those whose time is up are expired first."""
-        parts = self._open().parts
-        now = parts.clock.now()
-        wanted = None if states is None else frozenset(states)
-        for overdue in await parts.store.read(lambda reader: reader.approvals(states=(ApprovalState.PENDING,))):
-            if overdue.expires_at <= now:
-                await deciding.reread(parts, overdue.id)
-        return await parts.store.read(lambda reader: reader.approvals(states=wanted, limit=limit))
+        """Questions, oldest first; the pending ones unless told otherwise. Those whose time is up are expired first.
+
+        One that somebody without the key edited is void: it is shown as that among all of them, and nowhere else.
+        """
+        return await questions(self._open().parts, None if states is None else frozenset(states), limit)
 
     async def grant(
         self,

@@ -18,6 +18,7 @@ from callgate.events.vocabulary import CHECKPOINT
 from callgate.events.witness import Witnesses
 from callgate.model.event import Event
 from callgate.model.event import from_json as event_from_json
+from callgate.model.shapes import as_mapping, as_sequence
 from callgate.ports import Checkpoint
 
 MOST_BYTES = 16 * 1024**3
@@ -191,9 +192,20 @@ def _question(body: dict[str, Any]) -> Question:
     found = [body.get(name) for name in ("id", "state", "call_id", "tool")]
     match found:
         case [str(approval_id), str(state), str(call_id), str(tool)]:
-            return Question(approval_id, state, call_id, tool)
+            return Question(approval_id, state, call_id, tool, _said(body))
         case _:
             raise BadPackage(f"{contents.APPROVALS} has a line that is not an approval")
+
+
+def _said(body: dict[str, Any]) -> dict[str, Any]:
+    """What the line says, by the names that events use for it."""
+    said = {name: body[name] for name in ("principal", "session", "key", "what") if name in body}
+    if "decided_by" in body:
+        said["by"] = body["decided_by"]
+    votes = as_sequence(body.get("votes"))
+    if votes is not None:
+        said["votes"] = [(as_mapping(vote) or {}).get("by") for vote in votes]
+    return said
 
 
 _TEXTS = ("id", "stream", "type", "trace", "producer", "severity", "payload_digest", "previous", "hash")

@@ -20,6 +20,8 @@ from callgate.stores.sqlite.statements import load
 SQL = load("approvals")
 _APPROVAL = tuple(Approval.__slots__)
 _GRANT = tuple(Grant.__slots__)
+_body_of_approval = readable("approvals")(read_back)
+_body_of_grant = readable("grants")(read_back)
 
 
 class ApprovalReader(AttemptReader):
@@ -42,7 +44,7 @@ class ApprovalReader(AttemptReader):
         else:
             among = orjson.dumps([state.value for state in states]).decode()
             found = self._ask(SQL["in_states"], among, session, most)
-        return [to_approval(read_back(row[0])) for row in found]
+        return [to_approval(_body_of_approval(row[0])) for row in found]
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
         if now is None:
@@ -51,11 +53,11 @@ class ApprovalReader(AttemptReader):
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
         found = self._ask(SQL["grants"], principal) if tool is None else self._ask(SQL["grants_for"], principal, tool)
-        return [to_grant(read_back(row[0])) for row in found]
+        return [to_grant(_body_of_grant(row[0])) for row in found]
 
     def grant(self, grant_id: str) -> Grant | None:
         body = self._one(SQL["grant"], grant_id)
-        return None if body is None else to_grant(read_back(body))
+        return None if body is None else to_grant(_body_of_grant(body))
 
 
 def put_approval(db: sqlite3.Connection, approval: Approval) -> None:
@@ -104,7 +106,7 @@ def to_grant(body: dict[str, Any]) -> Grant:
 
 @readable("approvals")
 def _approval(body: str | None) -> Approval | None:
-    return None if body is None else to_approval(read_back(body))
+    return None if body is None else to_approval(_body_of_approval(body))
 
 
 def _assurance(word: str) -> Assurance:
