@@ -124,7 +124,9 @@ def _multiply(path: Path, count: int) -> None:
 
 def _copy_rows(database: sqlite3.Connection, table: str, unique: tuple[str, ...], count: int) -> None:
     # What SQLite numbers by itself is left to it.
-    columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})") if not (row[5] and row[2] == "INTEGER")]
+    columns = [
+        row[1] for row in database.execute(f"PRAGMA table_info({table})") if not (row[5] and row[2] == "INTEGER")
+    ]
     texts = {"sequence": "10 + n.value", "id": "'i' || n.value", "call": "'c' || n.value"}
     texts |= {"key": "'old' || n.value", "call_id": "'c' || n.value"}
     chosen = ", ".join(texts[name] if name in unique else f"t.{name}" for name in columns)

@@ -47,7 +47,7 @@ TIMED_OUT = _warning("tool_call.timed_out", "A read-only call reached its time l
 UNKNOWN = _warning("tool_call.unknown", "Whether the effect happened cannot be known; `cause` says why.")
 REFUSED = _info("tool_call.refused", "The call was refused before anything happened.")
 DEDUPED = _info("tool_call.deduped", "The call was answered with the recorded outcome of its key.")
-SETTLED_LATE = _info("tool_call.settled_late", "The handler of a call given up as unknown ended after all.")
+SETTLED_LATE = _warning("tool_call.settled_late", "The handler of a call given up as unknown ended after all.")
 RESOLVED = _info("tool_call.resolved", "Somebody found out whether an unknown call happened.")
 PROGRESS = _debug("tool_call.progress", "A running handler said how far it is.")
 
@@ -72,7 +72,7 @@ TOOL_CHANGED = _info("tool.changed", "A tool's definition changed.")
 TOOL_REMOVED = _info("tool.removed", "A tool was taken away.")
 TOOL_QUARANTINED = _warning("tool.quarantined", "A changed or new tool waits until somebody has looked at it.")
 
-HEALTH_CHANGED = _info("health.changed", "A connector became healthy, degraded or unavailable.")
+HEALTH_CHANGED = _warning("health.changed", "A connector became healthy, degraded or unavailable.")
 SOURCE_STALE = _warning("source.stale", "A source changed since it was last read.")
 
 STREAM_OPENED = _info("stream.opened", "A process began to record, citing the store and the heads it found.")
