@@ -21,7 +21,7 @@ test: setup ## run all tests, the slow ones included
 quick: setup ## run the tests that are neither slow nor crash tests
 	@$(BIN)/python -m pytest -m "not slow and not crash" $(ARGS)
 
-check: static test ## run everything CI runs
+check: static coverage footprint ## run everything CI runs
 
 static: format-check lint types imports sizes ## run the checks that need no test
 

@@ -18,6 +18,7 @@ from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.ports import Reader, Reading, Transaction
 from callgate.stores.sqlite import SqliteStore, forks, locks
 from callgate.stores.sqlite.known import Known
+from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.session import Session
 from tests.contracts.makers import HandClock, a_draft, an_attempt, until
 
@@ -347,3 +348,12 @@ async def test_owners_whose_folder_cannot_be_listed_are_taken_for_alive(path: Pa
 
         monkeypatch.setattr("os.listdir", refuse)
         assert store.gone_owners() == []
+
+
+def test_what_the_store_says_itself_of_a_row_is_passed_on():
+    @readable("attempts")
+    def make(_: object) -> None:
+        raise StoreError("the disk is gone")
+
+    with pytest.raises(StoreError, match="the disk is gone"):
+        make(())
