@@ -1,4 +1,4 @@
-# One command per need; "make check" runs what CI runs.
+# One command per need; "make check" runs what CI runs, and more.
 .DEFAULT_GOAL := help
 .PHONY: help setup run test quick check static format-check lint types imports sizes format bench coverage footprint lock clean
 MAKEFLAGS += --no-print-directory
@@ -21,7 +21,7 @@ test: setup ## run all tests, the slow ones included
 quick: setup ## run the tests that are neither slow nor crash tests
 	@$(BIN)/python -m pytest -m "not slow and not crash" $(ARGS)
 
-check: static coverage footprint ## run everything CI runs
+check: static coverage footprint ## run everything: static checks, all tests with coverage, footprint
 
 static: format-check lint types imports sizes ## run the checks that need no test
 
