@@ -28,8 +28,8 @@ def fail_the_read_after_the_next_write(gate: Any, monkeypatch: pytest.MonkeyPatc
         return answer
 
     async def fail_once(query: Any) -> Any:
-        if state.pop("armed", False):
-            monkeypatch.undo()
+        if state["armed"]:
+            store.write, store.read = write, read
             raise StoreUnavailable("the disk is gone for a moment")
         return await read(query)
 
@@ -44,7 +44,7 @@ def fail_the_write_after(entered: threading.Event, gate: Any, monkeypatch: pytes
 
     async def fail_once(unit: Any) -> Any:
         if entered.is_set():
-            monkeypatch.undo()
+            store.write = write
             raise StoreUnavailable("the disk is full for a moment")
         return await write(unit)
 
