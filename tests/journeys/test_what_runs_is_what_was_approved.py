@@ -80,7 +80,8 @@ async def test_no_function_of_the_tool_author_changes_what_was_approved() -> Non
 async def _story(asked: dict[str, Any], edited: dict[str, Any] | None, later: dict[str, Any]) -> None:
     ran: list[bytes] = []
 
-    @tool(effects="network_access", risk="high")
+    # Neither files nor hosts: any text may stand anywhere in the payload without being taken for one.
+    @tool(effects="system_state", risk="high")
     async def send(payload: dict[str, Any]) -> str:
         """Send anything, and spoil it afterwards."""
         ran.append(dumps(payload))
