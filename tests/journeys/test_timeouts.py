@@ -126,7 +126,7 @@ async def test_a_synchronous_handler_is_bounded_too_and_the_loop_goes_on_meanwhi
         assert (await gate.call("answers")).unwrap() is True
         released.set()
     assert outcome.error is not None
-    assert outcome.error.details == {"timed_out": True, "timeout": TINY}
+    assert outcome.error.details == {"timed_out": True, "timeout": 0.5}
 
 
 @pytest.mark.requirement("TMO-07")
