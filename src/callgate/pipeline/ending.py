@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import NoEffect, StoreError
@@ -173,18 +173,12 @@ def _info(tool: Tool, code: str, message: str, category: Category, *, again: boo
 
 
 def _with(info: ErrorInfo, details: dict[str, Any]) -> ErrorInfo:
-    return ErrorInfo(
-        code=info.code,
-        message=info.message,
-        category=info.category,
-        tool=info.tool,
-        retryable=info.retryable,
-        suggestion=info.suggestion,
-        details=details,
-    )
+    return replace(info, details=details)
 
 
 def _failed(executed: Executed, info: ErrorInfo, happened: Happened, *, event: str = "tool_call.failed") -> Ending:
+    if happened is Happened.POSSIBLE:
+        info = replace(info, suggestion="It may have taken effect all the same: find out before calling it again.")
     return Ending(Failed(error=info, happened=happened, **_common(executed)), event)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError, StoreError
-from callgate.policy.lint import check
+from callgate.policy.lint import ERROR, check
 
 if TYPE_CHECKING:
     from callgate.events.bus import Bus
@@ -50,7 +50,8 @@ class Opened:
         """At the first call: say which names the policy knows and the registry does not."""
         self.looked_at_policy = True
         for finding in check(self.parts.settings, self.parts.registry.list_tools()):
-            _log.warning("policy: %s: %s", finding.where, finding.text)
+            if finding.level == ERROR:  # the rest is for `policy check`, where somebody asks for it
+                _log.warning("policy: %s: %s", finding.where, finding.text)
 
     def background(self, work: Coroutine[Any, Any, Any]) -> None:
         """Start work nobody waits for but the closing gate."""
