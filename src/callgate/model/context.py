@@ -27,6 +27,28 @@ def writable(text: str) -> bool:
     return True
 
 
+class Authority:
+    """What a context may do, as one key: its hash is taken once, however many layers it has."""
+
+    __slots__ = ("_hash", "_parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self._parts = parts
+        try:
+            self._hash: int | None = hash(parts)
+        except TypeError:
+            self._hash = None
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            message = "a layer made with lists has no hash"
+            raise TypeError(message)
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Authority) and self._parts == other._parts)
+
+
 def _check_name(name: str, text: Any) -> None:
     if not isinstance(text, str) or not 0 < len(text) <= LONGEST_NAME or not (text.isascii() or writable(text)):
         message = f"{name} must be text of 1 to {LONGEST_NAME} characters"
@@ -66,7 +88,7 @@ class Context:
     no_web: bool = False
     layers: tuple[Layer, ...] = ()
     """Task and delegation layers, outermost first."""
-    authority: tuple[Any, ...] = field(init=False, repr=False, compare=False)
+    authority: Authority = field(init=False, repr=False, compare=False)
     """Everything the policy's static answer depends on, hashed once; derived."""
 
     def __post_init__(self) -> None:
@@ -78,7 +100,7 @@ class Context:
         object.__setattr__(
             self,
             "authority",
-            (self.role, self.scopes, self.autonomy, self.caller, self.read_only, self.no_web, self.layers),
+            Authority((self.role, self.scopes, self.autonomy, self.caller, self.read_only, self.no_web, self.layers)),
         )
 
     def _accept_words(self) -> None:

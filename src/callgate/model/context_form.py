@@ -19,10 +19,13 @@ _LAYER_LEVELS = {"max_autonomy": Autonomy, "max_risk": Risk}
 
 
 def context_to_json(context: Context) -> dict[str, Any]:
-    """Everything but what is derived."""
-    body: dict[str, Any] = {name: getattr(context, name) for name in _PLAIN}
-    body["scopes"] = None if context.scopes is None else sorted(context.scopes)
-    body["autonomy"] = None if context.autonomy is None else context.autonomy.label
+    """Everything but what is derived, and what is not set."""
+    plain = {name: getattr(context, name) for name in _PLAIN}
+    body: dict[str, Any] = {name: value for name, value in plain.items() if value is not None}
+    if context.scopes is not None:
+        body["scopes"] = sorted(context.scopes)
+    if context.autonomy is not None:
+        body["autonomy"] = context.autonomy.label
     body["caller"] = context.caller.value
     body["layers"] = [_layer_to_json(layer) for layer in context.layers]
     return body
@@ -33,8 +36,8 @@ def context_from_json(body: dict[str, Any]) -> Context:
     plain = {name: body[name] for name in _PLAIN if name in body}
     return Context(
         **plain,
-        scopes=None if body["scopes"] is None else frozenset(body["scopes"]),
-        autonomy=None if body["autonomy"] is None else Autonomy[body["autonomy"]],
+        scopes=None if body.get("scopes") is None else frozenset(body["scopes"]),
+        autonomy=None if body.get("autonomy") is None else Autonomy[body["autonomy"]],
         caller=Caller(body["caller"]),
         layers=tuple(_layer_from_json(layer) for layer in body["layers"]),
     )
