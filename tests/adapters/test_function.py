@@ -403,3 +403,12 @@ def test_the_connector_is_the_first_half_of_the_name_or_the_name():
     assert one(word_count).connector == "word_count"
     assert one(word_count, name="text.words").connector == "text"
     assert one(word_count, connector="nlp").connector == "nlp"
+
+
+def test_a_faulty_declaration_says_where_it_stands() -> None:
+    with pytest.raises(ConfigurationError, match=r"^test_function\.py:\d+: effects: unknown word 'readonly'"):
+
+        @tool(effects="readonly")
+        def count(text: str) -> int:
+            """Count."""
+            return len(text)

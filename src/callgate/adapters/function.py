@@ -6,6 +6,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, Unpack, cast, overload
 
@@ -44,10 +45,18 @@ def tool(function: Any = None, /, **fields: Any) -> Any:
     Raises:
         ConfigurationError: A field is unknown or wrong, or the thing cannot be a tool.
     """
-    declaration = declare(**fields)
-    # Hints may name what is only known where the function is written.
     frame = inspect.currentframe()
-    names = frame.f_back.f_locals if frame is not None and frame.f_back is not None else {}
+    written = None if frame is None else frame.f_back
+    try:
+        declaration = declare(**fields)
+    except ConfigurationError as error:
+        if written is None or error.file is not None:
+            raise
+        # The decorator runs before the function has a name here, so the place is what helps to find it.
+        place = Path(written.f_code.co_filename).name
+        raise ConfigurationError(error.message, file=place, line=written.f_lineno, key=error.key) from None
+    # Hints may name what is only known where the function is written.
+    names = {} if written is None else written.f_locals
 
     def mark(thing: Any) -> Any:
         _mark(thing, declaration)

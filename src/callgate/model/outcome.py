@@ -95,6 +95,9 @@ class Outcome:
         """One text for a person."""
         return f"[ERROR] {self.error.message if self.error else self.status}"
 
+    def __str__(self) -> str:
+        return f"{self.tool} {self.status}: {self.to_human()}"
+
     def to_machine(self) -> dict[str, Any]:
         """The envelope of protocol version 1, seven keys and no others."""
         return {
