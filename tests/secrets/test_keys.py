@@ -30,7 +30,7 @@ def test_a_key_ring_is_what_the_gate_asks_of_keys():
 
 
 def test_subkeys_are_hkdf_sha256_as_the_standard_has_it():
-    expected = HKDF(SHA256(), length=32, salt=b"callgate/root/1", info=b"seal\0salt").derive(ROOT)
+    expected = HKDF(SHA256(), length=32, salt=b"callgate root key 1", info=b"seal\0salt").derive(ROOT)
     assert RootKey(ROOT).subkey("seal", salt=b"salt") == expected
 
 

@@ -21,7 +21,7 @@ _HEX_LENGTH = KEY_BYTES * 2
 _FILE = re.compile(r"root-(\d{4,})\.key")
 _FILE_AT_MOST = 4096
 _HEADER = "callgate-root-key-1"
-_SALT = b"callgate/root/1"
+_SALT = b"callgate root key 1"
 
 
 class RootKey(Private):
