@@ -8,10 +8,11 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import commits, growth, reads
+from benchmarks import commits, growth, reads, registry
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -26,6 +27,10 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
     ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
     ("1,000,000 recorded calls over 0", ("growth", "recorded_calls_1_000_000_over_0", "wall_ratio"), "<=", 1.15, None),
+    ("10,000 tools added one by one, ms", ("registry", "single_adds_ms"), "<=", 1000, None),
+    ("10,000 tools indexed, ms", ("registry", "index_ms"), "<=", 1500, None),
+    ("search among 10,000, p95 ms", ("registry", "search_p95_ms"), "<=", 20, None),
+    ("callgate --version, ms", ("imports", "command_version_ms"), "<=", 300, None),
     ("import callgate, ms", ("imports", "import_callgate_ms"), "<=", 150, None),
 ]
 """What is measured, where it stands in the results, the bound, and the goal where there is one."""
@@ -35,6 +40,7 @@ def import_times() -> dict[str, float]:
     """Milliseconds in fresh processes, the best of five: the machine's noise only adds."""
     return {
         "import_callgate_ms": _import_time("import callgate"),
+        "command_version_ms": _best([sys.executable, "-m", "callgate", "--version"]),
         "import_gate_and_tool_ms": _import_time("from callgate import Callgate, Context, tool"),
     }
 
@@ -43,6 +49,15 @@ def _import_time(statement: str) -> float:
     code = f"import time; t = time.perf_counter(); {statement}; print((time.perf_counter() - t) * 1000)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
     return round(min(float(run.stdout) for run in runs), 1)
+
+
+def _best(command: list[str]) -> float:
+    taken: list[float] = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True)
+        taken.append(time.perf_counter() - begun)
+    return round(min(taken) * 1000, 1)
 
 
 async def measure() -> dict[str, Any]:
@@ -55,6 +70,7 @@ async def measure() -> dict[str, Any]:
         results["reads"] = await reads.measure()
         print("commits …", flush=True)
         results["commits"] = await commits.measure(folder)
+        results["registry"] = registry.measure()
         print("growth …", flush=True)
         results["growth"] = await growth.measure(folder)
     return results

@@ -54,7 +54,9 @@ def _reading(context: Context) -> Callable[[Callgate], Callable[[int], Awaitable
     return make
 
 
-def _filler(number: int) -> Any:
+def filler(number: int) -> Any:
+    """One of many tools."""
+
     async def execute(payload: dict[str, Any], context: Any) -> str:
         return "done"
 
@@ -65,8 +67,8 @@ def _filler(number: int) -> Any:
 
 async def _tools() -> Ratio:
     few, many = Callgate.open("memory://", FREE), Callgate.open("memory://", FREE)
-    few.add(*(_filler(number) for number in range(10)))
-    many.add(*(_filler(number) for number in range(10_000)))
+    few.add(*(filler(number) for number in range(10)))
+    many.add(*(filler(number) for number in range(10_000)))
     return await _two_gates(few, many, _reading(Context()), _TIMES)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.requirements import COMPLETE, REQUIREMENTS
+from tests.requirements import REQUIREMENTS
 
 TESTS = Path(__file__).resolve().parent.parent
 ID = re.compile(r"\b[A-Z]+-\d\d\b")
@@ -53,7 +53,6 @@ def test_no_test_names_a_requirement_that_does_not_exist(named: dict[str, set[st
     assert {name: modules for name, modules in named.items() if name not in REQUIREMENTS} == {}
 
 
-@pytest.mark.skipif(not COMPLETE, reason="COMPLETE is not set in tests/requirements.py")
 def test_every_requirement_has_a_test(named: dict[str, set[str]]):
     assert sorted(REQUIREMENTS.keys() - named.keys()) == []
 
