@@ -204,6 +204,13 @@ def test_many_texts_are_looked_at_and_too_many_refused(policy: Policy):
     assert "more than 1000 paths" in refusal(policy, tool, rows=[[f"/etc/{row}"] for row in range(1001)])
 
 
+@pytest.mark.parametrize("name", ["file", "FILE", "path", "directory", "file_name"])
+@pytest.mark.parametrize("around", [" {}", "{} ", "\t{}", " {}\n"])
+def test_spaces_around_a_path_open_no_way(policy: Policy, name: str, around: str):
+    assert OWN in refusal(policy, saver(name), **{name: around.format("callgate.yaml")})
+    assert OUTSIDE in refusal(policy, saver(name), **{name: around.format("/etc/passwd")})
+
+
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.text(min_size=1, max_size=20), lead=st.sampled_from(["", " ", "./", "sub/../", "x/.././"]))
 def test_no_name_of_an_argument_opens_a_way_to_own_files(policy: Policy, name: str, lead: str):

@@ -143,6 +143,10 @@ class Reach:
         if isinstance(value, str):
             kinds = tuple(self._kinds(name))
             yield from (Found(kind, value, name, confined) for kind, confined in kinds)
+            bare = value.strip()
+            if bare != value:
+                # A handler may trim what it is given: both readings are judged.
+                yield from (Found(kind, bare, name, confined) for kind, confined in kinds if kind is not Kind.HOST)
             if not any(kind is not Kind.HOST and confined for kind, confined in kinds):
                 yield from self._guess(name, value)
         elif isinstance(value, dict):
