@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from callgate.events.recordable import recordable_bytes
 from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope, Vote
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Draft
@@ -63,7 +64,9 @@ def a_full_attempt() -> Attempt:
         horizon=60.5,
         ended_at=101.25,
         deadline=900.0,
-        outcome={"status": "failed", "error": {"code": "handler_failed", "big": 2**80, "text": "naïve ☂"}},
+        outcome=recordable_bytes(
+            {"status": "failed", "error": {"code": "handler_failed", "big": 2**80, "text": "naïve ☂"}}
+        ),
         approval_id="approval-1",
         sealed_id="sealed-1",
         cause="network",

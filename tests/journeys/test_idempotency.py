@@ -56,6 +56,33 @@ async def test_two_calls_with_one_key_execute_once_and_answer_alike() -> None:
     assert done == [5]
 
 
+async def test_a_replay_tells_what_was_recorded_whatever_became_of_the_first_answer() -> None:
+    @tool(effects="network_access", risk="medium")
+    async def reserve(name: str) -> dict[str, Any]:
+        """Reserve a seat."""
+        return {"seats": [name]}
+
+    async with gate_of(reserve, config=FREE) as gate:
+        first = await gate.call("reserve", {"name": "ada"}, key())
+        first.output["seats"].append("eve")
+        second = await gate.call("reserve", {"name": "ada"}, key())
+        second.output["seats"].append("mallory")
+        assert (await gate.call("reserve", {"name": "ada"}, key())).output == {"seats": ["ada"]}
+
+
+@pytest.mark.requirement("EVT-16")
+async def test_a_replay_of_what_json_cannot_hold_tells_it_as_far_as_it_goes() -> None:
+    @tool(effects="network_access", risk="medium")
+    async def reserve(name: str) -> dict[str, Any]:
+        """Reserve a seat."""
+        return {"seat": 3, "handle": {1, 2}, "name": f"{name}\ud800", "ratio": float("nan")}
+
+    async with gate_of(reserve, config=FREE) as gate:
+        assert (await gate.call("reserve", {"name": "ada"}, key())).ok
+        told = (await gate.call("reserve", {"name": "ada"}, key())).output
+        assert told == {"seat": 3, "handle": [1, 2], "name": "ada\\ud800", "ratio": "nan"}
+
+
 async def test_a_replay_is_answered_at_any_autonomy() -> None:
     done, charge = counter()
     async with gate_of(charge, config=FREE) as gate:

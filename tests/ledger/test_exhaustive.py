@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from typing import Any
 
 from callgate.ledger.transitions import Answer, Claim, Fact, Move, OwnerGone, Resolve, Settle, Silence, move
@@ -64,7 +63,7 @@ def explore() -> tuple[set[Attempt | None], list[tuple[Attempt | None, Fact, Mov
             steps.append((row, fact, step))
             after = step.row
             # Tries only count; without this the space would not be finite.
-            small = None if after is None else replace(after, tries=1)
+            small = None if after is None else after._replace(tries=1)
             if step.changed and small not in seen:
                 seen.add(small)
                 queue.append(small)

@@ -139,7 +139,7 @@ def end(world: World, owner: Owner, fate: float) -> None:
     # The handler is back; a record the store would not take is tried again, the handler is not.
     owner.returned = True
     if owner.effect_done:
-        fact = Settle(state=AttemptState.SUCCEEDED, outcome={"output": mine.call_id}, **common)
+        fact = Settle(state=AttemptState.SUCCEEDED, outcome=mine.call_id.encode(), **common)
     else:
         fact = Settle(state=AttemptState.FAILED, happened=Happened.NONE, **common)
     settled = world.write(fact)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ def claim(**changes: Any) -> Claim:
 def started(**changes: Any) -> Attempt:
     row = move(None, claim()).row
     assert row is not None
-    return replace(row, **changes)
+    return row._replace(**changes)
 
 
 def settle(row: Attempt, state: AttemptState, **changes: Any) -> Settle:
@@ -93,7 +92,7 @@ def test_only_the_owner_with_its_fence_and_call_settles() -> None:
 
 def test_a_settled_row_does_not_change_again() -> None:
     row = started()
-    done = move(row, settle(row, AttemptState.SUCCEEDED, outcome={"output": 1})).row
+    done = move(row, settle(row, AttemptState.SUCCEEDED, outcome=b'{"output":1}')).row
     assert done is not None
     assert move(done, settle(done, AttemptState.FAILED, happened=Happened.NONE)).answer is Answer.STALE
 

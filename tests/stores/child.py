@@ -28,7 +28,9 @@ async def claim_without_end(store: SqliteStore, name: str) -> None:
             )
             say(f"claimed {key}")
             if n % 2:
-                done = an_attempt(key, owner=store.owner, state=AttemptState.SUCCEEDED, ended_at=1.0, outcome={"n": n})
+                done = an_attempt(
+                    key, owner=store.owner, state=AttemptState.SUCCEEDED, ended_at=1.0, outcome=b'{"n":%d}' % n
+                )
                 await store.write(
                     lambda tx, row=done, key=key: (tx.put_attempt(row), tx.append(a_draft("settled", call=key)))
                 )

@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,7 +39,7 @@ async def opened(path: Path, **options: Any) -> AsyncGenerator[SqliteStore]:
 
 async def test_the_whole_ledger_can_be_read_a_page_at_a_time(path: Path):
     rows = [an_attempt(f"{n:02}", call_id=f"c{n}") for n in range(7)] + [
-        replace(an_attempt("00"), key=AttemptKey(*who, "00")) for who in (("agent", "s0"), ("a", "s9"), ("agent", "s2"))
+        an_attempt("00")._replace(key=AttemptKey(*who, "00")) for who in (("agent", "s0"), ("a", "s9"), ("agent", "s2"))
     ]
 
     def put(tx: Transaction) -> None:

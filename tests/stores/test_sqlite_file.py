@@ -68,7 +68,7 @@ async def test_a_store_that_was_closed_in_good_order_leaves_one_file(path: Path)
 
 @pytest.mark.requirement("IDM-11", "EVT-07")
 async def test_what_was_written_is_there_for_the_next_process(path: Path):
-    done = an_attempt("k", state=AttemptState.SUCCEEDED, ended_at=2.0, outcome={"status": "succeeded", "output": [1]})
+    done = an_attempt("k", state=AttemptState.SUCCEEDED, ended_at=2.0, outcome=b'{"output":[1],"status":"succeeded"}')
     async with opened(path) as first:
         await first.write(
             lambda tx: (tx.put_attempt(done), tx.put_approval(an_approval("a")), tx.append(a_draft("said")))

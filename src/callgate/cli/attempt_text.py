@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 from callgate.cli.moments import moment
@@ -12,6 +11,8 @@ from callgate.cli.place import Place
 from callgate.cli.proposal import Proposals, proposed
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.model.attempt import Attempt, AttemptState
+from callgate.model.canonical import NotCanonical, loads
+from callgate.model.shapes import as_mapping
 
 _PRIVATE = frozenset({"fingerprint", "final_fingerprint", "sealed_id", "key"})
 _STYLES = {"succeeded": "green", "failed": "red", "unknown": "yellow", "started": "cyan"}
@@ -19,9 +20,9 @@ _STYLES = {"succeeded": "green", "failed": "red", "unknown": "yellow", "started"
 
 def attempt_document(attempt: Attempt) -> dict[str, Any]:
     """Everything a person may see of it, as JSON."""
-    body = {name: value for name, value in asdict(attempt).items() if name not in _PRIVATE}
+    body = {name: value for name, value in attempt._asdict().items() if name not in _PRIVATE}
     words = {"state": attempt.state.value, "happened": attempt.happened.value if attempt.happened else None}
-    return attempt.key._asdict() | body | words
+    return attempt.key._asdict() | body | words | {"outcome": _recorded(attempt)}
 
 
 def show_attempts(screen: Screen, attempts: Iterable[Attempt]) -> None:
@@ -77,7 +78,18 @@ def _why(attempt: Attempt) -> str:
 
 
 def _output(attempt: Attempt) -> str:
-    body = attempt.outcome or {}
+    body = _recorded(attempt) or {}
     if "error" in body:
         return str(body["error"].get("message", ""))
     return value_text(body["output"]) if "output" in body else ""
+
+
+def _recorded(attempt: Attempt) -> dict[str, Any] | None:
+    """What the row keeps of its outcome; a row that somebody edited may hold anything."""
+    if attempt.outcome is None:
+        return None
+    try:
+        body = as_mapping(loads(attempt.outcome))
+    except NotCanonical:
+        body = None
+    return {"error": {"message": "cannot be read; see `callgate audit verify`"}} if body is None else dict(body)

@@ -45,4 +45,4 @@ def row_digest(keys: Keys, row: Attempt) -> str:
         said = orjson.dumps(fields)  # plain values, without what the canonical form costs
     except orjson.JSONEncodeError:
         said = recordable_bytes(fields)
-    return keys.fingerprint(b"ledger row\0" + said + recordable_bytes(row.outcome))
+    return keys.fingerprint(b"ledger row\0" + said + (row.outcome or b"null"))

@@ -7,8 +7,7 @@ in one transaction.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.levels import Happened
@@ -34,8 +33,7 @@ class Answer(enum.Enum):
     """Refused: not the owner's, not this attempt's, or nothing to change."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(NamedTuple):
     """A call wants to run under a key."""
 
     key: AttemptKey
@@ -55,8 +53,7 @@ class Claim:
     sealed_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settle:
+class Settle(NamedTuple):
     """The owner knows how its attempt ended, or knows that it cannot know."""
 
     call_id: str
@@ -65,36 +62,33 @@ class Settle:
     state: AttemptState
     now: float
     happened: Happened | None = None
-    outcome: dict[str, Any] | None = None
+    outcome: bytes | None = None
     cause: str | None = None
     ended: bool = True
     """False while the handler may still be running (a thread past its limit)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnerGone:
+class OwnerGone(NamedTuple):
     """The process that ran it is proven gone."""
 
     owner: str
     now: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Silence:
+class Silence(NamedTuple):
     """A judged call was not reported until its deadline."""
 
     call_id: str
     now: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolve:
+class Resolve(NamedTuple):
     """Somebody looked: it happened, or it did not."""
 
     happened: bool
     by: str
     now: float
-    outcome: dict[str, Any] | None = None
+    outcome: bytes | None = None
     after_horizon: bool = False
     """For `verify`: *absent* counts only once the tool's horizon has passed."""
 
@@ -102,8 +96,7 @@ class Resolve:
 Fact = Claim | Settle | OwnerGone | Silence | Resolve
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """The answer, and the row as it stands after it."""
 
     answer: Answer
@@ -199,13 +192,12 @@ def _settle_late(row: Attempt, fact: Settle) -> Move:
     if fact.state is AttemptState.UNKNOWN:
         if row.ended_at is not None or not fact.ended:
             return Move(Answer.STALE, row)
-        return Move(Answer.LATE, replace(row, ended_at=fact.now))
+        return Move(Answer.LATE, row._replace(ended_at=fact.now))
     return Move(Answer.LATE, _ended(row, fact))
 
 
 def _ended(row: Attempt, fact: Settle) -> Attempt:
-    return replace(
-        row,
+    return row._replace(
         state=fact.state,
         happened=fact.happened,
         outcome=fact.outcome,
@@ -219,11 +211,11 @@ def _owner_gone(row: Attempt, fact: OwnerGone) -> Move:
     if row.owner != fact.owner:
         return Move(Answer.STALE, row)
     if row.state is AttemptState.STARTED:
-        gone = replace(row, state=AttemptState.UNKNOWN, cause="owner_died", ended_at=fact.now, fence=row.fence + 1)
+        gone = row._replace(state=AttemptState.UNKNOWN, cause="owner_died", ended_at=fact.now, fence=row.fence + 1)
         return Move(Answer.APPLIED, gone)
     if row.ended_at is None:
         # A handler that outlived its limit died with its process; only now is it certain to have ended.
-        return Move(Answer.APPLIED, replace(row, ended_at=fact.now, fence=row.fence + 1))
+        return Move(Answer.APPLIED, row._replace(ended_at=fact.now, fence=row.fence + 1))
     return Move(Answer.STALE, row)
 
 
@@ -232,7 +224,7 @@ def _silence(row: Attempt, fact: Silence) -> Move:
     if row.call_id != fact.call_id or row.state is not AttemptState.STARTED or not due:
         return Move(Answer.STALE, row)
     return Move(
-        Answer.APPLIED, replace(row, state=AttemptState.UNKNOWN, cause="unreported", ended_at=fact.now, deadline=None)
+        Answer.APPLIED, row._replace(state=AttemptState.UNKNOWN, cause="unreported", ended_at=fact.now, deadline=None)
     )
 
 
@@ -243,10 +235,10 @@ def _resolve(row: Attempt, fact: Resolve) -> Move:
     if not open_question:
         return Move(Answer.STALE, row)
     if fact.happened:
-        resolved = replace(row, state=AttemptState.SUCCEEDED, happened=None, outcome=fact.outcome)
+        resolved = row._replace(state=AttemptState.SUCCEEDED, happened=None, outcome=fact.outcome)
     elif row.ended_at is None or (fact.after_horizon and fact.now - row.started_at < row.horizon):
         # It may still happen: the handler runs, or the other side has not shown everything yet.
         return Move(Answer.RUNNING, row)
     else:
-        resolved = replace(row, state=AttemptState.FAILED, happened=Happened.NONE, outcome=fact.outcome)
-    return Move(Answer.APPLIED, replace(resolved, resolved_by=fact.by, ended_at=row.ended_at))
+        resolved = row._replace(state=AttemptState.FAILED, happened=Happened.NONE, outcome=fact.outcome)
+    return Move(Answer.APPLIED, resolved._replace(resolved_by=fact.by, ended_at=row.ended_at))

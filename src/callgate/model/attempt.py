@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from callgate.model.levels import Happened
 
@@ -26,8 +25,7 @@ class AttemptState(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One key's row. Only the ledger's transition function makes a changed one."""
 
     key: AttemptKey
@@ -41,12 +39,12 @@ class Attempt:
     final_fingerprint: str
     """Of what runs, after a person's edit."""
     state: AttemptState
-    happened: Happened | None = None
-    """For failed ones: what may have been left behind."""
     owner: str
     """The process that runs it."""
     fence: int
     """Rises with every take-over; an older owner's writes are refused."""
+    happened: Happened | None = None
+    """For failed ones: what may have been left behind."""
     tries: int = 1
     idempotent: bool = False
     has_verify: bool = False
@@ -55,8 +53,8 @@ class Attempt:
     ended_at: float | None = None
     deadline: float | None = None
     """For judged calls: silence until then becomes unknown."""
-    outcome: dict[str, Any] | None = None
-    """The recorded outcome in its stored form, redacted."""
+    outcome: bytes | None = None
+    """The recorded outcome in its stored form, redacted: JSON, read only where somebody wants to know."""
     approval_id: str | None = None
     sealed_id: str | None = None
     """Where the exact arguments are sealed."""

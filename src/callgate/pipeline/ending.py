@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import NoEffect, StoreError
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.execute import FenceLost
+from callgate.pipeline.recorded import json_bytes
 from callgate.pipeline.trouble import categorize, retryable, speak, suggestion, words
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ class Ending:
     cause: str | None = None
     audit_text: str | None = None
     """The exception's own words for the audit, struck; the outcome may mask them."""
+    _written: bytes | None = field(default=None, init=False)
+
+    @property
+    def written(self) -> bytes:
+        """The output as JSON, made once for the ledger and the event."""
+        if self._written is None:
+            self._written = json_bytes(self.outcome.output)
+        return self._written
 
 
 def ending_of(parts: Parts, executed: Executed) -> Ending:

@@ -16,7 +16,7 @@ from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded
 from callgate.pipeline.execute import execute
 from callgate.pipeline.pipeline import permit_or_stop
 from callgate.pipeline.record import record
-from callgate.pipeline.recorded import json_form, redacted_view, view
+from callgate.pipeline.recorded import json_bytes, redacted_view, view
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.settle import settle
 from callgate.pipeline.stopped import Stopped
@@ -77,7 +77,7 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
         state=AttemptState.SUCCEEDED if ok else AttemptState.FAILED,
         now=now,
         happened=None if ok else outcome.happened if isinstance(outcome, Failed) else Happened.POSSIBLE,
-        outcome=stored(outcome, json_form(outcome.output)),
+        outcome=stored(outcome, json_bytes(outcome.output)),
     )
 
     def unit(tx: Transaction) -> Answer:

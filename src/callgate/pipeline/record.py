@@ -9,7 +9,7 @@ from callgate.errors import StoreError
 from callgate.model.event import Draft
 from callgate.model.outcome import Refused
 from callgate.pipeline.notes import who
-from callgate.pipeline.recorded import view
+from callgate.pipeline.recorded import json_form, view
 from callgate.pipeline.stopped import Stopped, refused
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _draft(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
         }
         if asked.key is not None:
             payload["key"] = asked.key
-        payload["tool"] = str(view(asked.call.tool))[:256]
+        payload["tool"] = str(json_form(asked.call.tool))[:256]
     return Draft(
         type=stop.event,
         time=parts.clock.now(),

@@ -23,37 +23,43 @@ _SCALARS = (str, int, bool, type(None))
 _DEPTH = 60
 
 
-def json_form(value: Any) -> Any:
-    """A JSON value that stands for `value` and shares nothing with it that can change."""
-    if isinstance(value, _SCALARS) and _canonical(value):
-        return value
+def json_bytes(value: Any) -> bytes:
+    """The JSON, written, that stands for `value`: nothing can change it afterwards."""
     try:
         text = quick(value)
         if text is None:
             dumps(value)
             text = recordable_bytes(value)
     except NotCanonical:
-        return _stand_in(value, _DEPTH)
-    return read_back(text)
+        return dumps(_stand_in(value, _DEPTH))
+    return text
+
+
+def json_form(value: Any) -> Any:
+    """A JSON value that stands for `value` and shares nothing with it that can change."""
+    if isinstance(value, _SCALARS) and _canonical(value):
+        return value
+    return read_back(json_bytes(value))
 
 
 def view(value: Any) -> Any:
-    """What an event keeps of an output: the JSON form, cut when it is large."""
-    if value is None or (isinstance(value, int) and is_short(value)):
-        return value
-    form = json_form(value)
-    text = dumps(form)
+    """What an event keeps of an output: its JSON, cut when it is large."""
+    return cut(json_bytes(value))
+
+
+def cut(text: bytes) -> Any:
+    """What an event keeps of JSON: all of it, or its beginning and a digest when it is large."""
     if len(text) <= MOST_BYTES:
-        return form
+        return orjson.Fragment(text)
     shown = text[: MOST_BYTES // 16].decode(errors="replace")
     return {"cut": True, "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest(), "begins": shown}
 
 
-def redacted_view(tool: Tool, output: Any) -> Any:
-    """`view` of what the tool itself lets be recorded of its output."""
+def redacted_view(tool: Tool, output: Any, written: bytes | None = None) -> Any:
+    """`view` of what the tool itself lets be recorded of its output; `written` is the output's JSON, if it is known."""
     redact = tool.hooks.redact
     if redact is None:
-        return view(output)
+        return cut(json_bytes(output) if written is None else written)
     try:
         return view(redact(output))
     except Exception as error:  # noqa: BLE001 - a redactor that fails must not let the output through

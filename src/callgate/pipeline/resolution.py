@@ -6,14 +6,17 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from callgate.errors import OutcomeConflict, OutcomeNotFound
+from callgate.events.recordable import recordable_bytes
 from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, Resolve, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
 from callgate.model.levels import Happened
 from callgate.model.person import person_key, same_person
-from callgate.pipeline.recorded import json_form
+from callgate.pipeline.recorded import json_bytes
 from callgate.pipeline.seal import open_blob
 from callgate.pipeline.stored_outcome import read_outcome
 
@@ -39,7 +42,7 @@ async def resolve_by_person(
     """
     if same_person(by.name, key.principal) or not person_key(by.name):
         raise OutcomeConflict(f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked")
-    body = _happened(json_form(parts.striker.strike(output))) if happened else _absent(key, by.name)
+    body = _happened(json_bytes(parts.striker.strike(output))) if happened else _absent(key, by.name)
     fact = Resolve(happened=happened, by=by.name, now=parts.clock.now(), outcome=body)
     text = parts.striker.strike_text(note)
     return await _apply(parts, key, fact, {"by": by.name, "assurance": by.assurance.label, "note": text})
@@ -55,7 +58,9 @@ async def verify(parts: Parts, row: Attempt) -> str:
     answer = await _ask_tool(parts, tool.hooks.verify, row)
     now = parts.clock.now()
     if answer == "happened":
-        fact = Resolve(happened=True, by="verify", now=now, outcome={"side_effects": sorted(tool.effects)})
+        fact = Resolve(
+            happened=True, by="verify", now=now, outcome=recordable_bytes({"side_effects": sorted(tool.effects)})
+        )
     elif answer == "absent":
         fact = Resolve(happened=False, by="verify", now=now, after_horizon=True, outcome=_absent(row.key, "verify"))
     else:
@@ -113,11 +118,11 @@ async def _apply(parts: Parts, key: AttemptKey, fact: Resolve, facts: dict[str, 
     return read_outcome(row)
 
 
-def _happened(output: Any) -> dict[str, Any]:
-    return {"side_effects": [], "output": output}
+def _happened(output: bytes) -> bytes:
+    return recordable_bytes({"side_effects": [], "output": orjson.Fragment(output)})
 
 
-def _absent(key: AttemptKey, by: str) -> dict[str, Any]:
+def _absent(key: AttemptKey, by: str) -> bytes:
     error: dict[str, Any] = {
         "code": "handler_failed",
         "message": f"it did not happen, says {by}",
@@ -126,7 +131,7 @@ def _absent(key: AttemptKey, by: str) -> dict[str, Any]:
         "suggestion": "It may be called again with the same key.",
         "details": {},
     }
-    return {"side_effects": [], "error": error, "key": key.key}
+    return recordable_bytes({"side_effects": [], "error": error, "key": key.key})
 
 
 async def unresolved(parts: Parts) -> list[Attempt]:

@@ -114,7 +114,7 @@ def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
         state=_STATES[type(outcome)],
         now=parts.clock.now(),
         happened=outcome.happened if isinstance(outcome, Failed) else None,
-        outcome=stored(outcome, json_form(outcome.output)),
+        outcome=stored(outcome, ending.written),
         cause=ending.cause,
         ended=executed.still_running is None,
     )
@@ -127,7 +127,7 @@ def closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
     if executed.tries > 1:
         payload["tries"] = executed.tries
     if isinstance(outcome, Succeeded):
-        payload["output"] = redacted_view(permit.tool, outcome.value)
+        payload["output"] = redacted_view(permit.tool, outcome.value, ending.written)
         return _draft(parts, executed, ending.event, payload, Severity.DEBUG)
     if outcome.error is not None:
         payload["error"] = outcome.error.to_json()

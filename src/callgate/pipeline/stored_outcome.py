@@ -5,20 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from callgate.errors import StoreError
+from callgate.events.recordable import read_back, recordable_bytes
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Refused, Succeeded, Unknown
 from callgate.model.shapes import as_mapping
 
+_NOTHING = b"null"
 
-def stored(outcome: Outcome, output: Any) -> dict[str, Any]:
-    """What is kept of an outcome; `output` is its JSON form."""
-    body: dict[str, Any] = {"side_effects": list(outcome.side_effects), "duration_ms": outcome.duration_ms}
+
+def stored(outcome: Outcome, output: bytes) -> bytes:
+    """What is kept of an outcome; `output` is its output's JSON form."""
+    body: dict[str, Any] = {"side_effects": outcome.side_effects, "duration_ms": outcome.duration_ms}
     if outcome.error is not None:
         body["error"] = _error_body(outcome.error)
-    if output is not None:
-        body["output"] = output
+    if output != _NOTHING:
+        body["output"] = orjson.Fragment(output)
+    return recordable_bytes(body)
+
+
+def recorded_body(row: Attempt) -> Mapping[str, Any]:
+    """What a row keeps of its outcome.
+
+    Raises:
+        StoreError: Somebody edited it until it could not be read any more.
+    """
+    try:
+        body = as_mapping({} if row.outcome is None else read_back(row.outcome))
+    except ValueError:
+        body = None
+    if body is None:
+        raise StoreError(f"the recorded outcome of key {row.key.key} cannot be read; see `callgate audit verify`")
     return body
 
 
@@ -37,9 +57,7 @@ def read_outcome(
     row: Attempt, *, call_id: str | None = None, trace_id: str | None = None, deduped: bool = False
 ) -> Outcome:
     """The outcome a row stands for, told to another call of its key. A started row is Refused in_flight."""
-    body = as_mapping(row.outcome or {})
-    if body is None:
-        raise StoreError(f"the recorded outcome of key {row.key.key} cannot be read; see `callgate audit verify`")
+    body = recorded_body(row)
     outcome = _kind_of(row, body)
     outcome.trace_id = trace_id or row.trace_id
     outcome.call_id = call_id or row.call_id

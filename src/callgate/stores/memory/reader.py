@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from re import Pattern, escape
@@ -28,8 +27,7 @@ class LedgerReader:
         self._log = log
 
     def attempt(self, key: AttemptKey) -> Attempt | None:
-        found = self._tables.attempts.get(key)
-        return None if found is None else _attempt(found)
+        return self._tables.attempts.get(key)
 
     def attempt_of_call(self, call_id: str) -> Attempt | None:
         key = self._tables.calls.get(call_id)
@@ -50,9 +48,9 @@ class LedgerReader:
         found = (
             row
             for row in self._tables.attempts.values()
-            if (state is None or row[0].state is state) and (owner is None or row[0].owner == owner)
+            if (state is None or row.state is state) and (owner is None or row.owner == owner)
         )
-        return [_attempt(row) for row in islice(found, limit)]
+        return list(islice(found, limit))
 
 
 class ApprovalReader(LedgerReader):
@@ -155,11 +153,6 @@ class MemoryReader(ApprovalReader):
     def _show(self) -> None:
         """Make every event readable that was added so far."""
         self._log.settle()
-
-
-def _attempt(row: tuple[Attempt, bytes | None]) -> Attempt:
-    attempt, outcome = row
-    return attempt if outcome is None else replace(attempt, outcome=read_back(outcome))
 
 
 @lru_cache(maxsize=256)

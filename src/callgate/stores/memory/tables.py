@@ -19,8 +19,7 @@ class Tables:
     """Dictionaries whose changes are logged. Values are replaced, never changed in place, so that undoing is exact."""
 
     def __init__(self) -> None:
-        self.attempts: dict[AttemptKey, tuple[Attempt, bytes | None]] = {}
-        """The row, its outcome apart as bytes: what was recorded cannot be changed from outside."""
+        self.attempts: dict[AttemptKey, Attempt] = {}
         self.calls: dict[str, AttemptKey] = {}
         self.unknown: dict[Fingerprinted, tuple[AttemptKey, ...]] = {}
         self.succeeded: dict[Fingerprinted, float] = {}

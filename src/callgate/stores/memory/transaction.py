@@ -27,11 +27,10 @@ class LedgerWriter(MemoryReader):
     def put_attempt(self, attempt: Attempt) -> None:
         tables = self._tables
         before = tables.attempts.get(attempt.key)
-        outcome = None if attempt.outcome is None else recordable_bytes(attempt.outcome)
-        tables.put(tables.attempts, attempt.key, (attempt, outcome))
+        tables.put(tables.attempts, attempt.key, attempt)
         tables.put(tables.calls, attempt.call_id, attempt.key)
-        if before is not None and before[0].state is AttemptState.UNKNOWN:
-            self._note_unknown(before[0], present=False)
+        if before is not None and before.state is AttemptState.UNKNOWN:
+            self._note_unknown(before, present=False)
         if attempt.state is AttemptState.UNKNOWN:
             self._note_unknown(attempt, present=True)
         elif attempt.state is AttemptState.SUCCEEDED and attempt.ended_at is not None:

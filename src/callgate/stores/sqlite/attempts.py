@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from callgate.events.recordable import read_back, recordable_bytes
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.levels import Happened
 from callgate.stores.sqlite.queries import ALL, Queries
@@ -93,7 +92,7 @@ def to_attempt(row: tuple[Any, ...]) -> Attempt:
         started_at=row[18],
         ended_at=row[19],
         deadline=row[20],
-        outcome=None if outcome is None else read_back(outcome),
+        outcome=None if outcome is None else outcome.encode(),
         approval_id=row[22],
         sealed_id=row[23],
         cause=row[24],
@@ -171,4 +170,4 @@ def is_progress(old: Attempt, new: Attempt) -> bool:
 
 
 def _outcome(attempt: Attempt) -> str | None:
-    return None if attempt.outcome is None else recordable_bytes(attempt.outcome).decode()
+    return None if attempt.outcome is None else attempt.outcome.decode()
