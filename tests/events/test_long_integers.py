@@ -41,7 +41,7 @@ def test_only_the_number_is_marked_also_as_a_key_and_deep_inside():
     value: dict[Any, Any] = {"x": [{"y": -LONG}, 2**70], LONG: 1}
     assert read_back(recordable_bytes(value)) == {"x": [{"y": MARK}, 2**70], "<int>": 1}
     assert read_back(recordable_bytes(view(10**5000))) == {"unrecordable": "an integer of 5001 digits"}
-    assert view(True) is True
+    assert json_form(True) is True
 
 
 def test_the_canonical_form_says_no_to_what_python_does_not_spell():
