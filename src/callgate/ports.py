@@ -5,6 +5,7 @@ Nothing here knows how any of it is done. A store is held to one contract suite 
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -298,6 +299,14 @@ class Store(Protocol):
 
         Raises:
             StoreUnavailable: It could not be made durable; nothing of it remains.
+        """
+        ...
+
+    def submit(self, unit: Callable[[Transaction], T]) -> Future[T]:
+        """As `write`, begun at once, for what must not be taken back: the future cannot be cancelled.
+
+        Raises:
+            StoreUnavailable: The store is not open.
         """
         ...
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from callgate.errors import StoreUnavailable
 from callgate.model.attempt import AttemptState
 from callgate.model.event import Event
+from callgate.pipeline.shield import landed
 from callgate.ports import Reader, Reading, Store, Transaction
 from tests.contracts.makers import a_checkpoint, a_draft, a_grant, an_approval, an_attempt
 
@@ -277,3 +279,39 @@ async def test_listeners_hear_of_every_event_once_in_order_and_only_when_it_is_d
 def _append_and_raise(tx: Transaction) -> None:
     tx.append(a_draft("never"))
     raise Trouble
+
+
+async def test_what_was_submitted_is_done_although_whoever_waits_lets_go(store: Store):
+    promise = store.submit(lambda tx: tx.put_attempt(an_attempt("k")))
+    assert not promise.cancel()
+    waiting = asyncio.ensure_future(landed(promise))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait({waiting, promise}, timeout=20)
+    assert promise.done()
+    assert await store.read(lambda reader: reader.attempt(an_attempt("k").key)) == an_attempt("k")
+
+
+async def test_a_submitted_unit_that_raises_leaves_nothing_and_says_why(store: Store):
+    def unit(tx: Transaction) -> None:
+        tx.put_meta("half", "done")
+        raise LookupError("not there")
+
+    with pytest.raises(LookupError, match="not there"):
+        await store.submit(unit)
+    assert await store.read(lambda reader: reader.meta("half")) is None
+
+
+async def test_a_unit_submitted_on_another_loop_is_done_on_the_stores_own(store: Store):
+    async def elsewhere() -> tuple[str, bool]:
+        promise = store.submit(lambda tx: tx.put_meta("from", "elsewhere") or "written")
+        return await promise, promise.cancel()
+
+    assert await asyncio.to_thread(asyncio.run, elsewhere()) == ("written", False)
+    assert await store.read(lambda reader: reader.meta("from")) == "elsewhere"
+
+
+async def test_nothing_is_submitted_to_a_store_that_is_closed(store: Store):
+    await store.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        store.submit(lambda tx: tx.put_meta("late", "no"))

@@ -12,6 +12,7 @@ import pytest
 
 from callgate import Call, Callgate, Context, tool
 from callgate.errors import StoreUnavailable
+from callgate.stores.promise import promised
 from tests.crash.waiting import WITHIN
 from tests.crash.workload import FREE
 
@@ -42,16 +43,16 @@ class HeldWrite:
         self.entered, self.go = asyncio.Event(), asyncio.Event()
         self.fails = False
         self._store = gate._opened.parts.store
-        self._write = self._store.write
-        monkeypatch.setattr(self._store, "write", self._hold)
+        self._submit = self._store.submit
+        monkeypatch.setattr(self._store, "submit", lambda unit: promised(self._hold(unit)))
 
     async def _hold(self, unit: Any) -> Any:
-        self._store.write = self._write
+        self._store.submit = self._submit
         self.entered.set()
         await self.go.wait()
         if self.fails:
             raise StoreUnavailable("the disk is gone for a moment")
-        return await self._write(unit)
+        return await self._submit(unit)
 
 
 @pytest.fixture

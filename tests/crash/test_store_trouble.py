@@ -10,6 +10,7 @@ import pytest
 
 from callgate import Callgate, Context, Failed, Succeeded, Unknown, tool
 from callgate.errors import StoreUnavailable
+from callgate.stores.promise import promised
 from tests.crash.waiting import WITHIN, until
 from tests.crash.workload import FREE
 
@@ -19,36 +20,36 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow]
 def fail_the_read_after_the_next_write(gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The read after a claim is the one right before the handler is entered."""
     store = gate._opened.parts.store
-    write, read = store.write, store.read
+    submit, read = store.submit, store.read
     state = {"armed": False}
 
     async def write_and_arm(unit: Any) -> Any:
-        answer = await write(unit)
+        answer = await submit(unit)
         state["armed"] = True
         return answer
 
     async def fail_once(query: Any) -> Any:
         if state["armed"]:
-            store.write, store.read = write, read
+            store.submit, store.read = submit, read
             raise StoreUnavailable("the disk is gone for a moment")
         return await read(query)
 
-    monkeypatch.setattr(store, "write", write_and_arm)
+    monkeypatch.setattr(store, "submit", lambda unit: promised(write_and_arm(unit)))
     monkeypatch.setattr(store, "read", fail_once)
 
 
 def fail_the_write_after(entered: threading.Event, gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The write after the handler was entered is the one that closes the call."""
     store = gate._opened.parts.store
-    write = store.write
+    submit = store.submit
 
-    async def fail_once(unit: Any) -> Any:
+    def fail_once(unit: Any) -> Any:
         if entered.is_set():
-            store.write = write
+            store.submit = submit
             raise StoreUnavailable("the disk is full for a moment")
-        return await write(unit)
+        return submit(unit)
 
-    monkeypatch.setattr(store, "write", fail_once)
+    monkeypatch.setattr(store, "submit", fail_once)
 
 
 @pytest.mark.requirement("EVT-04", "EVT-09")

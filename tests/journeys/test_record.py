@@ -16,6 +16,7 @@ from callgate.model.levels import Autonomy, Caller
 from callgate.ports import Store, Transaction
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
+from callgate.stores.promise import promised
 from callgate.testing import HandClock, memory_gate
 from tests.journeys.gates import gate_of, parts_of
 
@@ -34,6 +35,9 @@ class Faulty:
         if self.broken:
             raise StoreUnavailable("the disk is full")
         return await self._store.write(unit)
+
+    def submit(self, unit: Callable[[Transaction], T]) -> asyncio.Future[T]:
+        return promised(self.write(unit))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
@@ -23,18 +23,22 @@ from callgate.pipeline.permit import Permit
 from callgate.pipeline.recall import attempt_key, meet, repeatable, same_as_unknown, stopped_by
 from callgate.pipeline.recorded import struck
 from callgate.pipeline.seal import keep_until, seal
-from callgate.pipeline.shield import finish
+from callgate.pipeline.shield import landed
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.time_limit import time_limit
 from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from callgate.model.approval import Approval
     from callgate.model.decision import Reason
     from callgate.model.event import Event
     from callgate.pipeline.gate import Passed
     from callgate.pipeline.parts import Asked, Parts
     from callgate.ports import Transaction
+
+T = TypeVar("T")
 
 
 async def claim(parts: Parts, passed: Passed) -> Permit:
@@ -83,7 +87,7 @@ async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
         parts.store.behind(draft)
         return
     permit.durable = True
-    _, permit.let_go = await finish(parts.store.write(lambda tx: tx.append(draft)))
+    _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))
 
 
 async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:
@@ -115,7 +119,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
         return step
 
     # Once it is on its way it cannot be taken back: a caller who lets go meanwhile still has it closed.
-    answer, permit.let_go = await finish(parts.store.write(unit))
+    answer, permit.let_go = await _written(parts, unit)
     if isinstance(answer, Move) and answer.answer is Answer.CLAIMED:
         permit.row = answer.row
         return
@@ -124,6 +128,15 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     if isinstance(answer, Move):
         await _lost_the_race(parts, passed, permit, answer)
     raise _not_claimed(passed, answer)
+
+
+async def _written(parts: Parts, unit: Callable[[Transaction], T]) -> tuple[T, bool]:
+    """Write the intent; its answer, and whether the caller let go meanwhile."""
+    work = parts.store.submit(unit)
+    let_go = await landed(work)
+    if let_go and work.exception() is not None:
+        raise asyncio.CancelledError
+    return work.result(), let_go
 
 
 def _extra(asked: Asked) -> dict[str, Any]:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
 
 
 class Deadline:
-    """One call's limit. `expired` says it was the limit that cancelled, not somebody outside."""
+    """One call's limit. `expired` says it was the limit that stopped it, not somebody outside."""
 
-    __slots__ = ("at", "expired", "task")
+    __slots__ = ("at", "expired", "stop")
 
-    def __init__(self, task: asyncio.Task[Any], at: float) -> None:
-        self.task = task
+    def __init__(self, stop: Callable[[], object], at: float) -> None:
+        self.stop = stop
         self.at = at
         self.expired = False
 
 
 class Deadlines:
-    """Cancels tasks whose time is up. One loop's; a new loop starts anew."""
+    """Stops calls whose time is up. One loop's; a new loop starts anew."""
 
     def __init__(self) -> None:
         self._open: set[Deadline] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._wakes_at = 0.0
 
-    def start(self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], seconds: float) -> Deadline:
-        """Cancel `task` in so many seconds unless `finish` is called before."""
-        deadline = Deadline(task, loop.time() + seconds)
+    def start(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object], seconds: float) -> Deadline:
+        """Call `stop` in so many seconds unless `finish` is called before."""
+        deadline = Deadline(stop, loop.time() + seconds)
         self._open.add(deadline)
         if self._timer is None or deadline.at < self._wakes_at:
             self._sleep(loop, deadline.at)
@@ -56,6 +56,6 @@ class Deadlines:
         for deadline in [item for item in self._open if item.at <= now]:
             self._open.discard(deadline)
             deadline.expired = True
-            deadline.task.cancel()
+            deadline.stop()
         if self._open:
             self._sleep(loop, min(item.at for item in self._open))

@@ -164,7 +164,7 @@ async def _run_inline(parts: Parts, executed: Executed) -> None:
     assert handler is not None  # noqa: S101 - resolved tools have one
     # Trying again takes from the same limit.
     limit = permit.limit if executed.tries == 1 else executed.context.remaining(parts.clock.monotonic()) or 0.0
-    deadline = parts.deadlines.start(asyncio.get_running_loop(), task, limit)
+    deadline = parts.deadlines.start(asyncio.get_running_loop(), task.cancel, limit)
     try:
         executed.value = await handler(own_copy(permit.arguments), executed.context)
     except asyncio.CancelledError:
@@ -183,8 +183,8 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
     permit = executed.permit
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
-    task = asyncio.ensure_future(_contained(handler(own_copy(permit.arguments), executed.context)))
-    await _await_limited(parts, executed, task)
+    work = _contained(handler(own_copy(permit.arguments), executed.context))
+    await _await_limited(parts, executed, asyncio.get_running_loop().create_task(work))
 
 
 async def _contained(work: Awaitable[Any]) -> Any:
@@ -220,17 +220,30 @@ async def _run_process(parts: Parts, executed: Executed) -> None:
 async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True) -> None:
     """Wait for the handler until its limit; past it, or when cancelled, let go and remember who still runs."""
     left = executed.context.remaining(parts.clock.monotonic()) or 0.0
+    loop = asyncio.get_running_loop()
+    # Awaiting the handler itself would cancel it with the caller, and wait for it however long it takes.
+    waiter: asyncio.Future[None] = loop.create_future()
+    wake = partial(_wake, waiter)
+    future.add_done_callback(wake)
+    deadline = parts.deadlines.start(loop, wake, left)
     try:
-        done, _ = await asyncio.wait({future}, timeout=left)
+        await waiter
     except asyncio.CancelledError:
         executed.cancelled = True
         await _let_go(executed, future, cancel=cancel)
         raise
-    if done:
+    finally:
+        parts.deadlines.finish(deadline)
+    if future.done():
         executed.value = future.result()
         return
     executed.timed_out = True
     await _let_go(executed, future, cancel=cancel)
+
+
+def _wake(waiter: asyncio.Future[None], _ended: object = None) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 async def _let_go(executed: Executed, future: asyncio.Future[Any], *, cancel: bool) -> None:

@@ -17,7 +17,7 @@ from callgate.pipeline.ending import Ending, ending_of
 from callgate.pipeline.execute import Executed, FenceLost
 from callgate.pipeline.health_notes import note_health
 from callgate.pipeline.recorded import json_form, redacted_view
-from callgate.pipeline.shield import shielded
+from callgate.pipeline.shield import landed
 from callgate.pipeline.sources_read import sources_read
 from callgate.pipeline.stored_outcome import stored
 
@@ -43,7 +43,7 @@ async def settle(parts: Parts, executed: Executed) -> Outcome:
     note_health(parts, executed, ending.outcome)
     try:
         if executed.permit.durable:
-            outcome = await shielded(_close_durably(parts, executed, ending))
+            outcome = await _close_durably(parts, executed, ending)
         else:
             outcome = _close_behind(parts, executed, ending)
     finally:
@@ -68,11 +68,22 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
     draft = closing(parts, executed, ending)
     fact = _fact(parts, executed, ending) if executed.permit.row is not None else None
     unit = _unit(parts, executed, draft, fact)
+    let_go = False
     try:
-        answer = await parts.store.write(unit)
+        work = parts.store.submit(unit)
+        let_go = await landed(work)
+        answer = work.result()
     except StoreError as error:
         parts.spool.keep(unit)
-        return _unrecorded(executed, ending, error)
+        outcome = _unrecorded(executed, ending, error)
+    else:
+        outcome = _closed(parts, executed, ending, answer)
+    if let_go:
+        raise asyncio.CancelledError
+    return outcome
+
+
+def _closed(parts: Parts, executed: Executed, ending: Ending, answer: Answer) -> Outcome:
     if answer is Answer.STALE and not isinstance(executed.error, FenceLost):
         return _no_longer_ours(executed, ending)
     _watch_later(parts, executed, ending)

@@ -9,6 +9,19 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+async def landed(work: asyncio.Future[Any]) -> bool:
+    """Wait until work that cannot be cancelled has ended, well or not; whether the caller was cancelled meanwhile."""
+    cancelled = False
+    while not work.done():
+        try:
+            await work
+        except asyncio.CancelledError:
+            cancelled = True
+        except Exception:  # noqa: BLE001, S110 - whoever asks for the result is told
+            pass
+    return cancelled
+
+
 async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     """Finish the work; its result, and whether the caller was cancelled meanwhile.
 
@@ -29,11 +42,3 @@ async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     if cancelled and task.exception() is not None:
         raise asyncio.CancelledError
     return task.result(), cancelled
-
-
-async def shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Finish the work whatever happens to the caller; a cancellation meanwhile is raised after it."""
-    result, cancelled = await finish(work)
-    if cancelled:
-        raise asyncio.CancelledError
-    return result

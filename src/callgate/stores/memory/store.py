@@ -18,6 +18,7 @@ from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.reader import MemoryReader
 from callgate.stores.memory.tables import Tables
 from callgate.stores.memory.transaction import MemoryTransaction
+from callgate.stores.promise import promised
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -77,6 +78,22 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
             raise self._unusable()
         if asyncio.get_running_loop() is not self._loop:
             return await self._at_home(self.write(unit))
+        return self._run(unit)
+
+    def submit(self, unit: Callable[[Transaction], T]) -> asyncio.Future[T]:
+        if self._why:
+            raise self._unusable()
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            return promised(self.write(unit))
+        promise: asyncio.Future[T] = loop.create_future()
+        try:
+            promise.set_result(self._run(unit))
+        except Exception as error:  # noqa: BLE001 - whoever waits for the unit is told
+            promise.set_exception(error)
+        return promise
+
+    def _run(self, unit: Callable[[Transaction], T]) -> T:
         self._tables.begin()
         transaction = MemoryTransaction(self._tables, self._log, readings=self._readings)
         try:

@@ -12,6 +12,7 @@ from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Events
 from callgate.model.event import Draft, Event
 from callgate.ports import Clock, Reader, Transaction
+from callgate.stores.promise import Promise, promised
 from callgate.stores.sqlite import forks
 from callgate.stores.sqlite.batch import Batch
 from callgate.stores.sqlite.opening import SqliteFile
@@ -110,9 +111,19 @@ class SqliteStore(Lifecycle):
         writer = self._writer
         if writer is None:
             raise self._unusable()
-        if asyncio.get_running_loop() is not self._loop:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
             return await self._at_home(self.write(unit))
-        return await writer.submit(unit)
+        return await writer.submit(unit, loop.create_future())
+
+    def submit(self, unit: Callable[[Transaction], T]) -> asyncio.Future[T]:
+        writer = self._writer
+        if writer is None:
+            raise self._unusable()
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            return promised(self.write(unit))
+        return writer.submit(unit, Promise(loop=loop))
 
     def behind(self, draft: Draft) -> None:
         writer = self._writer

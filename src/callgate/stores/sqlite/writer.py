@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from callgate.errors import StoreUnavailable
 from callgate.model.event import Draft
@@ -34,6 +34,7 @@ _RETRY_FIRST, _RETRY_LAST = 0.05, 1.0
 _SLOW_BATCH, _SLOW_ITEM = 0.02, 0.001
 _BATCHES_OFF_LOOP = 64
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -63,9 +64,8 @@ class Writer:
         self.failure: str | None = None
         """Why the last commit failed; None once one succeeds."""
 
-    def submit(self, unit: Unit) -> Future[Any]:
-        """Have a unit run and made durable."""
-        future: Future[Any] = self._loop.create_future()
+    def submit(self, unit: Unit, future: Future[T]) -> Future[T]:
+        """Have a unit run and made durable; the future is told."""
         self._queue.append((unit, future))
         self._kick()
         return future
@@ -91,7 +91,11 @@ class Writer:
             StoreUnavailable: Some of it could not be written, and is lost.
         """
         try:
-            await (self.worker.wait_for(self._drain) if self._loop.is_closed() else self.submit(_nothing))
+            await (
+                self.worker.wait_for(self._drain)
+                if self._loop.is_closed()
+                else self.submit(_nothing, self._loop.create_future())
+            )
         except StoreUnavailable as error:
             lost = f"{len(self._queue)} events could not be written before the store was closed: {error}"
             _log.error("%s", lost)
@@ -230,7 +234,7 @@ class Writer:
         """After a failure: commit something, so that a store that works again is found to."""
         self._retry = None
         if self.failure is not None:
-            probe = self.submit(_probe)
+            probe = self.submit(_probe, self._loop.create_future())
             probe.add_done_callback(_read)
 
     def _relieve(self) -> None:
