@@ -112,6 +112,17 @@ class Reading:
     at: float
 
 
+class Past(NamedTuple):
+    """What the ledger knows of a call before it is claimed."""
+
+    attempt: Attempt | None = None
+    """The row of its key."""
+    unresolved: Attempt | None = None
+    """An equal call of the session whose outcome is unknown."""
+    repeated: bool = False
+    """Whether an equal call of the session succeeded lately."""
+
+
 class Reader(Protocol):
     """A consistent view of the store. Synchronous: it runs where the data is."""
 
@@ -129,6 +140,10 @@ class Reader(Protocol):
 
     def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:
         """Whether an equal call of this session succeeded at or after `since`."""
+        ...
+
+    def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:
+        """The row of a key, and `unresolved` and `succeeded_since` of its session and that fingerprint, in one look."""
         ...
 
     def attempts(
@@ -324,6 +339,10 @@ class Store(Protocol):
 
     async def read(self, query: Callable[[Reader], T]) -> T:
         """Run a short query on a consistent view."""
+        ...
+
+    async def peek(self, query: Callable[[Reader], T]) -> T:
+        """As `read`, cheaper, for a query that asks one thing: several would not be of one moment."""
         ...
 
     async def scan(self, query: Callable[[Reader], T]) -> T:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.ids import uuid7
-from callgate.ports import Reader, Store, Transaction
+from callgate.ports import Past, Reader, Store, Transaction
 from tests.contracts.makers import a_full_attempt, an_attempt
 
 
@@ -188,3 +188,26 @@ async def test_hostile_text_is_only_text(store: Store):
     row = an_attempt(hostile, tool=hostile, fingerprint=hostile)
     await put(store, row)
     assert await store.read(lambda reader: reader.attempt(row.key)) == row
+
+
+async def test_the_past_of_a_call_is_what_the_single_questions_say(store: Store):
+    done = an_attempt("done", state=AttemptState.SUCCEEDED, ended_at=101.0, fingerprint="f", final_fingerprint="f")
+    lost = an_attempt("lost", state=AttemptState.UNKNOWN, fingerprint="g", final_fingerprint="edited")
+    edited = an_attempt("edited", state=AttemptState.SUCCEEDED, ended_at=102.0, fingerprint="h", final_fingerprint="i")
+    await put(store, done, lost, edited)
+
+    async def past(key: str, fingerprint: str, since: float) -> Past:
+        place = AttemptKey("agent", "s1", key)
+        told = await store.peek(lambda reader: reader.past(place, fingerprint, since))
+        assert told == await store.write(lambda tx: tx.past(place, fingerprint, since))
+        return told
+
+    assert await past("free", "never", 0.0) == Past()
+    assert await past("done", "never", 0.0) == Past(attempt=done)
+    assert await past("free", "f", 101.0) == Past(repeated=True)
+    assert await past("free", "f", 101.5) == Past()
+    assert await past("free", "i", 102.0) == Past(repeated=True)
+    assert await past("free", "edited", 0.0) == await past("", "g", 0.0) == Past(unresolved=lost)
+    assert await past("edited", "g", 0.0) == Past(attempt=edited, unresolved=lost)
+    elsewhere = AttemptKey("agent", "s2", "done")
+    assert await store.peek(lambda reader: reader.past(elsewhere, "f", 0.0)) == Past()

@@ -30,6 +30,8 @@ class Authorized:
     authorization: Authorization
     fingerprint: str = ""
     """Empty for reads without a key, which are never compared."""
+    repeated: bool | None = None
+    """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
 
 
 async def authorize(parts: Parts, valid: Valid) -> Authorized:

@@ -255,5 +255,5 @@ def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
         call=asked.call_id,
         payload=payload,
         # A decision that every call shares repeats nothing of this one.
-        redact=None if permit.decision is passed.authorized.standing.fixed else parts.striker,
+        redact=None if passed.authorized.standing.shares(permit.decision) else parts.striker,
     )

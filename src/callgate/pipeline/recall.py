@@ -15,6 +15,7 @@ from callgate.pipeline.parts import Parts
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.stored_outcome import read_outcome
 from callgate.pipeline.time_limit import time_limit
+from callgate.ports import Past
 
 _RUNNING = Answer.RUNNING
 _POLL_FIRST = 0.002
@@ -42,17 +43,27 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     asked = authorized.asked
     if not authorized.fingerprint:
         return Recalled(authorized)
-    if asked.key is not None:
-        await meet(parts, authorized, asked.key, looking=looking)
-    elif parts.settings.require_keys:
+    if asked.key is None and parts.settings.require_keys:
         message = f"{authorized.tool.name} changes something, and this gate wants a key for that: set idempotency_key"
         raise refused(asked, "invalid_arguments", message, tool=authorized.tool)
-    if not authorized.tool.read_only and not asked.call.distinct:
-        # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
-        if not looking:
-            await bury(parts)
-        await _look_for_unknown(parts, authorized, looking=looking)
+    # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
+    if not looking:
+        await bury(parts)
+    past = await _past(parts, authorized)
+    authorized.repeated = past.repeated
+    if past.attempt is not None:
+        await _meet_row(parts, authorized, past.attempt, looking=looking)
+    if past.unresolved is not None and not authorized.tool.read_only and not asked.call.distinct:
+        await _meet_unknown(parts, authorized, past.unresolved, looking=looking)
     return Recalled(authorized)
+
+
+async def _past(parts: Parts, authorized: Authorized) -> Past:
+    """What the ledger knows of this call, in one look."""
+    asked, context = authorized.asked, authorized.asked.context
+    key = AttemptKey(context.principal, context.session, asked.key or "")
+    since = parts.clock.now() - parts.settings.risk.repeat_window
+    return await parts.store.peek(lambda reader: reader.past(key, authorized.fingerprint, since))
 
 
 def repeatable(tool: Tool) -> bool:
@@ -66,10 +77,16 @@ async def meet(parts: Parts, authorized: Authorized, key: str, *, looking: bool 
     Raises:
         Stopped: As `recall`.
     """
-    row_key, again = attempt_key(authorized, key), repeatable(authorized.tool)
-    row = await parts.store.read(lambda reader: reader.attempt(row_key))
+    row_key = attempt_key(authorized, key)
+    row = await parts.store.peek(lambda reader: reader.attempt(row_key))
+    if row is not None:
+        await _meet_row(parts, authorized, row, looking=looking)
+
+
+async def _meet_row(parts: Parts, authorized: Authorized, row: Attempt, *, looking: bool) -> None:
+    again = repeatable(authorized.tool)
     answer = look(row, authorized.fingerprint, idempotent=again)
-    if answer is Answer.CLAIMED or row is None:
+    if answer is Answer.CLAIMED:
         return
     if answer is Answer.RUNNING and not looking:
         row = await _wait(parts, authorized, row)
@@ -101,16 +118,12 @@ async def _wait(parts: Parts, authorized: Authorized, row: Attempt) -> Attempt:
 
 
 async def _reread(parts: Parts, key: AttemptKey) -> Attempt | None:
-    return await parts.store.read(lambda reader: reader.attempt(key))
+    return await parts.store.peek(lambda reader: reader.attempt(key))
 
 
-async def _look_for_unknown(parts: Parts, authorized: Authorized, *, looking: bool) -> None:
+async def _meet_unknown(parts: Parts, authorized: Authorized, found: Attempt, *, looking: bool) -> None:
     """An equal call whose outcome nobody knows: refused under another key, gone on with under its own."""
-    context = authorized.asked.context
-    found = await parts.store.read(
-        lambda reader: reader.unresolved(context.principal, context.session, authorized.fingerprint)
-    )
-    if found is None or found.key.key == authorized.asked.key:
+    if found.key.key == authorized.asked.key:
         return
     if authorized.asked.key is None and authorized.tool.idempotent:
         # The same downstream key as before is what makes repeating it harmless.

@@ -33,8 +33,8 @@ async def decide(parts: Parts, authorized: Authorized) -> Decision:
 async def gather_facts(parts: Parts, authorized: Authorized) -> Facts:
     """What the decision needs beyond call and policy."""
     tool, context = authorized.tool, authorized.asked.context
-    repeated = False
-    if not tool.read_only and authorized.standing.fixed is None:
+    repeated = authorized.repeated or False
+    if authorized.repeated is None and not tool.read_only and authorized.standing.fixed is None:
         since = parts.clock.now() - parts.settings.risk.repeat_window
         repeated = await parts.store.read(
             lambda reader: reader.succeeded_since(context.principal, context.session, authorized.fingerprint, since)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Autonomy, Risk
@@ -67,11 +67,19 @@ class Standing:
     """The least risk a call of it has, whatever its arguments."""
     fixed: Decision | None = None
     """The complete decision, when neither arguments nor time nor labels can change it."""
+    lasting: bool = False
+    """Whether only a repetition, the hour and labels can change the decision."""
+    decided: dict[tuple[bool, bool], Decision] = field(default_factory=dict[tuple[bool, bool], Decision])
+    """Of a lasting one, the decisions made so far: by whether it is a repetition, and whether the hours are quiet."""
 
     @property
     def autonomy(self) -> Autonomy:
         """The autonomy that counts, after every ceiling."""
         return self.terms.autonomy
+
+    def shares(self, decision: Decision) -> bool:
+        """Whether other calls have this very decision, so that it says nothing about any one of them."""
+        return decision is self.fixed or any(decision is each for each in self.decided.values())
 
     def told_to(self, principal: str) -> Standing:
         """The same answer, naming who asked; the answer itself is shared by everyone of one authority."""

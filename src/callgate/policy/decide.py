@@ -81,13 +81,15 @@ class Decider:
 
     def fixed(self, tool: Tool, context: Context, *, terms: Terms) -> Decision | None:
         """The decision about every call of this tool, when nothing but the tool and the authority can change it."""
-        if terms.observed or tool.egress or tool.destructive or depends_on_arguments(tool):
-            return None
-        if any(rule.condition is not None for rule in terms.rules):
+        if tool.egress or tool.destructive or not lasts(tool, terms):
             return None
         decision = self.decide(Question(tool, {}, context, terms))
         # From medium up, a repetition and the hour count.
         return decision if decision.risk is Risk.LOW and not decision.plus else None
+
+    def is_quiet(self, now: float) -> bool:
+        """Whether that moment is in quiet hours."""
+        return self._quiet.covers(now)
 
     def _risk(self, question: Question, applied: Iterable[Applied]) -> Gauge:
         gauge = base_risk(question.tool)
@@ -135,6 +137,12 @@ class Decider:
     def _asking_families(self, tool: Tool) -> list[str]:
         wanted = {family_of(scope) for scope in tool.scopes}
         return sorted(self._asking if ANY in wanted else self._asking & wanted)
+
+
+def lasts(tool: Tool, terms: Terms) -> bool:
+    """Whether neither the arguments nor an observe mode that ends can change the decision about a call of this tool."""
+    conditional = any(rule.condition is not None for rule in terms.rules)
+    return not (terms.observed or conditional or depends_on_arguments(tool))
 
 
 def _applied(question: Question) -> Iterator[Applied]:

@@ -16,7 +16,7 @@ from callgate.model.tool import Arguments, Tool
 from callgate.policy.admission import Admission
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization, Facts, Standing, name_asker
 from callgate.policy.conditions import Subject
-from callgate.policy.decide import Decider, Question
+from callgate.policy.decide import Decider, Question, lasts
 from callgate.policy.explain import explained, refused
 from callgate.policy.layers import CompiledRule
 from callgate.policy.resources import Resources
@@ -95,8 +95,11 @@ class Policy:
     ) -> Decision:
         """The gate's decision about a call. One that was not authorized is denied, with the code that refused it."""
         refusal = standing.refusal or authorization.refusal
-        if refusal is None and standing.fixed is not None and not facts.repeated and not facts.label_reasons:
-            return standing.fixed
+        if refusal is None and not facts.label_reasons:
+            if standing.fixed is not None and not facts.repeated:
+                return standing.fixed
+            if standing.lasting:
+                return self._remembered(Question(tool, arguments, context, standing.terms, facts), standing)
         decision = self._decider.decide(Question(tool, arguments, context, standing.terms, facts))
         if refusal is None:
             return decision
@@ -111,6 +114,16 @@ class Policy:
         decision = self._decider.decide(Question(tool, arguments, context, standing.terms, facts))
         trace = (name_asker(reason, context.principal) for reason in self._admission.trace(tool, context))
         return explained(decision, trace=trace, standing=standing, authorization=authorization)
+
+    def _remembered(self, question: Question, standing: Standing) -> Decision:
+        """The decision about this call, which it has in common with every other at such an hour."""
+        case = (question.facts.repeated, self._decider.is_quiet(question.facts.now))
+        decision = standing.decided.get(case)
+        if decision is None:
+            decision = self._decider.decide(question)
+            if not decision.plus:  # who may answer that depends on who asks
+                standing.decided[case] = decision
+        return decision
 
     def _known(self, tool: Tool, context: Context) -> Standing:
         key = (tool.id, context.authority)
@@ -137,6 +150,7 @@ class Policy:
             terms=terms,
             risk=base_risk(tool).risk,
             fixed=None if reasons else self._decider.fixed(tool, context, terms=terms),
+            lasting=lasts(tool, terms),
         )
 
 

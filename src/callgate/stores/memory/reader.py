@@ -14,7 +14,7 @@ from callgate.events.recordable import read_back
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Event
-from callgate.ports import Checkpoint, Head, Reading
+from callgate.ports import Checkpoint, Head, Past, Reading
 from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.tables import Tables
 
@@ -41,6 +41,11 @@ class LedgerReader:
     def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:  # noqa: PLR0917
         last = self._tables.succeeded.get((principal, session, fingerprint))
         return last is not None and last >= since
+
+    def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:  # noqa: PLR0917
+        row = self._tables.attempts.get(key)
+        place = (key.principal, key.session, fingerprint)
+        return Past(row, self.unresolved(*place), self.succeeded_since(*place, since))
 
     def attempts(
         self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None

@@ -132,6 +132,9 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
             return await self._at_home(self.read(query))
         return query(self._reader)
 
+    async def peek(self, query: Callable[[Reader], T]) -> T:
+        return await self.read(query)
+
     async def scan(self, query: Callable[[Reader], T]) -> T:
         return await self.read(query)
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.levels import Happened
+from callgate.ports import Past
 from callgate.stores.sqlite.queries import ALL, Queries
 from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.statements import load
 
 SQL = load("attempts")
+NO_PAST = Past()
 _BY_KEY = SQL["by_key"]
 _STATES = {state.value: state for state in AttemptState}
 _SHORT = 16
@@ -35,6 +37,14 @@ class AttemptReader(Queries):
     def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:  # noqa: PLR0917
         equal = (since, fingerprint[:_SHORT], session, since, principal, fingerprint)
         return bool(self._one(SQL["succeeded_since"], *equal) or self._one(SQL["edited_succeeded_since"], *equal))
+
+    def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:  # noqa: PLR0917
+        place = (key.principal, key.session, fingerprint)
+        short = fingerprint[:_SHORT]
+        # Mostly there is nothing at all, which one statement finds out.
+        if not self._one(SQL["any_past"], *place[:2], key.key, fingerprint, short, since):
+            return NO_PAST
+        return Past(self.attempt(key), self.unresolved(*place), self.succeeded_since(*place, since))
 
     def attempts(
         self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None

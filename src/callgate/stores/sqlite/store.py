@@ -97,7 +97,7 @@ class Lifecycle:
                 _log.exception("a listener of the store failed")
 
 
-class SqliteStore(Lifecycle):
+class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
     """A `Store` in one SQLite file.
 
     Args:
@@ -140,6 +140,13 @@ class SqliteStore(Lifecycle):
         if asyncio.get_running_loop() is not self._loop:
             return await self._at_home(self.read(query))
         return self._file.view.ask(query)
+
+    async def peek(self, query: Callable[[Reader], T]) -> T:
+        if self._writer is None:
+            raise self._unusable()
+        if asyncio.get_running_loop() is not self._loop:
+            return await self._at_home(self.peek(query))
+        return self._file.view.peek(query)
 
     async def scan(self, query: Callable[[Reader], T]) -> T:
         if self._writer is None:

@@ -40,6 +40,20 @@ class View:
             self.close()
             raise unavailable(error) from error
 
+    def peek(self, query: Callable[[Reader], T]) -> T:
+        """Run a query of one statement, which is of one moment by itself.
+
+        Raises:
+            StoreUnavailable: The file cannot be read.
+        """
+        try:
+            return query(self._reader or self._open())
+        except sqlite3.Error as error:
+            if is_ours(error):
+                raise
+            self.close()
+            raise unavailable(error) from error
+
     def close(self) -> None:
         """Let go; the next question opens it again."""
         reader, self._reader = self._reader, None

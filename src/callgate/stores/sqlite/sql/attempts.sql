@@ -34,6 +34,24 @@ SELECT EXISTS (
         AND attempts.principal = ? AND +attempts.final_fingerprint = ?
 )
 
+-- name: any_past
+-- By principal, session, key, fingerprint, its beginning and a time: whether any of the questions above has an answer.
+SELECT EXISTS (SELECT 1 FROM attempts WHERE principal = ?1 AND session = ?2 AND key = ?3)
+    OR EXISTS (SELECT 1 FROM attempts
+        WHERE state = 'unknown' AND fingerprint = ?4 AND session = ?2 AND principal = ?1)
+    OR EXISTS (SELECT 1 FROM attempts
+        WHERE state = 'unknown' AND final_fingerprint <> fingerprint AND final_fingerprint = ?4
+            AND session = ?2 AND principal = ?1)
+    OR EXISTS (SELECT 1 FROM stretches CROSS JOIN attempts
+        WHERE stretches.latest >= ?6 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
+            AND substr(attempts.fingerprint, 1, 16) = ?5 AND attempts.session = ?2 AND attempts.ended_at >= ?6
+            AND attempts.principal = ?1 AND +attempts.fingerprint = ?4)
+    OR EXISTS (SELECT 1 FROM stretches CROSS JOIN attempts
+        WHERE stretches.latest >= ?6 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
+            AND attempts.final_fingerprint <> attempts.fingerprint
+            AND substr(attempts.final_fingerprint, 1, 16) = ?5 AND attempts.session = ?2 AND attempts.ended_at >= ?6
+            AND attempts.principal = ?1 AND +attempts.final_fingerprint = ?4)
+
 -- name: last_stretch
 SELECT number, entries FROM stretches ORDER BY number DESC LIMIT 1
 
