@@ -142,6 +142,10 @@ class Reader(Protocol):
         """Whether an equal call of this session succeeded at or after `since`."""
         ...
 
+    def holder(self, key: AttemptKey) -> tuple[int, str, str] | None:
+        """Who holds a key: the row's fence, owner and latest call."""
+        ...
+
     def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:
         """The row of a key, and `unresolved` and `succeeded_since` of its session and that fingerprint, in one look."""
         ...
@@ -230,6 +234,10 @@ class Transaction(Reader, Protocol):
 
     def put_attempt(self, attempt: Attempt) -> None:
         """Insert or replace a ledger row."""
+        ...
+
+    def add_attempt(self, attempt: Attempt) -> None:
+        """Insert the first row of a key that was made for it and is therefore free; nobody looks."""
         ...
 
     def put_approval(self, approval: Approval) -> None:
@@ -342,7 +350,7 @@ class Store(Protocol):
         ...
 
     async def peek(self, query: Callable[[Reader], T]) -> T:
-        """As `read`, cheaper, for a query that asks one thing: several would not be of one moment."""
+        """As `read`, cheaper: queries of one turn of the event loop may share the state they see."""
         ...
 
     async def scan(self, query: Callable[[Reader], T]) -> T:

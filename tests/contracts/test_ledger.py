@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from callgate.errors import StoreUnavailable
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.ids import uuid7
 from callgate.ports import Past, Reader, Store, Transaction
@@ -211,3 +212,36 @@ async def test_the_past_of_a_call_is_what_the_single_questions_say(store: Store)
     assert await past("edited", "g", 0.0) == Past(attempt=edited, unresolved=lost)
     elsewhere = AttemptKey("agent", "s2", "done")
     assert await store.peek(lambda reader: reader.past(elsewhere, "f", 0.0)) == Past()
+
+
+async def test_the_holder_of_a_key_is_told_without_its_row(store: Store):
+    await put(store, an_attempt("k", fence=3))
+    for ask in (store.peek, store.read):
+        assert await ask(lambda reader: reader.holder(an_attempt("k").key)) == (3, "owner-1", "call-k")
+        assert await ask(lambda reader: reader.holder(an_attempt("free").key)) is None
+
+    def unit(tx: Transaction) -> list[tuple[int, str, str] | None]:
+        tx.put_attempt(an_attempt("k", fence=4))
+        return [tx.holder(an_attempt("k").key), tx.holder(an_attempt("free").key)]
+
+    assert await store.write(unit) == [(4, "owner-1", "call-k"), None]
+
+
+async def test_the_first_row_of_a_key_is_added_and_a_second_one_is_not(store: Store):
+    await store.write(lambda tx: tx.add_attempt(an_attempt("k")))
+    done = an_attempt("k", state=AttemptState.SUCCEEDED, ended_at=101.0)
+    await put(store, done)
+    with pytest.raises((KeyError, StoreUnavailable)):
+        await store.write(lambda tx: tx.add_attempt(an_attempt("k", call_id="another")))
+    await store.write(lambda tx: tx.add_attempt(an_attempt("other")))
+    assert await store.read(lambda reader: reader.attempts()) == [done, an_attempt("other")]
+
+
+async def test_a_peek_sees_what_was_acknowledged_and_peeks_of_one_turn_agree(store: Store):
+    for number in range(5):
+        row = an_attempt(f"k{number}")
+        assert await store.peek(lambda reader, row=row: reader.attempt(row.key)) is None
+        await put(store, row)
+        told = await asyncio.gather(*(store.peek(lambda reader, row=row: reader.attempt(row.key)) for _ in range(3)))
+        assert told == [row] * 3
+        assert await store.read(lambda reader, row=row: reader.attempt(row.key)) == row

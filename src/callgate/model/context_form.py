@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from callgate.model.context import Context
@@ -14,14 +15,15 @@ _PLAIN = tuple(
     for field in fields(Context)
     if field.init and field.name not in {"scopes", "autonomy", "caller", "layers"}
 )
+_plain_values = attrgetter(*_PLAIN)
 _RULE_LEVELS = {"verdict": Verdict, "risk": Risk, "assurance": Assurance}
 _LAYER_LEVELS = {"max_autonomy": Autonomy, "max_risk": Risk}
 
 
 def context_to_json(context: Context) -> dict[str, Any]:
     """Everything but what is derived, and what is not set."""
-    plain = {name: getattr(context, name) for name in _PLAIN}
-    body: dict[str, Any] = {name: value for name, value in plain.items() if value is not None}
+    plain = zip(_PLAIN, _plain_values(context), strict=True)
+    body: dict[str, Any] = {name: value for name, value in plain if value is not None}
     if context.scopes is not None:
         body["scopes"] = sorted(context.scopes)
     if context.autonomy is not None:

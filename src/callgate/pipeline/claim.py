@@ -92,21 +92,17 @@ async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
 
 async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:
     asked, approval = permit.asked, passed.approval
-    permit.key = asked.key or (approval.key if approval is not None else uuid7())
+    key = asked.key or (approval.key if approval is not None else None)
+    permit.key = key or uuid7()
     permit.durable = True
-    sealed_id = approval.sealed_id if approval is not None and not asked.judged else uuid7()
-    # The approval sealed these very arguments already; one copy is enough.
-    blob = (
-        None
-        if approval is not None and not asked.judged
-        else seal(parts, sealed_id, permit.arguments, asked.context, **_extra(asked))
-    )
+    sealed_id, blob = _sealed(parts, passed, permit)
     keep = keep_until(parts)
     fact = _fact(parts, passed, permit, sealed_id)
     draft = attempted(parts, passed, permit)
 
     def unit(tx: Transaction) -> Move | Attempt | Reason | str:
-        step = move(tx.attempt(fact.key), fact)
+        # A key that was made just now is free.
+        step = move(None if key is None else tx.attempt(fact.key), fact)
         if step.answer is not Answer.CLAIMED or step.row is None:
             return step
         no = _unknown_twin(tx, passed, fact) or _spend(parts, tx, approval) or _reserve(parts, tx, permit)
@@ -114,7 +110,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
             return no
         if blob is not None:
             tx.put_sealed(sealed_id, blob, keep_until=keep)
-        tx.put_attempt(step.row)
+        (tx.add_attempt if key is None else tx.put_attempt)(step.row)
         tx.append(draft)
         return step
 
@@ -137,6 +133,14 @@ async def _written(parts: Parts, unit: Callable[[Transaction], T]) -> tuple[T, b
     if let_go and work.exception() is not None:
         raise asyncio.CancelledError
     return work.result(), let_go
+
+
+def _sealed(parts: Parts, passed: Passed, permit: Permit) -> tuple[str, bytes | None]:
+    """The id and the blob of the sealed arguments; an approval sealed these very ones already, and one copy is enough."""
+    asked, approval = permit.asked, passed.approval
+    if approval is not None and not asked.judged:
+        return approval.sealed_id, None
+    return asked.call_id, seal(parts, asked.call_id, permit.arguments, asked.context, **_extra(asked))
 
 
 def _extra(asked: Asked) -> dict[str, Any]:

@@ -110,8 +110,8 @@ async def _check_fence(parts: Parts, permit: Permit) -> None:
     """Right before the handler is entered: is the row still ours?"""
     claimed = permit.row
     assert claimed is not None  # noqa: S101 - asked by the caller
-    row = await parts.store.peek(lambda reader: reader.attempt(claimed.key))
-    if row is None or (row.fence, row.owner, row.call_id) != (claimed.fence, claimed.owner, claimed.call_id):
+    holder = await parts.store.peek(lambda reader: reader.holder(claimed.key))
+    if holder != (claimed.fence, claimed.owner, claimed.call_id):
         raise FenceLost
 
 

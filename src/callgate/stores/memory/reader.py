@@ -42,6 +42,10 @@ class LedgerReader:
         last = self._tables.succeeded.get((principal, session, fingerprint))
         return last is not None and last >= since
 
+    def holder(self, key: AttemptKey) -> tuple[int, str, str] | None:
+        row = self._tables.attempts.get(key)
+        return None if row is None else (row.fence, row.owner, row.call_id)
+
     def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:  # noqa: PLR0917
         row = self._tables.attempts.get(key)
         place = (key.principal, key.session, fingerprint)

@@ -36,6 +36,12 @@ class LedgerWriter(MemoryReader):
         elif attempt.state is AttemptState.SUCCEEDED and attempt.ended_at is not None:
             self._note_success(attempt, attempt.ended_at)
 
+    def add_attempt(self, attempt: Attempt) -> None:
+        if attempt.key in self._tables.attempts:
+            message = "the ledger has a row of this key already"
+            raise KeyError(message)
+        self.put_attempt(attempt)
+
     def _note_unknown(self, attempt: Attempt, *, present: bool) -> None:
         for place in _fingerprints(attempt):
             keys: tuple[AttemptKey, ...] = self._tables.unknown.get(place, ())

@@ -13,7 +13,8 @@ from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.statements import load
 
 SQL = load("attempts")
-NO_PAST = Past()
+_HOLDER = SQL["holder"]
+_PAST = SQL["past"]
 _BY_KEY = SQL["by_key"]
 _STATES = {state.value: state for state in AttemptState}
 _SHORT = 16
@@ -38,13 +39,17 @@ class AttemptReader(Queries):
         equal = (since, fingerprint[:_SHORT], session, since, principal, fingerprint)
         return bool(self._one(SQL["succeeded_since"], *equal) or self._one(SQL["edited_succeeded_since"], *equal))
 
+    def holder(self, key: AttemptKey) -> tuple[int, str, str] | None:
+        return self.db.execute(_HOLDER, key).fetchone()
+
     def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:  # noqa: PLR0917
-        place = (key.principal, key.session, fingerprint)
-        short = fingerprint[:_SHORT]
-        # Mostly there is nothing at all, which one statement finds out.
-        if not self._one(SQL["any_past"], *place[:2], key.key, fingerprint, short, since):
-            return NO_PAST
-        return Past(self.attempt(key), self.unresolved(*place), self.succeeded_since(*place, since))
+        found = self._one(_PAST, *key, fingerprint, fingerprint[:_SHORT], since)
+        # Mostly there is nothing at all, or no more than a success.
+        return Past(
+            self.attempt(key) if found & 1 else None,
+            self.unresolved(key.principal, key.session, fingerprint) if found & 2 else None,
+            found & 4 != 0,
+        )
 
     def attempts(
         self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None

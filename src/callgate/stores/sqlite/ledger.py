@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import Any
 
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.ports import Past
 from callgate.stores.sqlite.attempts import SQL, find_unresolved, is_progress, to_attempt, to_progress, to_row
 from callgate.stores.sqlite.known import Known, Stretch
 from callgate.stores.sqlite.reader import SqliteReader
@@ -44,6 +45,14 @@ class LedgerWriter(SqliteReader):
             return known[1]
         return self._look(key)[1]
 
+    def holder(self, key: AttemptKey) -> tuple[int, str, str] | None:
+        row = self.attempt(key)
+        return None if row is None else (row.fence, row.owner, row.call_id)
+
+    def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:  # noqa: PLR0917
+        self.flush()
+        return super().past(key, fingerprint, since)
+
     def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:  # noqa: PLR0917
         known = self._known
         if known.unknown is None:
@@ -70,6 +79,13 @@ class LedgerWriter(SqliteReader):
             self.db.execute(SQL["replace"], (*to_row(number, attempt, stretch=stretch)[1:], number))
             self.dirtied = True
         self._note(key, number, old, attempt)
+
+    def add_attempt(self, attempt: Attempt) -> None:
+        self.wrote = True
+        number = self._next_number()
+        stretch = self._stretch(attempt.ended_at) if attempt.state is _SUCCEEDED else None
+        self._inserts.append(to_row(number, attempt, stretch=stretch))
+        self._note(attempt.key, number, None, attempt)
 
     def _note(self, key: AttemptKey, number: int, old: Attempt | None, new: Attempt) -> None:  # noqa: PLR0917
         if new.state is _STARTED and new.outcome is None:

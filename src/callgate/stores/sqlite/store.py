@@ -144,9 +144,10 @@ class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
     async def peek(self, query: Callable[[Reader], T]) -> T:
         if self._writer is None:
             raise self._unusable()
-        if asyncio.get_running_loop() is not self._loop:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
             return await self._at_home(self.peek(query))
-        return self._file.view.peek(query)
+        return self._file.view.peek(query, loop)
 
     async def scan(self, query: Callable[[Reader], T]) -> T:
         if self._writer is None:

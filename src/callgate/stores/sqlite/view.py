@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +22,8 @@ class View:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._reader: SqliteReader | None = None
+        self._in_turn = False
+        """Whether a state is open that the queries of this turn of the loop share."""
 
     def ask(self, query: Callable[[Reader], T]) -> T:
         """Run a query.
@@ -27,36 +31,57 @@ class View:
         Raises:
             StoreUnavailable: The file cannot be read.
         """
-        try:
+        self._end_turn()
+        with self._trouble():
             reader = self._reader or self._open()
             reader.db.execute("BEGIN")
             try:
                 return query(reader)
             finally:
                 reader.db.execute("ROLLBACK")
-        except sqlite3.Error as error:
-            if is_ours(error):
-                raise
-            self.close()
-            raise unavailable(error) from error
 
-    def peek(self, query: Callable[[Reader], T]) -> T:
-        """Run a query of one statement, which is of one moment by itself.
+    def peek(self, query: Callable[[Reader], T], loop: AbstractEventLoop) -> T:
+        """Run a query that shares its state with the others of this turn of the loop, as taking one costs more.
+
+        Nobody can tell: whoever learns of a later commit does so in a later turn.
 
         Raises:
             StoreUnavailable: The file cannot be read.
         """
         try:
-            return query(self._reader or self._open())
+            reader = self._reader or self._open()
+            if not self._in_turn:
+                reader.db.execute("BEGIN")
+                self._in_turn = True
+                loop.call_soon(self._end_turn)
+            return query(reader)
         except sqlite3.Error as error:
-            if is_ours(error):
-                raise
-            self.close()
-            raise unavailable(error) from error
+            raise self._judged(error) from error
+
+    def _end_turn(self) -> None:
+        if self._in_turn and self._reader is not None:
+            with self._trouble():
+                self._reader.db.execute("ROLLBACK")
+        self._in_turn = False
+
+    @contextmanager
+    def _trouble(self) -> Generator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._judged(error) from error
+
+    def _judged(self, error: sqlite3.Error) -> Exception:
+        """What the caller gets; after trouble with the file the connection is not trusted."""
+        if is_ours(error):
+            return error
+        self.close()
+        return unavailable(error)
 
     def close(self) -> None:
         """Let go; the next question opens it again."""
         reader, self._reader = self._reader, None
+        self._in_turn = False
         if reader is not None:
             reader.db.close()
 

@@ -1,6 +1,9 @@
 -- name: by_key
 SELECT * FROM attempts WHERE principal = ? AND session = ? AND key = ?
 
+-- name: holder
+SELECT fence, owner, call_id FROM attempts WHERE principal = ? AND session = ? AND key = ?
+
 -- name: by_call
 SELECT * FROM attempts WHERE call_id = ? ORDER BY id DESC LIMIT 1
 
@@ -34,15 +37,16 @@ SELECT EXISTS (
         AND attempts.principal = ? AND +attempts.final_fingerprint = ?
 )
 
--- name: any_past
--- By principal, session, key, fingerprint, its beginning and a time: whether any of the questions above has an answer.
+-- name: past
+-- By principal, session, key, fingerprint, its beginning and a time: which of the questions above have an answer, as
+-- 1 for the row of the key, 2 for an unknown one, 4 for a success.
 SELECT EXISTS (SELECT 1 FROM attempts WHERE principal = ?1 AND session = ?2 AND key = ?3)
-    OR EXISTS (SELECT 1 FROM attempts
+    + 2 * (EXISTS (SELECT 1 FROM attempts
         WHERE state = 'unknown' AND fingerprint = ?4 AND session = ?2 AND principal = ?1)
     OR EXISTS (SELECT 1 FROM attempts
         WHERE state = 'unknown' AND final_fingerprint <> fingerprint AND final_fingerprint = ?4
-            AND session = ?2 AND principal = ?1)
-    OR EXISTS (SELECT 1 FROM stretches CROSS JOIN attempts
+            AND session = ?2 AND principal = ?1))
+    + 4 * (EXISTS (SELECT 1 FROM stretches CROSS JOIN attempts
         WHERE stretches.latest >= ?6 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
             AND substr(attempts.fingerprint, 1, 16) = ?5 AND attempts.session = ?2 AND attempts.ended_at >= ?6
             AND attempts.principal = ?1 AND +attempts.fingerprint = ?4)
@@ -50,7 +54,7 @@ SELECT EXISTS (SELECT 1 FROM attempts WHERE principal = ?1 AND session = ?2 AND 
         WHERE stretches.latest >= ?6 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
             AND attempts.final_fingerprint <> attempts.fingerprint
             AND substr(attempts.final_fingerprint, 1, 16) = ?5 AND attempts.session = ?2 AND attempts.ended_at >= ?6
-            AND attempts.principal = ?1 AND +attempts.final_fingerprint = ?4)
+            AND attempts.principal = ?1 AND +attempts.final_fingerprint = ?4))
 
 -- name: last_stretch
 SELECT number, entries FROM stretches ORDER BY number DESC LIMIT 1
