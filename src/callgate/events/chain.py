@@ -11,8 +11,8 @@ from typing import Any, overload
 import orjson
 
 from callgate.events.recordable import clean_text, read_back, recordable_bytes, unrecordable
-from callgate.model.canonical import dumps
-from callgate.model.event import GENESIS, Draft, Event
+from callgate.model.canonical import SORTED, dumps
+from callgate.model.event import GENESIS, Draft, Event, Redactor
 from callgate.model.ids import uuid7s
 from callgate.ports import Head
 
@@ -50,21 +50,42 @@ class Appender:
 
     def rows(self, drafts: Sequence[Draft]) -> list[Row]:
         """As `chain`, without the cost of making `Event`s that perhaps nobody reads."""
-        salts = os.urandom(_SALT_BYTES * len(drafts))
+        count = len(drafts)
+        salts = os.urandom(_SALT_BYTES * count)
         sequence, previous = self._next
+        producer, stream = self._producer, self.stream
         made: list[Row] = []
         at = 0
-        for draft, event_id in zip(drafts, uuid7s(len(drafts)), strict=True):
+        for draft, event_id in zip(drafts, uuid7s(count), strict=True):
             sequence += 1
-            end = at + _SALT_BYTES
-            # A copy, because what orjson hands out lies in a larger block, and kept ones would tear holes into memory.
-            body = bytes(memoryview(recordable_bytes(draft.payload) if draft.redact is None else _redacted(draft)))
-            salt = salts[at:end]
+            salt = salts[at : at + _SALT_BYTES]
+            at += _SALT_BYTES
+            body = _payload(draft)
             digest = sha256(salt + body).hexdigest()  # as `payload_digest`, without the call
-            row = self._row(draft, (event_id, sequence, digest, previous, body, salt))
-            previous = row[12]
-            made.append(row)
-            at = end
+            envelope: dict[str, Any] = {  # in the order of the canonical form, which is then what orjson writes
+                "call": draft.call,
+                "causes": draft.causes,
+                "id": event_id,
+                "payload_digest": digest,
+                "previous": previous,
+                "producer": producer,
+                "sequence": sequence,
+                "severity": draft.severity._value_,
+                "stream": stream,
+                "time": float(draft.time),
+                "trace": draft.trace,
+                "type": draft.type,
+            }
+            text = _envelope_bytes(envelope)
+            (call, causes, _, _, _, _, _, severity, _, time, trace, kind) = envelope.values()
+            own = sha256(text).hexdigest()
+            # fmt: off
+            made.append((
+                event_id, stream, sequence, kind, time, trace, call, producer,
+                severity, causes, digest, previous, own, body, salt,
+            ))
+            # fmt: on
+            previous = own
         self._next = Head(sequence, previous)
         return made
 
@@ -79,42 +100,6 @@ class Appender:
     def rewind(self, tip: Head) -> None:
         """What was chained after that event never happened."""
         self._next = tip
-
-    def _row(self, draft: Draft, made: tuple[str, int, str, str, bytes, bytes]) -> Row:
-        event_id, sequence, digest, previous, body, salt = made
-        envelope: dict[str, Any] = {  # in the order of the canonical form, which is then what orjson writes
-            "call": draft.call,
-            "causes": draft.causes,
-            "id": event_id,
-            "payload_digest": digest,
-            "previous": previous,
-            "producer": self._producer,
-            "sequence": sequence,
-            "severity": draft.severity._value_,
-            "stream": self.stream,
-            "time": float(draft.time),
-            "trace": draft.trace,
-            "type": draft.type,
-        }
-        text = _envelope_bytes(envelope)
-        call, causes, _, _, _, producer, _, severity, stream, time, trace, kind = envelope.values()
-        return (
-            event_id,
-            stream,
-            sequence,
-            kind,
-            time,
-            trace,
-            call,
-            producer,
-            severity,
-            causes,
-            digest,
-            previous,
-            sha256(text).hexdigest(),
-            body,
-            salt,
-        )
 
 
 class Events(Sequence[Event]):
@@ -161,12 +146,28 @@ def to_event(row: Row, *, position: int = 0) -> Event:
     )
 
 
-def _redacted(draft: Draft) -> bytes:
-    """The payload's bytes; struck only if they look as if something had to be."""
+def _payload(draft: Draft) -> bytes:
+    """The payload's bytes, ready to be kept."""
     redactor = draft.redact
+    if redactor is None:
+        try:
+            body = orjson.dumps(draft.payload, option=SORTED)
+        except orjson.JSONEncodeError:
+            body = recordable_bytes(draft.payload)
+        else:
+            # NaN is written as null; whoever wants to know looks closer.
+            body = recordable_bytes(draft.payload) if b"null" in body else body
+    else:
+        body = _redacted(draft, redactor)
+    # A copy, because what orjson hands out lies in a larger block, and kept ones would tear holes into memory.
+    return bytes(memoryview(body))
+
+
+def _redacted(draft: Draft, redactor: Redactor) -> bytes:
+    """The payload's bytes; struck only if they look as if something had to be."""
     body = recordable_bytes(draft.payload)
     try:
-        if redactor is None or not redactor.suspects(body):
+        if not redactor.suspects(body):
             return body
         payload = redactor.strike(read_back(body))
     except Exception as error:  # noqa: BLE001 - whatever a redactor does, nothing unredacted is recorded

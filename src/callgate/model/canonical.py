@@ -13,12 +13,13 @@ from typing import Any, cast
 
 import orjson
 
-_OPTIONS = (
+SORTED = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
+"""How orjson writes the canonical form, of what it can write so."""
 
 
 class NotCanonical(ValueError):
@@ -42,7 +43,7 @@ def quick(value: Any) -> bytes | None:
         NotCanonical: The value has NaN or an infinity.
     """
     try:
-        text = orjson.dumps(value, option=_OPTIONS)
+        text = orjson.dumps(value, option=SORTED)
     except orjson.JSONEncodeError:
         return None
     # orjson writes NaN as null without a word; only then is the walk needed.
@@ -110,7 +111,7 @@ def _write_scalar(value: Any) -> str:
         value = str.__str__(value)
         value.encode()
     try:
-        return orjson.dumps(value, option=_OPTIONS).decode()
+        return orjson.dumps(value, option=SORTED).decode()
     except orjson.JSONEncodeError as error:
         raise NotCanonical(f"{type(value).__name__} is not JSON") from error
 

@@ -11,10 +11,7 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 def own_copy(arguments: dict[str, Any]) -> dict[str, Any]:
     """Arguments for a tool's own function: what it changes must change nothing that was judged, shown or recorded."""
-    for value in arguments.values():
-        if type(value) not in _SCALARS:
-            return copy.deepcopy(arguments)
-    return dict(arguments)
+    return dict(arguments) if _SCALARS.issuperset(map(type, arguments.values())) else copy.deepcopy(arguments)
 
 
 def as_mapping(value: Any) -> Mapping[Any, Any] | None:

@@ -26,6 +26,8 @@ class Authorized:
     asked: Asked
     tool: Tool
     arguments: Arguments
+    text: bytes
+    """The arguments in canonical JSON."""
     standing: Standing
     authorization: Authorization
     fingerprint: str = ""
@@ -54,9 +56,9 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
         raise _denied(asked, tool, authorization.refusal, authorization.reasons)
     if tool.hooks.check is not None:
         await _own_check(parts, asked, tool, arguments)
-    authorized = Authorized(asked, tool, arguments, standing, authorization)
+    authorized = Authorized(asked, tool, arguments, valid.text, standing, authorization)
     if asked.key is not None or not tool.read_only or asked.judged:
-        authorized.fingerprint = fingerprint(parts, tool, arguments, authorization.resources)
+        authorized.fingerprint = fingerprint(parts, tool, valid.text, authorization.resources)
     return authorized
 
 

@@ -136,11 +136,11 @@ async def _written(parts: Parts, unit: Callable[[Transaction], T]) -> tuple[T, b
 
 
 def _sealed(parts: Parts, passed: Passed, permit: Permit) -> tuple[str, bytes | None]:
-    """The id and the blob of the sealed arguments; an approval sealed these very ones already, and one copy is enough."""
+    """The id and the blob of the sealed arguments; an approval sealed these very ones, and one copy is enough."""
     asked, approval = permit.asked, passed.approval
     if approval is not None and not asked.judged:
         return approval.sealed_id, None
-    return asked.call_id, seal(parts, asked.call_id, permit.arguments, asked.context, **_extra(asked))
+    return asked.call_id, seal(parts, asked.call_id, passed.text, asked.context, **_extra(asked))
 
 
 def _extra(asked: Asked) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
         "tool": tool.name,
         "tool_id": tool.id,
         "source": tool.source._value_,
-        "arguments": struck(parts, permit.arguments),
+        "arguments": struck(parts, passed.text),
         "decision": permit.decision.written,
         **who(context),
     }

@@ -171,7 +171,7 @@ async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments
         raise
     sealed_id = uuid7()
     asked = sealed.extra.get("asked", sealed.arguments)
-    blob = seal(parts, sealed_id, edited.arguments, sealed.context, **(sealed.extra | {"asked": asked}))
+    blob = seal(parts, sealed_id, edited.text, sealed.context, **(sealed.extra | {"asked": asked}))
     fields = await _rebound(parts, edited)
 
     def answer(current: Approval, now: float) -> Approval:

@@ -40,6 +40,8 @@ class Executed:
     permit: Permit
     context: ToolContext
     started: float
+    task: asyncio.Task[Any]
+    """Who waits for it."""
     value: Any = None
     error: BaseException | None = None
     timed_out: bool = False
@@ -62,9 +64,9 @@ class Executed:
 async def execute(parts: Parts, permit: Permit) -> Executed:
     """Run the handler. Never raises for what the handler does, nor for cancellation: both are facts to settle."""
     now = parts.clock.monotonic()
-    executed = Executed(permit, _context(parts, permit, now), now)
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task here
+    executed = Executed(permit, _context(parts, permit, now), now, task)
     before = task.cancelling()
     token = running.set(executed.context)
     try:
@@ -157,9 +159,7 @@ def _way_to_run(tool: Tool) -> Callable[[Parts, Executed], Coroutine[Any, Any, N
 
 async def _run_inline(parts: Parts, executed: Executed) -> None:
     """A read runs in the caller's own task: it has nothing to lose by being cancelled with it."""
-    permit = executed.permit
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - a coroutine always runs in a task here
+    permit, task = executed.permit, executed.task
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
     # Trying again takes from the same limit.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import orjson
+
 from callgate.model.canonical import dumps
-from callgate.model.tool import Arguments, Tool
+from callgate.model.tool import Tool
 from callgate.pipeline.parts import Parts
 
 
-def fingerprint(parts: Parts, tool: Tool, arguments: Arguments, resources: tuple[str, ...]) -> str:
-    """A keyed digest: it can be compared, and nothing can be learned from it without the key."""
-    return parts.keys.fingerprint(dumps([tool.name, arguments, resources, account(parts, tool)]))
+def fingerprint(parts: Parts, tool: Tool, arguments: bytes, resources: tuple[str, ...]) -> str:
+    """A keyed digest of a call, its arguments in canonical JSON: it can be compared, and nothing learned from it."""
+    return parts.keys.fingerprint(dumps((tool.name, orjson.Fragment(arguments), resources, account(parts, tool))))
 
 
 def account(parts: Parts, tool: Tool) -> str:

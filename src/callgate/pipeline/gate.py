@@ -48,6 +48,11 @@ class Passed:
         """The arguments that will really run."""
         return self.runs.arguments
 
+    @property
+    def text(self) -> bytes:
+        """The same in canonical JSON."""
+        return self.runs.text
+
 
 async def gate(parts: Parts, recalled: Recalled) -> Passed:
     """Let the call through, or end it here.

@@ -103,7 +103,7 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
         return found
     new = _new(parts, authorized, decision, await preview(parts, authorized))
     call = authorized.asked.call
-    blob = seal(parts, new.sealed_id, authorized.arguments, authorized.asked.context, timeout=call.timeout)
+    blob = seal(parts, new.sealed_id, authorized.text, authorized.asked.context, timeout=call.timeout)
 
     def unit(tx: Transaction) -> Approval | Attempt | None:
         _note_expiry(parts, authorized, tx)

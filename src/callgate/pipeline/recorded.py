@@ -14,7 +14,7 @@ from callgate.model.canonical import NotCanonical, dumps, quick
 from callgate.model.shapes import as_mapping, as_sequence
 
 if TYPE_CHECKING:
-    from callgate.model.tool import Arguments, Tool
+    from callgate.model.tool import Tool
     from callgate.pipeline.parts import Parts
 
 MOST_BYTES = 65_536
@@ -66,12 +66,11 @@ def redacted_view(tool: Tool, output: Any, written: bytes | None = None) -> Any:
         return f"<redact failed: {type(error).__name__}>"
 
 
-def struck(parts: Parts, arguments: Arguments) -> Any:
-    """The arguments as an event keeps them: secrets struck, and already written, so that nothing changes them later."""
-    text = recordable_bytes(arguments)
-    if parts.striker.suspects(text):
-        return view(parts.striker.strike(arguments))
-    return orjson.Fragment(text) if len(text) <= MOST_BYTES else view(arguments)
+def struck(parts: Parts, arguments: bytes) -> Any:
+    """Arguments in canonical JSON as an event keeps them: secrets struck, cut when they are large."""
+    if parts.striker.suspects(arguments):
+        return view(parts.striker.strike(read_back(arguments)))
+    return cut(arguments)
 
 
 def _canonical(value: Any) -> bool:

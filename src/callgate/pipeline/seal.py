@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
+
 from callgate.errors import StoreError
 from callgate.model.canonical import dumps, loads
 from callgate.model.context_form import context_from_json, context_to_json
@@ -25,9 +27,9 @@ class Sealed(NamedTuple):
     extra: dict[str, Any]
 
 
-def seal(parts: Parts, sealed_id: str, arguments: Arguments, context: Context, **extra: Any) -> bytes:
-    """The blob for the sealed table; it opens only under its own id."""
-    body = {"arguments": arguments, "context": context_to_json(context), "extra": extra}
+def seal(parts: Parts, sealed_id: str, arguments: bytes, context: Context, **extra: Any) -> bytes:
+    """The blob for the sealed table, of arguments in canonical JSON; it opens only under its own id."""
+    body = {"arguments": orjson.Fragment(arguments), "context": context_to_json(context), "extra": extra}
     return parts.keys.seal(dumps(body), bound_to=sealed_id.encode())
 
 

@@ -236,7 +236,7 @@ def _await_late(parts: Parts, executed: Executed) -> None:
         parts.late.discard(future)
         if executed.permit.lane is not None:
             executed.permit.lane.give()
-        late = Executed(executed.permit, executed.context, executed.started, entered=True)
+        late = Executed(executed.permit, executed.context, executed.started, executed.task, entered=True)
         late.ended = parts.clock.monotonic()
         if done.cancelled():
             late.cancelled = True

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from callgate.errors import InvalidArguments
+from callgate.model.canonical import dumps
 from callgate.model.context import LONGEST_NAME, writable
 from callgate.model.tool import Arguments, Tool
 from callgate.pipeline.parts import Asked, Parts
@@ -25,6 +26,8 @@ class Valid:
     asked: Asked
     tool: Tool
     arguments: Arguments
+    text: bytes
+    """The arguments in canonical JSON, written once for everything that compares, seals and records them."""
 
 
 def validate(parts: Parts, resolved: Resolved) -> Valid:
@@ -40,6 +43,7 @@ def validate(parts: Parts, resolved: Resolved) -> Valid:
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
     try:
         arguments = tool.validator(given)
+        text = dumps(arguments)
     except InvalidArguments as error:
         raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults) from None
     except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class
@@ -51,11 +55,11 @@ def validate(parts: Parts, resolved: Resolved) -> Valid:
         _check_key(asked, tool)
     if asked.wait is not None:
         _check_wait(asked, tool)
-    struck = parts.striker.contains_placeholder(arguments)
+    struck = parts.striker.contains_placeholder(text)
     if struck is not None:
         fault = f"{struck} stands where a secret was struck out; the secret itself is not known to the caller"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
-    return Valid(asked, tool, arguments)
+    return Valid(asked, tool, arguments, text)
 
 
 def _check_wait(asked: Asked, tool: Tool) -> None:

@@ -62,7 +62,7 @@ class Calls(Face):
         """
         opened = self._open()
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
-        return await _enter(opened, call, context or opened.default_context, _run(opened, wait))
+        return await _enter(opened, call, context or opened.default_context, wait=wait)
 
     @overload
     async def batch(
@@ -92,7 +92,7 @@ class Calls(Face):
 
         pairs = await run_batch(
             calls,
-            make=lambda call: _enter(opened, call, ground, _run(opened, None)),
+            make=lambda call: _enter(opened, call, ground),
             malformed=partial(_malformed, opened.parts, ground),
             is_safe=is_safe,
         )
@@ -129,7 +129,7 @@ class Calls(Face):
             found.append(await judging.judge(opened.parts, asked))
             return found[-1].outcome or _may_run(found[-1], inner)
 
-        outcome = await _enter(opened, call, ground, core)
+        outcome = await _enter(opened, call, ground, core=core)
         if found and (found[-1].outcome is None) == isinstance(outcome, Succeeded):
             return found[-1]
         # Middleware answered in the gate's place.
@@ -168,7 +168,7 @@ class Calls(Face):
         call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
         if approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval.state)
-        return await _enter(opened, call, sealed.context, _run(opened, None))
+        return await _enter(opened, call, sealed.context)
 
 
 async def _over(parts: Parts, call: Call, context: Context, state: ApprovalState) -> Outcome:
@@ -177,7 +177,9 @@ async def _over(parts: Parts, call: Call, context: Context, state: ApprovalState
     return await record(parts, asked, refused(asked, code, f"the approval is {state.value}; make the call again"))
 
 
-async def _enter(opened: Opened, call: Call, context: Context, core: Proceed) -> Outcome:
+async def _enter(
+    opened: Opened, call: Call, context: Context, *, wait: float | None = None, core: Proceed | None = None
+) -> Outcome:
     """Every way in: through the middleware, counted, and at the first call with a look at the policy."""
     if not isinstance(call.tool, str):  # pyright: ignore[reportUnnecessaryIsInstance] - models write anything
         call = call._replace(tool=f"<{type(call.tool).__name__}>")
@@ -185,7 +187,9 @@ async def _enter(opened: Opened, call: Call, context: Context, core: Proceed) ->
         opened.look_at_policy()
     opened.under_way += 1
     try:
-        proceed = core
+        if core is None and not opened.around:
+            return await run(opened.parts, _asked(opened.parts, call, context, wait))
+        proceed = core or _run(opened, wait)
         for layer in reversed(opened.around):
             proceed = _wrapped(layer, proceed)
         return await proceed(call, context)

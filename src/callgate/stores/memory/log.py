@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
@@ -20,7 +19,6 @@ class EventLog:
         self.appender = appender
         self.rows: list[Row] = []
         self.waiting: list[Draft] = []
-        self._lock = threading.Lock()
         self._unit: int | None = None
         """Where the rows of an open unit start, once it has read its own events."""
         self._indexed = 0
@@ -30,15 +28,17 @@ class EventLog:
 
     def add(self, drafts: Sequence[Draft]) -> bool:
         """Take drafts, from any thread, to be chained when somebody looks; True when many wait."""
-        with self._lock:
-            self.waiting.extend(drafts)
-            return len(self.waiting) > _WAITING_AT_MOST
+        waiting = self.waiting
+        waiting.extend(drafts)
+        return len(waiting) > _WAITING_AT_MOST
 
     def settle(self) -> None:
         """Chain what waits."""
         if self.waiting:
-            with self._lock:
-                drafts, self.waiting = self.waiting, []
+            # Another thread may add at the end meanwhile, so what is taken is counted first.
+            count = len(self.waiting)
+            drafts = self.waiting[:count]
+            del self.waiting[:count]
             self.rows.extend(self.appender.rows(drafts))
             self.appender.commit()
 

@@ -133,7 +133,9 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         return query(self._reader)
 
     async def peek(self, query: Callable[[Reader], T]) -> T:
-        return await self.read(query)
+        if self._why or asyncio.get_running_loop() is not self._loop:
+            return await self.read(query)
+        return query(self._reader)
 
     async def scan(self, query: Callable[[Reader], T]) -> T:
         return await self.read(query)
