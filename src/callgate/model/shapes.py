@@ -16,6 +16,8 @@ def own_copy(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def as_mapping(value: Any) -> Mapping[Any, Any] | None:
     """The value as a mapping, or None if it is none."""
+    if type(value) is dict:  # mostly, and many times cheaper to ask
+        return value  # pyright: ignore[reportUnknownVariableType]
     return cast("Mapping[Any, Any]", value) if isinstance(value, Mapping) else None
 
 

@@ -26,15 +26,17 @@ async def recover(parts: Parts) -> int:
     return count
 
 
-async def bury(parts: Parts) -> None:
-    """While running: give up the rows of owners that died since. Looks at most every so often, as it costs a listing.
+def time_to_bury(parts: Parts) -> bool:
+    """Whether `bury` is due: it looks at most every so often, as it costs a listing.
 
     A call that comes within that time of a death is as if it had come before it, while both ran.
     """
-    now = parts.clock.monotonic()
-    if now - parts.looked_for_owners < _LOOK_EVERY:
-        return
-    parts.looked_for_owners = now
+    return parts.clock.monotonic() - parts.looked_for_owners >= _LOOK_EVERY
+
+
+async def bury(parts: Parts) -> None:
+    """While running: give up the rows of owners that died since."""
+    parts.looked_for_owners = parts.clock.monotonic()
     for owner in parts.store.gone_owners():
         await give_up(parts, owner)
         parts.store.forget_owner(owner)

@@ -10,12 +10,11 @@ from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.outcome import Outcome
 from callgate.model.tool import Tool
 from callgate.pipeline.authorize import Authorized
-from callgate.pipeline.owners import bury, give_up
+from callgate.pipeline.owners import bury, give_up, time_to_bury
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.stored_outcome import read_outcome
 from callgate.pipeline.time_limit import time_limit
-from callgate.ports import Past
 
 _RUNNING = Answer.RUNNING
 _POLL_FIRST = 0.002
@@ -47,23 +46,18 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
         message = f"{authorized.tool.name} changes something, and this gate wants a key for that: set idempotency_key"
         raise refused(asked, "invalid_arguments", message, tool=authorized.tool)
     # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
-    if not looking:
+    if not looking and time_to_bury(parts):
         await bury(parts)
-    past = await _past(parts, authorized)
+    context, fingerprint = asked.context, authorized.fingerprint
+    key = AttemptKey(context.principal, context.session, asked.key or "")
+    since = parts.clock.now() - parts.settings.risk.repeat_window
+    past = await parts.store.peek(lambda reader: reader.past(key, fingerprint, since))
     authorized.repeated = past.repeated
     if past.attempt is not None:
         await _meet_row(parts, authorized, past.attempt, looking=looking)
     if past.unresolved is not None and not authorized.tool.read_only and not asked.call.distinct:
         await _meet_unknown(parts, authorized, past.unresolved, looking=looking)
     return Recalled(authorized)
-
-
-async def _past(parts: Parts, authorized: Authorized) -> Past:
-    """What the ledger knows of this call, in one look."""
-    asked, context = authorized.asked, authorized.asked.context
-    key = AttemptKey(context.principal, context.session, asked.key or "")
-    since = parts.clock.now() - parts.settings.risk.repeat_window
-    return await parts.store.peek(lambda reader: reader.past(key, authorized.fingerprint, since))
 
 
 def repeatable(tool: Tool) -> bool:

@@ -25,12 +25,13 @@ async def record(parts: Parts, asked: Asked, ended: Stopped | StoreError) -> Out
     stop = ended if isinstance(ended, Stopped) else unavailable(asked, ended)
     if stop.recorded:
         return stop.outcome
-    _strike(parts, stop)
-    draft = _draft(parts, asked, stop)
+    hot = stop.event == "tool_call.deduped"
     try:
-        if _is_hot(stop):
-            parts.store.behind(draft)
+        if hot:
+            parts.store.behind(_of_replay(parts, asked, stop))
         else:
+            _strike(parts, stop)
+            draft = _draft(parts, asked, stop)
             await parts.store.write(lambda tx: tx.append(draft))
     except StoreError as error:
         return stop.outcome if isinstance(stop.outcome, Refused) else unavailable(asked, error).outcome
@@ -60,21 +61,28 @@ def _shown(parts: Parts, arguments: Any) -> Any:
         return f"<cannot be read: {type(error).__name__}>"
 
 
-def _is_hot(stop: Stopped) -> bool:
-    return stop.event == "tool_call.deduped"
+def _of_replay(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
+    """What is told of an answer from the ledger: the rest stands in the events of the call it answers with."""
+    return Draft(
+        type=stop.event,
+        time=parts.clock.now(),
+        trace=asked.context.trace_id,
+        call=asked.call_id,
+        severity=stop.severity,
+        payload=stop.payload,
+    )
 
 
 def _draft(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
     context = asked.context
-    payload: dict[str, Any] = {"tool": asked.call.tool, **stop.payload}
-    if not _is_hot(stop):
-        payload |= {
-            "arguments": _shown(parts, asked.call.arguments),
-            **who(context),
-        }
-        if asked.key is not None:
-            payload["key"] = asked.key
-        payload["tool"] = str(json_form(asked.call.tool))[:256]
+    payload: dict[str, Any] = {
+        **stop.payload,
+        "tool": str(json_form(asked.call.tool))[:256],
+        "arguments": _shown(parts, asked.call.arguments),
+        **who(context),
+    }
+    if asked.key is not None:
+        payload["key"] = asked.key
     return Draft(
         type=stop.event,
         time=parts.clock.now(),
@@ -82,5 +90,5 @@ def _draft(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
         call=asked.call_id,
         severity=stop.severity,
         payload=payload,
-        redact=None if _is_hot(stop) else parts.striker,
+        redact=parts.striker,
     )
