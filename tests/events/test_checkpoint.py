@@ -286,6 +286,22 @@ def replace_head(checkpoint: Checkpoint, number: int) -> Any:
     return checkpoint.heads[CHAIN]._replace(sequence=number)
 
 
+async def test_what_a_killed_writer_left_is_cleared_by_the_next_writing(
+    store: Store, keys: HouseKeys, anchors: AnchorFile
+):
+    anchors.record(await signed(store, keys))
+    folder, name = anchors.path.parent, anchors.path.name
+    leftovers = [folder / f"{name}.{'0123456789abcdef'[::step]}.new" for step in (1, -1)]
+    others = [folder / f"other.anchor.json.{'0' * 16}.new", folder / f"{name}.mine.new"]
+    for path in (*leftovers, *others):
+        path.write_text("half of it")
+    await record_many(store, 1)
+    anchors.record(await signed(store, keys))
+    assert not any(path.exists() for path in leftovers)
+    assert all(path.exists() for path in others)
+    assert len(anchors.look().entries) == 2
+
+
 async def test_an_anchor_that_cannot_be_written_says_so_and_leaves_the_old_one(
     store: Store, keys: HouseKeys, anchors: AnchorFile, monkeypatch: pytest.MonkeyPatch
 ):

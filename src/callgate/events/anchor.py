@@ -34,6 +34,8 @@ _HEADS_AT_MOST = 200
 _BYTES_AT_MOST = 8 * 1024 * 1024
 _LOCK_WITHIN = 5.0
 _SAFE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
+_NEW = re.compile(r"\.[0-9a-f]{16}\.new")
+"""What stands behind the name of the file while it is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,7 @@ class AnchorFile:
                 found = self._read() or _File(anchor.number, ())
                 if found.entries and not _follows(checkpoint, found.entries[-1], digest_at=digest_at):
                     return
+                self._clear_leftovers()
                 self._replace(_File(found.since, (*found.entries, anchor)[-_KEPT_AT_MOST:]))
         except OSError as error:
             raise StoreError(f"the anchor file {self.path} cannot be written: {error.strerror or error}") from error
@@ -135,6 +138,13 @@ class AnchorFile:
         if len(text) > _BYTES_AT_MOST:
             raise AuditBroken("it is too large to be one of ours")
         return _parse(text, self._store_id)
+
+    def _clear_leftovers(self) -> None:
+        """Remove what a writer left that was killed; whoever holds the lock is the only one who writes."""
+        for path in self._folder.iterdir():
+            if path.name.startswith(self.path.name) and _NEW.fullmatch(path.name, len(self.path.name)):
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
     def _replace(self, content: _File) -> None:
         body = content.to_json(self._store_id)
