@@ -20,6 +20,8 @@ from callgate.settings.wording import instead
 
 ERROR = "error"
 WARNING = "warning"
+_COMPUTED = frozenset({"group", "source"})
+"""Selectors whose every word is known, so that one which matches nothing is not mistyped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class _House:
                 continue
             matching = [tool for tool in self._tools if listed.entry.matches(tool)]
             if not matching:
-                yield self._matches_nothing(listed)
+                yield from self._matches_nothing(listed)
             elif not any(self._reachable(tool, listed) for tool in matching):
                 what = "admits nothing" if listed.part == "allow" else "never counts"
                 names = name_all(tool.name for tool in matching)
@@ -110,12 +112,15 @@ class _House:
         for tool in self._tools:
             yield from self._tool(tool)
 
-    def _matches_nothing(self, listed: _Listed) -> Finding:
+    def _matches_nothing(self, listed: _Listed) -> Iterator[Finding]:
+        """What is probably a slip; a group or a source that has no tool yet is a precaution, and is none."""
         text = listed.entry.text
-        if parse_selector(text).kind != "name":
-            return Finding(WARNING, listed.where, f"{text} matches no tool")
-        advice = instead(text, sorted(self._names)) if self._names else "there are no tools"
-        return Finding(ERROR, listed.where, f"there is no tool {text}; {advice}")
+        kind = parse_selector(text).kind
+        if kind == "name":
+            advice = instead(text, sorted(self._names)) if self._names else "there are no tools"
+            yield Finding(ERROR, listed.where, f"there is no tool {text}; {advice}")
+        elif kind not in _COMPUTED:
+            yield Finding(WARNING, listed.where, f"{text} matches no tool")
 
     def _reachable(self, tool: Tool, listed: _Listed) -> bool:
         """Whether the selector makes a difference for this tool."""
