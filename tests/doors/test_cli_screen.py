@@ -115,14 +115,21 @@ def test_what_json_cannot_hold_is_written_as_text(capsys: pytest.CaptureFixture[
 
 def test_times_are_told_as_people_say_them():
     now = time.time()
-    assert until(now + 3599.5, now=now) == "in 59 minutes"
     assert until(now - 7200, now=now) == "2 hours ago"
-    assert span(86_400) == "1 day"
+    assert span(5400) == "90 minutes"
+    assert span(86_400) == "24 hours"
+    assert span(8 * 86_400) == "8 days"
+    assert span(1) == "1 second"
     assert span(0.2) == "less than a second"
     assert moment(None) == ""
     assert moment(1e300) == "time 1e+300"
     assert len(short_moment(now, now=now)) == len("12:34:56")
     assert short_moment(0, now=now) == moment(0)
+
+
+@pytest.mark.parametrize(("left", "told"), [(3600.0, 60), (3599.5, 60), (3595.0, 60), (3500.0, 58), (599.9, 10)])
+def test_a_question_that_was_just_asked_has_all_its_time_left(left: float, told: int):
+    assert until(1000.0 + left, now=1000.0) == f"in {told} minutes"
 
 
 def test_text_wider_than_its_room_is_broken_and_keeps_its_indentation():

@@ -6,6 +6,8 @@ import time
 from datetime import datetime
 
 _STEPS = ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+_FEWEST = 2
+"""With one, rounding would say too little: 90 minutes are neither an hour nor two."""
 
 
 def moment(seconds: float | None) -> str:
@@ -26,15 +28,14 @@ def short_moment(seconds: float | None, *, now: float | None = None) -> str:
 
 
 def until(seconds: float, *, now: float | None = None) -> str:
-    """How far away a time is: `in 57 minutes`, `2 hours ago`."""
+    """How far away a time is: `in 60 minutes`, `2 hours ago`."""
     distance = seconds - (time.time() if now is None else now)
     return f"in {span(distance)}" if distance >= 0 else f"{span(-distance)} ago"
 
 
 def span(seconds: float) -> str:
-    """A length of time in its largest fitting unit."""
+    """A length of time, rounded, in the largest unit that it has two of: an hour is 60 minutes."""
     for size, unit in _STEPS:
-        if seconds >= size:
-            count = int(seconds // size)
-            return f"{count} {unit}{'s' if count != 1 else ''}"
-    return "less than a second"
+        if seconds >= _FEWEST * size:
+            return f"{round(seconds / size)} {unit}s"
+    return "1 second" if round(seconds) else "less than a second"
