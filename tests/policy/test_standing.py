@@ -91,7 +91,7 @@ def test_a_tool_that_declares_nothing_is_refused_with_the_line_to_add():
     assert 'effects="read_only"' in refusal.text
     foreign = Policy(Settings()).standing(make("gh.x", [], declared=False, source=Origin.MCP), Context()).refusal
     assert foreign is not None
-    assert "callgate tools review" in foreign.text
+    assert 'gate.add(..., effects="read_only")' in foreign.text
 
 
 @pytest.mark.requirement("POL-17")

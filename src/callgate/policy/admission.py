@@ -130,7 +130,7 @@ def undeclared(tool: Tool) -> Reason:
     """Why a tool that declares nothing is refused, with the line to add."""
     text = f"{tool.name} declares no effects, no scopes and no check, so nobody may call it; "
     if tool.source in FOREIGN:
-        return _refuse("declaration", text + "accept a declaration for it with `callgate tools review`")
+        return _refuse("declaration", text + 'declare it where it is added: gate.add(..., effects="read_only")')
     return _refuse(
         "declaration", text + 'add for example effects="read_only" or scopes={"fs:write"} to its declaration'
     )
