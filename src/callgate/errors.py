@@ -271,8 +271,10 @@ class SecretsClosed(CallgateError):
     """Secrets can only be asked for inside a running handler."""
 
 
-class KeyMissing(ConfigurationError):
-    """The root key that this store was made with is not there. A new one is never made in its place."""
+class KeyMissing(ConfigurationError, StoreError):
+    """The root key that a store, a record or a file was made with is not there. A new one is never made in its place."""
+
+    code: ClassVar[str] = "key_missing"
 
 
 class AuditBroken(StoreError):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.running import Cli, Terminal, start
+from tests.doors.running import TOOLS, Cli, Terminal, start
 
 VALUE = "correct horse battery staple"
 
@@ -83,7 +83,7 @@ def test_a_damaged_file_is_told_and_left_alone(kept: Cli):
     start("call", "x", cwd=kept.folder)
     for words in (["check", "bank", "token"], ["set", "bank", "token"]):
         done = kept("secrets", *words)
-        assert done.code in {1, 2}
+        assert done.code in {2, 6}
         assert "Traceback" not in done.err
     assert Path("secrets.sealed").read_bytes() == b"callgate-secrets-1\nnonsense"
 
@@ -98,3 +98,25 @@ def test_at_a_terminal_the_value_is_asked_for_and_not_echoed(kept: Cli):
         assert terminal.end() == 0
         assert VALUE not in terminal.seen
     assert kept("secrets", "check", "bank", "token").code == 0
+
+
+def test_a_missing_root_key_has_one_exit_code_wherever_it_is_missed(
+    kept: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr("sys.stdin", io.StringIO(VALUE))
+    assert kept("secrets", "set", "bank", "token").code == 0
+    assert kept.call("word_count", {"text": "a"}).code == 0
+    monkeypatch.setenv("CALLGATE_KEY", "ab" * 32)
+    looking = [["audit", "verify"], ["outcomes", "list"], ["secrets", "check", "bank", "token"]]
+    for words in (*looking, ["secrets", "delete", "bank", "token"], ["call", "word_count", "--module", TOOLS]):
+        done = kept(*words, "--json")
+        assert (done.code, done.body["error"]["code"]) == (6, "key_missing"), words
+    monkeypatch.delenv("CALLGATE_KEY")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nobody"))
+    assert kept("secrets", "check", "bank", "token").code == 6
+
+
+def test_before_the_first_secret_there_is_none_and_no_key_is_missed(kept: Cli):
+    done = kept("secrets", "check", "bank", "token")
+    assert done.code == 1
+    assert "callgate secrets set bank token" in done.err

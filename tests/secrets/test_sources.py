@@ -233,7 +233,7 @@ def test_a_damaged_file_is_a_clear_error_and_is_never_overwritten(path: Path, ke
         lambda: store.set_secret("github", "token", value="new value"),
         lambda: store.delete_secret("github", "token"),
     ):
-        with pytest.raises(ConfigurationError, match=r"cannot be opened .* restore it from a backup") as caught:
+        with pytest.raises(ConfigurationError, match=r"cannot be opened.* from a backup, or move") as caught:
             action()
         assert caught.value.file == str(path)
     assert path.read_bytes() == damaged

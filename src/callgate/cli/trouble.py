@@ -61,5 +61,5 @@ def _usage(error: click.ClickException) -> str:
 
 def _code(error: BaseException) -> str:
     if isinstance(error, ConfigurationError | click.ClickException):
-        return "usage"
+        return str(getattr(error, "code", "usage"))
     return str(getattr(error, "code", type(error).__name__))

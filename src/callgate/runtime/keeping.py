@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callgate.errors import ConfigurationError, KeyMissing, SecretNotFound
@@ -40,12 +41,21 @@ def look_for_secret(settings: Settings, connector: str, key: str) -> str | None:
 
     Raises:
         ConfigurationError: Where secrets are kept cannot be read.
+        KeyMissing: There is a file of secrets, and not the key it was sealed with.
     """
     try:
         _open(settings, create=False).get_secret(connector, key)
-    except (SecretNotFound, KeyMissing) as error:
+    except SecretNotFound as error:
         return str(error)
+    except KeyMissing:
+        if _file(settings).exists():
+            raise
+        return f"there is no secret {connector}/{key}; set it with: callgate secrets set {connector} {key}"
     return None
+
+
+def _file(settings: Settings) -> Path:
+    return secrets_file() if settings.secrets.path is None else Path(settings.secrets.path).expanduser()
 
 
 def _writable(settings: Settings, *, create: bool) -> WritableSecrets:

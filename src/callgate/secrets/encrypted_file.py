@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from callgate.errors import ConfigurationError, SecretNotFound, StoreError
+from callgate.errors import ConfigurationError, KeyMissing, SecretNotFound, StoreError
 from callgate.model.canonical import NotCanonical, dumps, loads
 from callgate.ports import Keys
 from callgate.secrets.private_files import lock_file, make_private_folder, open_folder, read_private, replace_private
@@ -92,6 +92,9 @@ class FileSecrets:
             raise self._damaged("it does not begin as one")
         try:
             secrets = loads(self._keys.unseal(content[len(_HEADER) :], bound_to=_BOUND_TO))
+        except KeyMissing as error:
+            advice = "bring the key back from a backup, or move the file away to begin with an empty one"
+            raise KeyMissing(f"this secrets file cannot be opened: {error}; {advice}", file=str(self._path)) from error
         except (StoreError, NotCanonical) as error:
             raise self._damaged(str(error)) from error
         if not _well_formed(secrets):

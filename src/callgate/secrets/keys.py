@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
 
-from callgate.errors import ConfigurationError, KeyMissing, StoreError
+from callgate.errors import ConfigurationError, KeyMissing
 from callgate.secrets.private import Private
 from callgate.secrets.root_keys import VARIABLE, KeyFolder, RootKey, config_folder, keys_of_environment, new_root_key
 from callgate.secrets.sealing import Sealer
@@ -129,7 +129,7 @@ class KeyRing(Private):
         try:
             return self._root(key_id)
         except KeyMissing:
-            raise StoreError(f"a record was sealed with the root key {key_id}, which is not here") from None
+            raise KeyMissing(f"a record was sealed with the root key {key_id}, which is not here") from None
 
     def _signing_key(self) -> SigningKey:
         if self._signing is None:
