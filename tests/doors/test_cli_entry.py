@@ -100,7 +100,7 @@ def test_the_page_documents_every_exit_code():
 def test_every_error_has_its_exit_code():
     found = {
         errors.ConfigurationError: ExitCode.USAGE,
-        errors.KeyMissing: ExitCode.USAGE,
+        errors.KeyMissing: ExitCode.STORE,
         errors.PolicyDenied: ExitCode.REFUSED,
         errors.ApprovalConflict: ExitCode.REFUSED,
         errors.StoreError: ExitCode.STORE,
@@ -154,6 +154,19 @@ def test_text_that_the_terminal_cannot_spell_does_not_end_the_command(cli: Cli):
 def test_a_shell_can_ask_how_a_word_goes_on(cli: Cli):
     done = start(cwd=cli.folder, _CALLGATE_COMPLETE="bash_complete", COMP_WORDS="callgate app", COMP_CWORD="1")
     assert done.out == "plain,approvals\n"
+
+
+@pytest.mark.parametrize("words", [["--json", "tools", "list"], ["tools", "list", "--json"]])
+def test_json_can_be_asked_for_before_the_command_and_after_it(cli: Cli, words: list[str]):
+    assert cli("--module", TOOLS, *words).body["tools"][0]["name"] == "word_count"
+    wrong = cli(*words, "--no-such-option")
+    assert (wrong.code, wrong.body["error"]["code"]) == (2, "usage")
+
+
+def test_a_command_that_prints_no_document_says_so(cli: Cli):
+    done = cli("--json", "demo", "--fast")
+    assert done.code == 2
+    assert "prints no JSON" in done.err
 
 
 def test_options_before_the_command_count_too(cli: Cli):

@@ -13,11 +13,38 @@ import click
 from callgate.model.shapes import as_mapping, as_sequence
 from callgate.model.visible import visible
 
+_ASKED = "callgate.json"
+_HELP = "Print one JSON document; everything else goes to stderr."
+
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--json` to a command, which gets it as `as_json`."""
-    text = "Print one JSON document; everything else goes to stderr."
-    return click.option("--json", "as_json", is_flag=True, help=text)(command)
+    """Add `--json` to a command, which gets it as `as_json`, also when it stood before the command."""
+    return click.option("--json", "as_json", is_flag=True, help=_HELP, callback=_asked)(command)
+
+
+def json_option_of_all(root: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--json` to the root of all commands, which remembers it for the one that follows."""
+    return click.option("--json", is_flag=True, help=_HELP, expose_value=False, callback=_remember)(root)
+
+
+def refuse_json(command: str) -> None:
+    """For a command that has no document to print.
+
+    Raises:
+        click.UsageError: One was asked for.
+    """
+    ctx = click.get_current_context()
+    if ctx.meta.get(_ASKED):
+        raise click.UsageError(f"{command} tells a story and prints no JSON; leave --json out", ctx=ctx)
+
+
+def _asked(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click's signature
+    return value or bool(ctx.meta.get(_ASKED))
+
+
+def _remember(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    # All contexts below share this; a command without the option never looks.
+    ctx.meta[_ASKED] = value
 
 
 def print_document(body: Any, *, indented: bool | None = None) -> None:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 import callgate
+from callgate.cli.document import json_option_of_all
 from callgate.cli.lazy import LazyGroup
 from callgate.cli.place import place_options
 
@@ -38,6 +39,7 @@ _EPILOG = (
 @click.group(cls=LazyGroup, rooms=_ROOMS, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(callgate.__version__, "--version", prog_name=_NAME, message="%(prog)s %(version)s")
 @place_options
+@json_option_of_all
 def root() -> None:
     """The one checked door between an AI agent and its tools.
 
@@ -58,7 +60,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         root.main(words, prog_name=_NAME)
     with _streams_prepared():
         try:
-            with root.make_context(_NAME, words) as context:
+            with root.make_context(_NAME, [*words]) as context:  # click takes the words out of its list
                 return int(root.invoke(context) or 0)
         except click.exceptions.Exit as end:
             return end.exit_code

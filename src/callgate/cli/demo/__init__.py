@@ -8,6 +8,7 @@ import click
 
 from callgate.cli.demo import scenes
 from callgate.cli.demo.stage import Stage, staged
+from callgate.cli.document import refuse_json
 
 
 @click.command("demo")
@@ -18,6 +19,7 @@ def command(*, fast: bool, keep: bool) -> None:
 
     Press Enter to go on sooner.
     """
+    refuse_json("demo")
     with staged(fast=fast, keep=keep) as stage:
         stage.screen.say("Callgate stands between an AI agent and its tools. Six things it does:", style="bold")
         asyncio.run(_play(stage))
