@@ -272,7 +272,7 @@ class SecretsClosed(CallgateError):
 
 
 class KeyMissing(ConfigurationError, StoreError):
-    """The root key that a store, a record or a file was made with is not there. A new one is never made in its place."""
+    """The root key that a store, a record or a file was made with is not there. A new one is never made instead."""
 
     code: ClassVar[str] = "key_missing"
 

@@ -151,9 +151,14 @@ class Reader(Protocol):
         ...
 
     def attempts(
-        self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None
+        self,
+        *,
+        state: AttemptState | None = None,
+        owner: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Attempt]:
-        """Ledger rows, oldest first."""
+        """Ledger rows, oldest first unless told; with `limit`, the first so many of that order."""
         ...
 
     def approval(self, approval_id: str) -> Approval | None:
@@ -167,9 +172,14 @@ class Reader(Protocol):
         ...
 
     def approvals(
-        self, *, states: Iterable[ApprovalState] | None = None, session: str | None = None, limit: int | None = None
+        self,
+        *,
+        states: Iterable[ApprovalState] | None = None,
+        session: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Approval]:
-        """Approvals, oldest first."""
+        """Approvals, oldest first unless told; with `limit`, the first so many of that order."""
         ...
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:

@@ -82,6 +82,10 @@ async def test_approvals_are_listed_oldest_first_by_state_and_session(store: Sto
     assert await listed(limit=2) == "12"
     assert await listed(states=[ApprovalState.PENDING, ApprovalState.APPROVED], limit=2) == "23"
     assert await listed(limit=0) == ""
+    assert await listed(newest_first=True) == "4321"
+    assert await listed(newest_first=True, limit=2) == "43"
+    assert await listed(newest_first=True, session="s1", limit=2) == "43"
+    assert await listed(states=[ApprovalState.PENDING, ApprovalState.USED], newest_first=True, limit=2) == "42"
 
 
 async def test_pending_questions_are_counted_by_session(store: Store):

@@ -182,6 +182,13 @@ async def test_rows_are_listed_oldest_first_by_state_and_owner(store: Store):
     assert await listed(limit=2) == "12"
     assert await listed(state=AttemptState.UNKNOWN, limit=1) == "2"
     assert await listed(limit=0) == ""
+    assert await listed(newest_first=True) == "54321"
+    assert await listed(newest_first=True, limit=2) == "54"
+    assert await listed(newest_first=True, state=AttemptState.UNKNOWN, limit=1) == "5"
+    assert await listed(newest_first=True, state=AttemptState.STARTED) == "31"
+    assert await listed(newest_first=True, state=AttemptState.STARTED, owner="owner-2") == "3"
+    assert await listed(newest_first=True, state=AttemptState.SUCCEEDED, owner="owner-2") == "4"
+    assert await listed(newest_first=True, owner="owner-2", limit=2) == "54"
 
 
 async def test_hostile_text_is_only_text(store: Store):

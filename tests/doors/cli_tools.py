@@ -68,6 +68,16 @@ def flaky(context: ToolContext, *, booked: bool = True) -> str:
     raise ConnectionError("the line went dead")
 
 
+def _answer(_arguments: dict[str, Any], _key: str) -> str:
+    return Path("answer").read_text()
+
+
+@tool(effects="system_state", risk="low", verify=_answer)
+def half_done() -> None:
+    """Fail where something may have been left behind; the file `answer` says whether it was."""
+    raise ValueError("in the middle")
+
+
 @tool(effects="network_access", risk="low")
 def harmless(_text: str = "") -> None:
     """Fail before anything happened."""

@@ -40,17 +40,62 @@ def test_what_is_unknown_is_listed_with_its_cause(unknown: Cli):
     assert body.keys().isdisjoint({"fingerprint", "sealed_id"})
 
 
-def test_a_failure_that_may_have_left_something_is_listed_too(cli: Cli):
-    Path("half_done.py").write_text(
-        "from callgate import tool\n\n@tool(effects='system_state', risk='low')\ndef half_done() -> None:\n"
-        "    raise ValueError('in the middle')\n"
-    )
-    assert cli("call", "half_done", "--module", "half_done.py", "--key", "k1", "--autonomy", "A4").code == 1
-    assert "effect possible" in cli("outcomes", "list").out
-    shown = cli("outcomes", "show", "k1")
+@pytest.fixture
+def half_done(cli: Cli) -> Cli:
+    """A call that failed and may have left something behind, under the key k1."""
+    done = cli.call("half_done", {}, *FREE)
+    assert done.code == 1
+    assert "callgate outcomes show k1" in done.err
+    return cli
+
+
+def test_a_failure_that_may_have_left_something_is_listed_too(half_done: Cli):
+    assert "may have taken effect" in half_done("outcomes", "list").out
+    shown = half_done("outcomes", "show", "k1")
     assert "in the middle" in shown.out
-    assert "resolve" not in shown.out
-    assert "failed" in cli("outcomes", "list", "--state", "failed").out
+    assert "callgate outcomes verify k1" in shown.out
+    assert "callgate outcomes resolve k1 --absent" in shown.out
+    assert "failed" in half_done("outcomes", "list", "--state", "failed").out
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said", "state", "left"),
+    [
+        ("happened", 0, "it happened, says the tool", "succeeded", None),
+        ("absent", 0, "the key is free again", "failed", "none"),
+        ("cannot_tell", 5, "the tool cannot tell", "failed", "possible"),
+    ],
+)
+def test_the_tool_is_asked_about_a_failure_that_may_have_left_something(
+    half_done: Cli, answer: str, code: int, said: str, state: str, left: str | None
+):
+    Path("answer").write_text(answer)
+    done = half_done("outcomes", "verify", "k1", "--module", TOOLS)
+    assert (done.code, said in done.out) == (code, True)
+    row = half_done("outcomes", "show", "k1", "--json").body
+    assert (row["state"], row["happened"]) == (state, left)
+
+
+def test_of_a_failure_that_is_known_to_have_left_nothing_there_is_nothing_to_find_out(cli: Cli):
+    cli.call("harmless", {}, *FREE)
+    done = cli("outcomes", "verify", "k1", "--module", TOOLS)
+    assert done.code == 2
+    assert "there is nothing to find out about key k1: it failed without effect, and the key is free" in done.err
+    assert "resolve" not in cli("outcomes", "show", "k1").out
+
+
+def test_of_many_the_newest_are_listed_the_newest_last(cli: Cli):
+    for number in range(4):
+        cli.call("flaky", {}, "--key", f"k{number}", "--autonomy", "A4", "--distinct")
+    done = cli("outcomes", "list", "--limit", "2")
+    assert [line.split()[0] for line in done.out.splitlines()] == ["KEY", "k2", "k3"]
+    assert done.err == "these are the newest 2; there are older ones, see --limit\n"
+    assert [row["key"] for row in cli("outcomes", "list", "--all", "--limit", "3", "--json").body["outcomes"]] == [
+        "k1",
+        "k2",
+        "k3",
+    ]
+    assert cli("outcomes", "list", "--limit", "4").err == ""
 
 
 def test_when_nothing_waits_it_says_so(cli: Cli):
@@ -146,7 +191,7 @@ def test_bad_words_are_one_line(unknown: Cli, words: list[str], code: int, said:
 
 def test_what_is_known_cannot_be_verified_or_resolved_again(unknown: Cli):
     unknown("outcomes", "resolve", "k1", "--happened", "--by", "ann")
-    assert "there is nothing to find out" in unknown("outcomes", "verify", "k1", "--module", TOOLS).err
+    assert "about key k1: it succeeded" in unknown("outcomes", "verify", "k1", "--module", TOOLS).err
     assert unknown("outcomes", "resolve", "k1", "--absent", "--by", "ann").code == 3
 
 

@@ -11,6 +11,7 @@ import click
 from callgate.cli.approval_text import approval_document, show_approvals
 from callgate.cli.document import json_option, print_document
 from callgate.cli.json_arguments import read_object
+from callgate.cli.newest import limit_option, newest
 from callgate.cli.opening import Need, Tools, run
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
@@ -33,20 +34,22 @@ def command() -> None:
 @command.command("list")
 @click.option("--state", "states", type=click.Choice(_STATES), multiple=True, help="Repeatable; pending if left out.")
 @click.option("--all", "everything", is_flag=True, help="Whatever their state.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most so many, the newest."
-)
+@limit_option(100)
 @place_options
 @json_option
 @click.pass_obj
 def list_approvals(place: Place, /, **options: Any) -> None:
     """List the questions that wait."""
-    wanted = tuple(ApprovalState(state) for state in options["states"]) or (ApprovalState.PENDING,)
+    wanted, limit = (
+        tuple(ApprovalState(state) for state in options["states"]) or (ApprovalState.PENDING,),
+        options["limit"],
+    )
 
     async def work(gate: Callgate) -> list[Approval]:
-        return await gate.approvals(states=None if options["everything"] else wanted)
+        among = None if options["everything"] else wanted
+        return await gate.approvals(states=among, limit=limit + 1, newest_first=True)
 
-    found = run(place, work, need=Need.EXISTING)[-options["limit"] :]
+    found = newest(run(place, work, need=Need.EXISTING), limit)
     if options["as_json"]:
         print_document({"approvals": [approval_document(approval) for approval in found]})
     elif found:

@@ -12,10 +12,21 @@ from callgate.cli.proposal import Proposals, proposed
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.canonical import NotCanonical, loads
+from callgate.model.levels import Happened
 from callgate.model.shapes import as_mapping
 
 _PRIVATE = frozenset({"fingerprint", "final_fingerprint", "sealed_id", "key"})
 _STYLES = {"succeeded": "green", "failed": "red", "unknown": "yellow", "started": "cyan"}
+_LEFT = {
+    Happened.NONE: "without effect",
+    Happened.POSSIBLE: "may have taken effect",
+    Happened.DONE: "after its effect",
+}
+_FAILED = {
+    Happened.NONE: "it failed without effect, and the key is free",
+    Happened.POSSIBLE: "it failed, and may have taken effect",
+    Happened.DONE: "it took effect, and failed after that",
+}
 
 
 def attempt_document(attempt: Attempt) -> dict[str, Any]:
@@ -50,9 +61,16 @@ def show_attempt(screen: Screen, attempt: Attempt, *, place: Place) -> None:
             ("output", _output(attempt)),
         ]
     )
-    if attempt.state is AttemptState.UNKNOWN:
+    if attempt.open_question:
         screen.say()
         screen.facts(_ways(attempt, place))
+
+
+def known_end(attempt: Attempt) -> str:
+    """How a row stands that is no open question, in words."""
+    if attempt.state is AttemptState.FAILED:
+        return _FAILED[attempt.happened or Happened.NONE]
+    return "it is still running" if attempt.state is AttemptState.STARTED else f"it {attempt.state.value}"
 
 
 def _ways(attempt: Attempt, place: Place) -> Proposals:
@@ -73,8 +91,9 @@ def _state(attempt: Attempt) -> Cell:
 def _why(attempt: Attempt) -> str:
     if attempt.cause:
         return attempt.cause.replace("_", " ")
-    left = attempt.happened.value if attempt.happened else ""
-    return f"effect {left}" if left and attempt.state is AttemptState.FAILED else ""
+    if attempt.state is not AttemptState.FAILED or attempt.happened is None:
+        return ""
+    return _LEFT[attempt.happened]
 
 
 def _output(attempt: Attempt) -> str:

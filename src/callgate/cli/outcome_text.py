@@ -12,6 +12,7 @@ from callgate.cli.moments import until
 from callgate.cli.place import Place
 from callgate.cli.proposal import Proposals, proposed
 from callgate.cli.screen import Screen
+from callgate.model.levels import Happened
 from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Succeeded, Unknown
 
 _STYLES = {"succeeded": "green", "previewed": "cyan", "pending": "yellow", "unknown": "yellow"}
@@ -98,6 +99,8 @@ def _next_steps(outcome: Outcome, place: Place) -> Proposals:
     elif isinstance(outcome, Failed):
         left = {"none": "nothing", "possible": "perhaps something", "done": "its effect"}
         steps.append(("left behind", left[outcome.happened.value]))
+        if outcome.happened is Happened.POSSIBLE and outcome.key:
+            steps.append(("find out", proposed(place, "outcomes", "show", outcome.key)))
     if outcome.error is not None and outcome.error.suggestion:
         steps.append(("advice", outcome.error.suggestion))
     return steps

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from callgate.cli.attempt_text import attempt_document, show_attempt, show_attempts
+from callgate.cli.attempt_text import attempt_document, known_end, show_attempt, show_attempts
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.json_arguments import read_value
+from callgate.cli.newest import limit_option, newest
 from callgate.cli.opening import Need, Tools, run
 from callgate.cli.outcome_text import show_outcome
 from callgate.cli.person import by_option, person
@@ -39,22 +40,21 @@ def command() -> None:
 @command.command("list")
 @click.option("--state", type=click.Choice(_STATES), help="The ledger's rows in this state.")
 @click.option("--all", "everything", is_flag=True, help="Every row of the ledger.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most so many, the newest."
-)
+@limit_option(100)
 @place_options
 @json_option
 @click.pass_obj
 def list_outcomes(place: Place, /, **options: Any) -> None:
     """List what somebody has to look at: unknown outcomes, and failures that may have left something behind."""
-    state, everything = options["state"], options["everything"]
+    state, everything, limit = options["state"], options["everything"], options["limit"]
 
     async def work(gate: Callgate) -> list[Attempt]:
         if state is None and not everything:
-            return await gate.unknown_outcomes()
-        return await gate.attempts(state=None if state is None else AttemptState(state))
+            return await gate.unknown_outcomes(limit=limit + 1, newest_first=True)
+        wanted = None if state is None else AttemptState(state)
+        return await gate.attempts(state=wanted, limit=limit + 1, newest_first=True)
 
-    found = run(place, work, need=Need.EXISTING)[-options["limit"] :]
+    found = newest(run(place, work, need=Need.EXISTING), limit)
     if options["as_json"]:
         print_document({"outcomes": [attempt_document(attempt) for attempt in found]})
     elif found:
@@ -97,12 +97,15 @@ def show(place: Place, /, **options: Any) -> None:
 @json_option
 @click.pass_obj
 def verify(place: Place, /, **options: Any) -> ExitCode:
-    """Ask the tool itself whether it happened; its module must be known, and the tool must have `verify`."""
+    """Ask the tool itself whether it happened: an unknown outcome, or a failure that may have left something behind.
+
+    Its module must be known, and the tool must have `verify`.
+    """
 
     async def work(gate: Callgate) -> tuple[Attempt, str]:
         found = await _find(gate, options)
-        if found.state is not AttemptState.UNKNOWN:
-            wrong(f"the outcome of key {found.key.key} is {found.state.value}; there is nothing to find out")
+        if not found.open_question:
+            wrong(f"there is nothing to find out about key {found.key.key}: {known_end(found)}")
         gate.tool(found.tool)
         return found, await gate.verify_outcome(found.key.key, _context(found))
 

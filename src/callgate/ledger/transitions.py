@@ -229,10 +229,7 @@ def _silence(row: Attempt, fact: Silence) -> Move:
 
 
 def _resolve(row: Attempt, fact: Resolve) -> Move:
-    open_question = row.state is AttemptState.UNKNOWN or (
-        row.state is AttemptState.FAILED and row.happened is Happened.POSSIBLE
-    )
-    if not open_question:
+    if not row.open_question:
         return Move(Answer.STALE, row)
     if fact.happened:
         resolved = row._replace(state=AttemptState.SUCCEEDED, happened=None, outcome=fact.outcome)

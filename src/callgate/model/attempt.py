@@ -61,3 +61,10 @@ class Attempt(NamedTuple):
     cause: str | None = None
     """Why it is unknown: timeout, cancelled, network, owner_died, unreported, unrecorded."""
     resolved_by: str | None = None
+
+    @property
+    def open_question(self) -> bool:
+        """Whether nobody knows if it took effect: it is unknown, or failed where it may have."""
+        if self.state is AttemptState.FAILED:
+            return self.happened is Happened.POSSIBLE
+        return self.state is AttemptState.UNKNOWN

@@ -12,9 +12,8 @@ from callgate.errors import OutcomeConflict, OutcomeNotFound
 from callgate.events.recordable import recordable_bytes
 from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, Resolve, move
-from callgate.model.attempt import Attempt, AttemptState
+from callgate.model.attempt import Attempt
 from callgate.model.event import Draft
-from callgate.model.levels import Happened
 from callgate.model.person import person_key, same_person
 from callgate.pipeline.recorded import json_bytes
 from callgate.pipeline.seal import open_blob
@@ -132,10 +131,3 @@ def _absent(key: AttemptKey, by: str) -> bytes:
         "details": {},
     }
     return recordable_bytes({"side_effects": [], "error": error, "key": key.key})
-
-
-async def unresolved(parts: Parts) -> list[Attempt]:
-    """Every row somebody has to look at, oldest first."""
-    unknown = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.UNKNOWN))
-    failed = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.FAILED))
-    return [*unknown, *(row for row in failed if row.happened is Happened.POSSIBLE)]

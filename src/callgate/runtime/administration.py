@@ -39,8 +39,12 @@ class Administration(Face):
         principal: str | None = None,
         session: str | None = None,
         limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Attempt]:
-        """Rows of the ledger, oldest first; with `key`, those of every agent and session that used it, or of these."""
+        """Rows of the ledger, oldest first unless told; with `key`, those of every agent and session that used it.
+
+        `principal` and `session` say whose, where only theirs are meant.
+        """
         wanted = {"key": key, "principal": principal, "session": session}
         wanted = {name: value for name, value in wanted.items() if value is not None}
 
@@ -49,7 +53,8 @@ class Administration(Face):
                 row = reader.attempt(AttemptKey(**wanted))
                 rows = [] if row is None else [row]
             else:
-                rows = reader.attempts(state=state, limit=None if wanted else limit)
+                most = None if wanted else limit
+                rows = reader.attempts(state=state, limit=most, newest_first=newest_first)
             return [row for row in rows if _fits(row, state, wanted)][:limit]
 
         store = self._open().parts.store

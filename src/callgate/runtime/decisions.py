@@ -85,13 +85,19 @@ class Decisions(Face):
         return await deciding.reread(self._open().parts, approval_id)
 
     async def approvals(
-        self, *, states: Iterable[ApprovalState] | None = (ApprovalState.PENDING,), limit: int | None = None
+        self,
+        *,
+        states: Iterable[ApprovalState] | None = (ApprovalState.PENDING,),
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Approval]:
-        """Questions, oldest first; the pending ones unless told otherwise. Those whose time is up are expired first.
+        """Questions, oldest first unless told; the pending ones unless told otherwise.
 
-        One that somebody without the key edited is void: it is shown as that among all of them, and nowhere else.
+        Those whose time is up are expired first. One that somebody without the key edited is void: it is shown as that
+        among all of them, and nowhere else.
         """
-        return await questions(self._open().parts, None if states is None else frozenset(states), limit)
+        among = None if states is None else frozenset(states)
+        return await questions(self._open().parts, among, limit=limit, newest_first=newest_first)
 
     async def grant(
         self,

@@ -12,6 +12,7 @@ from callgate.errors import ApprovalConflict, ApprovalNotFound, RowUnreadable
 from callgate.events.vocabulary import GATE_REQUIRED
 from callgate.model.approval import Approval, ApprovalState
 from callgate.pipeline import deciding
+from callgate.runtime.enough import enough
 
 if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
@@ -20,20 +21,30 @@ if TYPE_CHECKING:
 _log = logging.getLogger("callgate")
 
 
-async def questions(parts: Parts, states: frozenset[ApprovalState] | None, limit: int | None) -> list[Approval]:
-    """Questions in these states, oldest first; those whose time is up are expired first, and edited ones are void."""
+async def questions(
+    parts: Parts, states: frozenset[ApprovalState] | None, *, limit: int | None, newest_first: bool
+) -> list[Approval]:
+    """Questions in these states; those whose time is up are expired first, and edited ones are void."""
     await _expire(parts)
-    if states is None or ApprovalState.VOID in states:
-        shown = [_shown(parts, found) for found in await parts.store.read(_all)]
-        return [found for found in shown if states is None or found.state in states][:limit]
-    found = await parts.store.read(lambda reader: _all(reader, states))
-    return [approval for approval in found if _shown(parts, approval) is approval][:limit]
+    # An edited question may say any state, so that those which are void are looked for among all.
+    among = None if states is None or ApprovalState.VOID in states else states
+
+    def keep(found: Approval) -> Approval | None:
+        shown = _shown(parts, found)
+        return shown if states is None or shown.state in states else None
+
+    def unit(reader: Reader) -> list[Approval]:
+        return enough(
+            lambda size: _listed(reader, among, limit=size, newest_first=newest_first), keep=keep, limit=limit
+        )
+
+    return await parts.store.read(unit)
 
 
 async def _expire(parts: Parts) -> None:
     now = parts.clock.now()
     pending = frozenset({ApprovalState.PENDING})
-    for overdue in await parts.store.read(lambda reader: _all(reader, pending)):
+    for overdue in await parts.store.read(lambda reader: _listed(reader, pending)):
         if intact(overdue, parts.keys) and overdue.expires_at <= now:
             try:
                 await deciding.reread(parts, overdue.id)
@@ -42,12 +53,19 @@ async def _expire(parts: Parts) -> None:
                 continue
 
 
-def _all(reader: Reader, states: frozenset[ApprovalState] | None = None) -> list[Approval]:
+def _listed(
+    reader: Reader,
+    states: frozenset[ApprovalState] | None,
+    *,
+    limit: int | None = None,
+    newest_first: bool = False,
+) -> list[Approval]:
     try:
-        return reader.approvals(states=states)
+        return reader.approvals(states=states, limit=limit, newest_first=newest_first)
     except RowUnreadable as error:
         _log.warning("%s", error)
-    return [found for found in _one_by_one(reader) if states is None or found.state in states]
+    readable = [found for found in _one_by_one(reader) if states is None or found.state in states]
+    return (readable[::-1] if newest_first else readable)[:limit]
 
 
 def _one_by_one(reader: Reader) -> Iterator[Approval]:

@@ -11,14 +11,12 @@ from callgate.events.erasure import erase_selected
 from callgate.events.invocations import invocation
 from callgate.events.journal import export_jsonl
 from callgate.events.selection import Selection
+from callgate.runtime.enough import enough
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
     from callgate.model.event import Event
     from callgate.ports import Reader, Store
-
-_MORE = 8
-"""How many times as much is read where too little fitted."""
 
 
 class Reviewing(Face):
@@ -129,13 +127,11 @@ def _selection(
 
 def _newest_entries(reader: Reader, name: str, *, equal: dict[str, str], limit: int | None) -> list[dict[str, Any]]:
     """The newest entries that fit; of a long projection no more is read than needed to find so many."""
-    size = limit
-    while True:
-        read = reader.projections(name, limit=size, newest_first=True)
-        found = [entry for entry in read if all(entry.get(field) == value for field, value in equal.items())]
-        if limit is None or size is None or len(found) >= limit or len(read) < size:
-            return found[:limit]
-        size *= _MORE
+
+    def keep(entry: dict[str, Any]) -> dict[str, Any] | None:
+        return entry if all(entry.get(field) == value for field, value in equal.items()) else None
+
+    return enough(lambda size: reader.projections(name, limit=size, newest_first=True), keep=keep, limit=limit)
 
 
 def _newest(reader: Reader, selection: Selection, limit: int) -> list[Event]:

@@ -5,22 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from callgate.approvals.decide import Decider
-from callgate.model.attempt import Attempt, AttemptKey
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.levels import Assurance
 from callgate.pipeline import resolution
+from callgate.runtime.enough import enough
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.outcome import Outcome
+    from callgate.ports import Reader
+
+_OPEN = (AttemptState.UNKNOWN, AttemptState.FAILED)
+"""States in which a row may be an open question."""
 
 
 class Unknowns(Face):
     """Looking after what is not known."""
 
-    async def unknown_outcomes(self) -> list[Attempt]:
-        """Every call whose effect somebody has to look for, oldest first."""
-        return await resolution.unresolved(self._open().parts)
+    async def unknown_outcomes(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
+        """Every call whose effect somebody has to look for, oldest first unless told.
+
+        Unknown outcomes, and failures that may have left something behind.
+        """
+
+        def unit(reader: Reader) -> list[Attempt]:
+            rows = [row for state in _OPEN for row in _open_rows(reader, state, limit=limit, newest_first=newest_first)]
+            return sorted(rows, key=lambda row: row.started_at, reverse=newest_first)[:limit]
+
+        return await self._open().parts.store.scan(unit)
 
     async def resolve(
         self,
@@ -33,7 +46,7 @@ class Unknowns(Face):
         output: Any = None,
         assurance: Assurance = Assurance.ASSERTED,
     ) -> Outcome:
-        """Say of an unknown outcome whether it happened; *no* frees the key.
+        """Say of an unknown outcome, or a failure that may have had an effect, whether it had one; *no* frees the key.
 
         Raises:
             OutcomeNotFound: The ledger has no such key.
@@ -48,8 +61,16 @@ class Unknowns(Face):
         )
 
     async def verify_outcome(self, key: str, context: Context | None = None) -> str:
-        """Ask the tool itself whether an unknown effect happened: happened, absent, cannot_tell."""
+        """Ask the tool itself whether an unknown or possible effect happened: happened, absent, cannot_tell."""
         opened = self._open()
         who = context or opened.default_context
         row = await opened.parts.store.read(lambda reader: reader.attempt(AttemptKey(who.principal, who.session, key)))
         return "cannot_tell" if row is None else await resolution.verify(opened.parts, row)
+
+
+def _open_rows(reader: Reader, state: AttemptState, *, limit: int | None, newest_first: bool) -> list[Attempt]:
+    return enough(
+        lambda size: reader.attempts(state=state, limit=size, newest_first=newest_first),
+        keep=lambda row: row if row.open_question else None,
+        limit=limit,
+    )

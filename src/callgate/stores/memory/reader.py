@@ -52,11 +52,17 @@ class LedgerReader:
         return Past(row, self.unresolved(*place), self.succeeded_since(*place, since))
 
     def attempts(
-        self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None
+        self,
+        *,
+        state: AttemptState | None = None,
+        owner: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Attempt]:
+        rows = self._tables.attempts.values()
         found = (
             row
-            for row in self._tables.attempts.values()
+            for row in (reversed(rows) if newest_first else rows)
             if (state is None or row.state is state) and (owner is None or row.owner == owner)
         )
         return list(islice(found, limit))
@@ -83,12 +89,18 @@ class ApprovalReader(LedgerReader):
         return None
 
     def approvals(
-        self, *, states: Iterable[ApprovalState] | None = None, session: str | None = None, limit: int | None = None
+        self,
+        *,
+        states: Iterable[ApprovalState] | None = None,
+        session: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Approval]:
         among = None if states is None else frozenset(states)
+        items = self._tables.approvals.values()
         found = (
             item
-            for item in self._tables.approvals.values()
+            for item in (reversed(items) if newest_first else items)
             if (among is None or item.state in among) and (session is None or item.session == session)
         )
         return [deepcopy(item) for item in islice(found, limit)]

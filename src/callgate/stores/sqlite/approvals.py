@@ -15,9 +15,10 @@ from callgate.model.levels import Assurance, Risk
 from callgate.stores.sqlite.attempts import AttemptReader
 from callgate.stores.sqlite.queries import ALL
 from callgate.stores.sqlite.readable import readable
-from callgate.stores.sqlite.statements import load
+from callgate.stores.sqlite.statements import load, newest_first
 
 SQL = load("approvals")
+_NEWEST = newest_first(SQL)
 _APPROVAL = tuple(Approval.__slots__)
 _GRANT = tuple(Grant.__slots__)
 _body_of_approval = readable("approvals")(read_back)
@@ -36,14 +37,19 @@ class ApprovalReader(AttemptReader):
         return _approval(self._one(SQL["latest"], fingerprint, session, principal, tool, key))
 
     def approvals(
-        self, *, states: Iterable[ApprovalState] | None = None, session: str | None = None, limit: int | None = None
+        self,
+        *,
+        states: Iterable[ApprovalState] | None = None,
+        session: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Approval]:
-        most = ALL if limit is None else limit
+        most, statements = ALL if limit is None else limit, _NEWEST if newest_first else SQL
         if states is None:
-            found = self._ask(SQL["all"], session, most)
+            found = self._ask(statements["all"], session, most)
         else:
             among = orjson.dumps([state.value for state in states]).decode()
-            found = self._ask(SQL["in_states"], among, session, most)
+            found = self._ask(statements["in_states"], among, session, most)
         return [to_approval(_body_of_approval(row[0])) for row in found]
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:

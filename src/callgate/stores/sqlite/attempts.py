@@ -10,11 +10,12 @@ from callgate.model.levels import Happened
 from callgate.ports import Past
 from callgate.stores.sqlite.queries import ALL, Queries
 from callgate.stores.sqlite.readable import readable
-from callgate.stores.sqlite.statements import load
+from callgate.stores.sqlite.statements import load, newest_first
 
 SQL = load("attempts")
 _HOLDER = SQL["holder"]
 _PAST = SQL["past"]
+_NEWEST = newest_first(SQL)
 _BY_KEY = SQL["by_key"]
 _STATES = {state.value: state for state in AttemptState}
 _SHORT = 16
@@ -52,9 +53,15 @@ class AttemptReader(Queries):
         )
 
     def attempts(
-        self, *, state: AttemptState | None = None, owner: str | None = None, limit: int | None = None
+        self,
+        *,
+        state: AttemptState | None = None,
+        owner: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Attempt]:
-        found = self._ask(*_listing(state, owner), ALL if limit is None else limit)
+        name, *values = _listing(state, owner)
+        found = self._ask((_NEWEST if newest_first else SQL)[name], *values, ALL if limit is None else limit)
         return [to_attempt(row) for row in found]
 
     def attempts_after(self, key: AttemptKey | None, limit: int) -> list[Attempt]:
@@ -74,14 +81,14 @@ def find_unresolved(db: sqlite3.Connection, place: tuple[str, str, str]) -> Atte
 
 
 def _listing(state: AttemptState | None, owner: str | None) -> tuple[Any, ...]:
-    """The statement that has an index for the question, and its values."""
+    """The name of the statement that has an index for the question, and its values."""
     if state is AttemptState.STARTED:
-        return (SQL["started"],) if owner is None else (SQL["started_of_owner"], owner)
+        return ("started",) if owner is None else ("started_of_owner", owner)
     if state is AttemptState.UNKNOWN and owner is None:
-        return (SQL["unknowns"],)
+        return ("unknowns",)
     if state is None:
-        return (SQL["all"],) if owner is None else (SQL["all_of_owner"], owner)
-    return (SQL["in_state"], state.value) if owner is None else (SQL["in_state_of_owner"], state.value, owner)
+        return ("all",) if owner is None else ("all_of_owner", owner)
+    return ("in_state", state.value) if owner is None else ("in_state_of_owner", state.value, owner)
 
 
 @readable("attempts")
