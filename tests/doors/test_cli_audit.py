@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,26 @@ def test_calls_and_their_counts_are_listed(used: Cli):
     counts = {entry["tool"]: entry for entry in used("audit", "usage", "--json").body["usage"]}
     assert (counts["word_count"]["succeeded"], counts["pay"]["pending"]) == (1, 1)
     assert "1 succeeded" in used("audit", "usage").out
+
+
+def test_how_a_call_stands_and_what_a_person_said_are_told_apart(cli: Cli):
+    def rows() -> list[str]:
+        return cli("audit", "calls", "--tool", "pay").out.splitlines()[1:]
+
+    question = cli.ask_to_pay(5)
+    assert "pending  is asked" in rows()[0]
+    cli("approvals", "approve", question, "--by", "ann")
+    assert "pending  ann said yes, not run yet" in rows()[0]
+    assert cli.call("pay", {"to": "bob", "amount": 5}).code == 0
+    asked, ran = rows()
+    assert "resumed in a later call  ann said yes" in asked
+    assert "succeeded" in ran
+    cli("approvals", "reject", cli.ask_to_pay(6), "--by", "ann")
+    assert "refused (approval_rejected)  ann said no" in re.sub("  +", "  ", rows()[-1])
+    (usage,) = [line for line in cli("audit", "usage").out.splitlines() if " pay " in line]
+    assert re.split("  +", usage)[1:4] == ["pay", "2", "1 succeeded, 1 refused"]
+    (resumed,) = cli("audit", "calls", "--status", "resumed", "--json").body["calls"]
+    assert (resumed["question"], resumed["decided_by"]) == ("used", "ann")
 
 
 def test_looking_records_nothing_but_that_the_store_was_opened(used: Cli):

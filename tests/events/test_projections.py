@@ -74,7 +74,12 @@ CASES: list[tuple[Callable[[Story], list[Draft]], str, str | None]] = [
     (lambda s: [s.draft("gate.required", approval_id="a1")], "pending", None),
     (lambda s: [s.draft("gate.previewed")], "previewed", None),
     (lambda s: [s.draft("tool_call.deduped", original_call="c0")], "deduped", None),
-    (lambda s: [s.draft("gate.required"), s.draft("approval.rejected", approval_id="a1")], "rejected", None),
+    (lambda s: [s.draft("gate.required"), s.draft("approval.approved")], "pending", None),
+    (lambda s: [s.draft("gate.required"), s.draft("approval.rejected")], "refused", "approval_rejected"),
+    (lambda s: [s.draft("gate.required"), s.draft("approval.answered")], "refused", "approval_answered"),
+    (lambda s: [s.draft("gate.required"), s.draft("approval.expired")], "refused", "approval_expired"),
+    (lambda s: [s.draft("gate.required"), s.draft("approval.withdrawn")], "refused", None),
+    (lambda s: [s.draft("gate.required"), s.draft("approval.used")], "resumed", None),
     (lambda s: [s.draft("gate.required"), s.draft("approval.used"), s.attempted(), s.succeeded()], "succeeded", None),
 ]
 
@@ -194,6 +199,65 @@ async def test_usage_counts_by_day_and_tool(store: Store):
     assert (first["duration_ms"], first["slowest_ms"]) == (25.0, 12.5)
     assert found["1970-01-01", "b"]["failed"] == 1
     assert found["1970-01-02", "a"]["refused"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "by"),
+    [
+        ("gate.required", "pending", None),
+        ("approval.approved", "approved", "ann"),
+        ("approval.rejected", "rejected", "ann"),
+        ("approval.answered", "answered", "ann"),
+        ("approval.expired", "expired", None),
+        ("approval.withdrawn", "withdrawn", None),
+        ("approval.used", "used", "ann"),
+    ],
+)
+async def test_how_the_question_stands_is_told_beside_how_the_call_does(
+    store: Store, kind: str, question: str, by: str | None
+):
+    story = Story()
+    await record(store, story.draft("gate.required"), story.draft(kind, by=by))
+    entry = await one(store, "calls")
+    assert (entry["question"], entry.get("decided_by")) == (question, by)
+    plain = Story()
+    await record(store, plain.attempted(), plain.succeeded())
+    assert "question" not in {call["call"]: call for call in await entries(store, "calls")}[plain.call]
+
+
+async def counted(store: Store) -> dict[str, dict[str, int]]:
+    """How calls ended, by day; what did not happen is left out."""
+    ends = ("succeeded", "refused", "pending")
+    found = await entries(store, "usage")
+    return {entry["day"]: {end: entry[end] for end in ends if entry[end]} for entry in found}
+
+
+async def test_a_call_that_waited_for_a_person_counts_once(store: Store):
+    asked, later = Story(time=0.0), Story(time=DAY)
+    await record(store, asked.draft("gate.required", asked_at=0.0))
+    assert await counted(store) == {"1970-01-01": {"pending": 1}}
+    await record(store, later.draft("approval.used", asked_at=0.0), later.attempted(), later.succeeded())
+    assert await counted(store) == {"1970-01-01": {}, "1970-01-02": {"succeeded": 1}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("approval.rejected", "approval_rejected"),
+        ("approval.answered", "approval_answered"),
+        ("approval.expired", "approval_expired"),
+        ("approval.withdrawn", "approval_void"),
+    ],
+)
+async def test_a_call_that_a_person_turned_down_counts_once_as_refused(store: Store, kind: str, code: str):
+    asked = Story(time=0.0)
+    await record(store, asked.draft("gate.required", asked_at=0.0), asked.draft(kind, asked_at=0.0))
+    assert await counted(store) == {"1970-01-01": {"refused": 1}}
+    again = Story(time=1.0)
+    await record(store, again.draft("tool_call.refused", code=code, approval_id="a1", original_call=asked.call))
+    assert await counted(store) == {"1970-01-01": {"refused": 2}}, "the same call again is another one"
+    await record(store, asked.draft("tool_call.refused", code=code, approval_id="a1"))
+    assert await counted(store) == {"1970-01-01": {"refused": 2}}, "the call that waited was counted"
 
 
 async def test_events_without_what_a_projection_needs_are_passed_over(store: Store):

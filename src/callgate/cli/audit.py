@@ -22,7 +22,7 @@ from callgate.cli.trouble import wrong
 from callgate.model.event import Event
 from callgate.runtime.gate import Callgate
 
-_STATUSES = ["started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending"]
+_STATUSES = ["started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed"]
 
 
 @click.group("audit")

@@ -24,7 +24,10 @@ def note(approval: Approval, event: str, *, now: float, **more: Any) -> Draft:
         "assurance": [vote.assurance.label for vote in approval.votes],
         "principal": approval.principal,
         "session": approval.session,
+        "asked_at": approval.created_at,
     }
+    if approval.user is not None:
+        payload["user"] = approval.user
     return Draft(type=event, time=now, trace=approval.trace_id, call=approval.call_id, payload=payload | more)
 
 

@@ -206,7 +206,15 @@ def _new(parts: Parts, authorized: Authorized, decision: Decision, shown: Shown)
 
 
 def said(authorized: Authorized, approval: Approval) -> Stopped:
-    """What became of the question, as the end of the call."""
+    """What became of the question, as the end of the call; of a later call, it names the one that asked."""
+    stop = _refused(authorized, approval)
+    stop.payload["approval_id"] = approval.id
+    if approval.call_id != authorized.asked.call_id:
+        stop.payload["original_call"] = approval.call_id
+    return stop
+
+
+def _refused(authorized: Authorized, approval: Approval) -> Stopped:
     asked, tool, key = authorized.asked, authorized.tool, approval.key
     if approval.state is ApprovalState.ANSWERED:
         return refused(asked, "approval_answered", approval.text or "", tool=tool, key=key)

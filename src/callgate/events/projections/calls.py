@@ -1,4 +1,7 @@
-"""Calls: one entry per call, from its first event to what was learned of it last. Holds no arguments and no output."""
+"""Calls: one entry per call, from its first event to what was learned of it last. Holds no arguments and no output.
+
+`status` says how the call stands, `question` how the question to a person does, where there was one.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,17 @@ _STATUS = {
     own.GATE_PREVIEWED: "previewed",
     own.GATE_REQUIRED: "pending",
     own.GATE_DENIED: "refused",
+    own.APPROVED: "pending",
+    own.EDITED: "pending",
+    own.REJECTED: "refused",
+    own.ANSWERED: "refused",
+    own.EXPIRED: "refused",
+    own.WITHDRAWN: "refused",
+    own.USED: "resumed",
+}
+"""A call that was let through runs under its own id, and then goes on from here, or under that of a later call."""
+_QUESTION = {
+    own.GATE_REQUIRED: "pending",
     own.APPROVED: "approved",
     own.EDITED: "approved",
     own.REJECTED: "rejected",
@@ -27,7 +41,11 @@ _STATUS = {
     own.WITHDRAWN: "withdrawn",
     own.USED: "used",
 }
-"""Of a call that asked a person, what came of the question: it may run under its own id or that of a later call."""
+_TURNED_DOWN = {
+    own.REJECTED: "approval_rejected",
+    own.ANSWERED: "approval_answered",
+    own.EXPIRED: "approval_expired",
+}
 _WHO = ("tool", "tool_id", "source", "role", "principal", "user", "session", "key", "approval_id", "original_call")
 
 
@@ -35,6 +53,7 @@ def _apply(entry: Entry | None, event: Event) -> Entry:
     payload = said(event)
     new = dict(entry) if entry is not None else _first(event)
     new |= kept(payload, *_WHO, "duration_ms", "effect", "cause", "tries") | _judged(payload) | _failed(event, payload)
+    new |= _asked(event, payload)
     new["updated_at"] = event.time
     if "caller" in payload:
         new |= {"caller_type": payload["caller"], "chain_id": payload.get("chain_id")}
@@ -70,13 +89,21 @@ def _status(event: Event, before: str) -> str:
     return _STATUS[event.type]
 
 
+def _asked(event: Event, payload: dict[str, Any]) -> Entry:
+    """What a person was asked, and said."""
+    if event.type not in _QUESTION:
+        return {}
+    by = {"decided_by": payload["by"]} if isinstance(payload.get("by"), str) else {}
+    return {"question": payload.get("state") or _QUESTION[event.type], **by}
+
+
 def _judged(payload: dict[str, Any]) -> Entry:
     decision = mapping(payload.get("decision"))
     return kept(decision, "verdict", "risk", "autonomy", "observed")
 
 
 def _failed(event: Event, payload: dict[str, Any]) -> Entry:
-    code = mapping(payload.get("error")).get("code") or payload.get("code")
+    code = mapping(payload.get("error")).get("code") or payload.get("code") or _TURNED_DOWN.get(event.type)
     if code is not None:
         return {"error_code": code}
     # A success that was learned later takes the error of not knowing away.
@@ -88,4 +115,5 @@ CALLS = Projection(
     types=frozenset({*_STATUS, own.RESOLVED, own.SETTLED_LATE}),
     key=lambda event: event.call,
     apply=_apply,
+    version=2,
 )

@@ -1,4 +1,8 @@
-"""Usage: one entry per day and tool: how many calls, how they ended, how long they took."""
+"""Usage: one entry per day and tool: how many calls, how they ended, how long they took. Each call counts once.
+
+A call that asks a person counts as pending until the question is over: then it counts as what it came to. Let through,
+that is the call that ran; turned down, it is refused, on the day it asked.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +24,35 @@ _COUNTED = {
     own.GATE_PREVIEWED: "previewed",
     own.GATE_REQUIRED: "pending",
 }
+_LET_THROUGH = own.USED
+_TURNED_DOWN = frozenset({own.REJECTED, own.ANSWERED, own.EXPIRED, own.WITHDRAWN})
+_OVER = _TURNED_DOWN | {_LET_THROUGH}
 
 
 def _key(event: Event) -> str | None:
     tool = said(event).get("tool")
-    return f"{_day(event.time)}/{tool}" if isinstance(tool, str) else None
+    return f"{_counted_on(event)}/{tool}" if isinstance(tool, str) and not _counted_before(event) else None
+
+
+def _counted_before(event: Event) -> bool:
+    """Whether a refusal tells the call that asked, and waited, what came of its question: that was counted then."""
+    payload = said(event)
+    return event.type == own.REFUSED and "approval_id" in payload and "original_call" not in payload
+
+
+def _counted_on(event: Event) -> str:
+    """The day an event counts on; the end of a question, on the day of the call that asked it."""
+    asked = said(event).get("asked_at") if event.type in _OVER else None
+    return _day(asked if isinstance(asked, int | float) else event.time)
 
 
 def _apply(entry: Entry | None, event: Event) -> Entry:
     payload = said(event)
     new: Entry = dict(entry) if entry is not None else _first(event)
-    new[_COUNTED[event.type]] += 1
+    if event.type in _OVER:
+        new["pending"] = max(0, new["pending"] - 1)
+    if event.type != _LET_THROUGH:
+        new["refused" if event.type in _TURNED_DOWN else _COUNTED[event.type]] += 1
     duration = payload.get("duration_ms")
     if event.type in own.CLOSING and isinstance(duration, int | float):
         new["measured"] += 1
@@ -42,7 +64,7 @@ def _apply(entry: Entry | None, event: Event) -> Entry:
 def _first(event: Event) -> Entry:
     counts = dict.fromkeys(_COUNTED.values(), 0)
     return {
-        "day": _day(event.time),
+        "day": _counted_on(event),
         "tool": said(event)["tool"],
         **counts,
         "measured": 0,
@@ -58,4 +80,4 @@ def _day(seconds: float) -> str:
         return "0000-00-00"
 
 
-USAGE = Projection(name="usage", types=frozenset(_COUNTED), key=_key, apply=_apply)
+USAGE = Projection(name="usage", types=frozenset(_COUNTED) | _OVER, key=_key, apply=_apply, version=2)
