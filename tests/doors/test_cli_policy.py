@@ -23,10 +23,10 @@ def test_a_name_nobody_has_is_an_error_with_its_place(cli: Cli):
     Path("callgate.yaml").write_text(GOOD + "global: {deny: [word_cuont]}\n")
     done = cli("policy", "check")
     assert done.code == 1
-    assert "global.deny[0]: there is no tool word_cuont" in done.out
+    assert "line 5: global.deny[0]: there is no tool word_cuont" in done.out
     body = cli("policy", "check", "--json").body
     assert body["ok"] is False
-    assert body["findings"][0]["level"] == "error"
+    assert (body["findings"][0]["level"], body["findings"][0]["line"]) == ("error", 5)
 
 
 def test_warnings_count_only_when_strict(cli: Cli):
@@ -43,6 +43,26 @@ def test_without_tools_only_the_file_is_checked_and_that_is_said(cli: Cli):
         "version: 1\nglobal: {rules: [{match: pay, when: 'args.amount >', verdict: deny}]}\n"
     )
     assert cli("policy", "check").code == 2
+
+
+def test_every_fault_of_the_file_is_told_at_once_conditions_included(cli: Cli):
+    rules = "  rules:\n    - {match: pay, when: 'args.amount >', verdict: deny}\n    - {match: pay, verdict: dny}\n"
+    Path("callgate.yaml").write_text("autonomy: A9\nglobal:\n" + rules)
+    for words in (["check"], ["check", "--module", TOOLS], ["explain", "pay", "--module", TOOLS]):
+        done = cli("policy", *words)
+        assert done.code == 2
+        places = [line.split("callgate.yaml:")[1].split(": ")[:2] for line in done.err.splitlines()]
+        assert places == [["1", "autonomy"], ["4", "global.rules[0].when"], ["5", "global.rules[1].verdict"]]
+
+
+def test_modules_of_a_configuration_elsewhere_are_found_beside_it(cli: Cli):
+    Path("other").mkdir()
+    Path("other/beside_it.py").write_text(
+        "from callgate import tool\n\n@tool(effects='read_only')\ndef beside_it() -> int:\n    return 1\n"
+    )
+    Path("other/callgate.yaml").write_text("modules: [beside_it.py]\n")
+    assert "beside_it" in cli("tools", "list", "--config", "other/callgate.yaml").out
+    assert cli("call", "beside_it", "--config", "other/callgate.yaml").out == "1\n"
 
 
 def test_an_explanation_has_every_reason_layer_by_layer(cli: Cli):

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from callgate.errors import ConfigurationError
+from callgate.policy.conditions import compile_condition
 from callgate.settings.load import parse_settings
 from callgate.settings.selectors import GROUPS
 from callgate.settings.values import Settings
 from tests.settings.described import KEYS
-from tests.settings.reading import complaints_of
 
 PAGE = (Path(__file__).resolve().parent.parent.parent / "docs" / "configuration.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -65,8 +66,11 @@ def test_the_complaints_shown_are_real():
     assert shown is not None
     scopes = "scopes:\n  shell: {requires_approval: yes}\n"
     roles = "roles:\n  assistant: {allow: ['group:raed']}\n"
-    text = f"version: 1\natuonomy: A2\n\n\n{scopes}\n{roles}"
-    assert [f"callgate.yaml:{line}" for line in complaints_of(text)] == shown.group(1).splitlines()
+    rules = "global:\n  rules: [{match: pay, when: 'args.amount >', verdict: deny}]\n"
+    text = f"version: 1\natuonomy: A2\n\n\n{scopes}\n{roles}\n{rules}"
+    with pytest.raises(ConfigurationError) as caught:
+        parse_settings(text, file="callgate.yaml", check_condition=compile_condition)
+    assert str(caught.value) + "\n" == shown.group(1)
 
 
 def test_a_plain_reader_of_yaml_reads_the_examples_alike():

@@ -8,16 +8,17 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
-from callgate.cli.modules import load_modules
 from callgate.cli.place import Place
 from callgate.cli.streams import stdout_kept
 from callgate.cli.trouble import wrong
+from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
+from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
-from callgate.settings.load import load_settings
 from callgate.settings.values import Settings
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def gate_of(
     """
     settings = settings_of(place)
     store = _store(store_url(place, settings), need=need, place=place)
-    modules = () if tools is Tools.NONE else load_modules((*settings.modules, *place.modules))
+    modules = () if tools is Tools.NONE else modules_of(place, settings)
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     gate = Callgate.open(store, replace(settings, modules=()), ask=ask, context=context)
     for module in modules:
@@ -115,7 +116,18 @@ def settings_of(place: Place) -> Settings:
     Raises:
         ConfigurationError: It is wrong, or was named and is missing.
     """
-    return load_settings(place.config, required=place.config is not None)
+    return read_configuration(place.config, required=place.config is not None)
+
+
+def modules_of(place: Place, settings: Settings) -> list[ModuleType]:
+    """The modules of this place, each once: those of the configuration, then those that were typed.
+
+    Raises:
+        ConfigurationError: One of them cannot be imported.
+    """
+    here = Path.cwd()
+    found = [*load_configured(settings, working_directory=here), *load_modules(place.modules, folder=here)]
+    return list({id(module): module for module in found}.values())
 
 
 def store_url(place: Place, settings: Settings) -> str:

@@ -14,14 +14,14 @@ from callgate.cli.cases_file import read_cases
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.json_arguments import read_object
-from callgate.cli.modules import load_modules
-from callgate.cli.opening import Need, Tools, run, settings_of
+from callgate.cli.opening import Need, Tools, modules_of, run, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Cell, Screen
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Verdict
 from callgate.runtime.gate import Callgate
 from callgate.runtime.offline import CaseResult, Finding, check_policy, policy_schema, try_policy
+from callgate.settings.values import Settings
 
 _VERDICTS = {"allow": "green", "confirm": "yellow", "preview": "cyan", "deny": "red"}
 _LEVELS = {"error": "red", "warning": "yellow"}
@@ -40,13 +40,13 @@ def command() -> None:
 def check(place: Place, /, *, strict: bool, as_json: bool) -> ExitCode:
     """Look for what is wrong, unreachable or forgotten in the configuration, beside the tools it governs."""
     settings = settings_of(place)
-    found = check_policy(settings, load_modules((*settings.modules, *place.modules)))
+    found = check_policy(settings, modules_of(place, settings))
     ok = not any(strict or finding.level == "error" for finding in found)
     if as_json:
-        body = [{"level": item.level, "where": item.where, "text": item.text} for item in found]
+        body = [_finding(item, settings) for item in found]
         print_document({"ok": ok, "file": settings.file, "findings": body})
     else:
-        _show_findings(found, settings.file or "the defaults (there is no callgate.yaml here)")
+        _show_findings(found, settings)
     return ExitCode.SUCCEEDED if ok else ExitCode.FAILED
 
 
@@ -81,8 +81,7 @@ def test(place: Place, /, *, file: Path, as_json: bool) -> ExitCode:
     """Decide the cases in FILE (YAML or JSON) and compare with what each expects."""
     cases = read_cases(file)
     settings = settings_of(place)
-    things = load_modules((*settings.modules, *place.modules))
-    results = try_policy(settings, things, cases=cases, folder=Path.cwd())
+    results = try_policy(settings, modules_of(place, settings), cases=cases, folder=Path.cwd())
     ok = all(result.ok for result in results)
     if as_json:
         body = [{"name": each.name, "ok": each.ok, "faults": list(each.faults)} for each in results]
@@ -98,13 +97,23 @@ def schema() -> None:
     print_document(policy_schema(), indented=True)
 
 
-def _show_findings(found: Sequence[Finding], file: str) -> None:
-    screen = Screen(sys.stdout)
+def _finding(item: Finding, settings: Settings) -> dict[str, Any]:
+    line = settings.lines.get(item.where)
+    return {"level": item.level, "where": item.where, "line": line, "text": item.text}
+
+
+def _show_findings(found: Sequence[Finding], settings: Settings) -> None:
+    screen, file = Screen(sys.stdout), settings.file or "the defaults (there is no callgate.yaml here)"
     if not found:
         screen.say(f"nothing to complain about in {file}", style="green")
         return
     screen.say(file, style="bold")
-    screen.facts([(item.level, Cell(f"{item.where}: {item.text}", _LEVELS[item.level])) for item in found], indent=2)
+    screen.facts([(item.level, Cell(_told_finding(item, settings), _LEVELS[item.level])) for item in found], indent=2)
+
+
+def _told_finding(item: Finding, settings: Settings) -> str:
+    line = settings.lines.get(item.where)
+    return f"{item.where}: {item.text}" if line is None else f"line {line}: {item.where}: {item.text}"
 
 
 def _show_decision(screen: Screen, name: str, *, decision: Decision) -> None:

@@ -15,6 +15,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.context import Context
 from callgate.model.tool import Arguments, Tool
 from callgate.policy.measure import Measured, TooLarge, measure
+from callgate.settings.wording import is_presentable
 
 VARIABLES = ("args", "tool", "context", "labels")
 LONGEST = 4000
@@ -29,6 +30,7 @@ _INERT = re.compile(
 )
 _MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Za-z_]\w*)\s*,")
 _MATCHES = re.compile(r"\bmatches\s*\(")
+_STUMBLE = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?(.*?)(?: expecting .*)?$", re.MULTILINE)
 _FIXED_PATTERN = re.compile(r"\.\s*matches\s*\(\s*''\s*\)")
 
 _TROUBLE: Mapping[type[BaseException], str] = {
@@ -120,9 +122,10 @@ def compile_condition(text: str, *, key: str | None = None) -> Condition:
         raise ConfigurationError(f"a condition has at most {LONGEST} characters, this one {len(text)}", key=key)
     try:
         program = compile_cel(text)
-    except Exception as error:
-        told = str(error).splitlines()
-        raise ConfigurationError(f"the condition is not CEL: {told[0] if told else error!r}", key=key) from error
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the parser is no Exception
+        raise ConfigurationError(f"the condition is not CEL: {_explain(error)}", key=key) from error
     named = frozenset(program.variables())
     bare = _without_literals(text)
     loops = _MACRO.findall(bare)
@@ -132,6 +135,18 @@ def compile_condition(text: str, *, key: str | None = None) -> Condition:
         raise ConfigurationError(advice, key=key)
     widest = bare.count(",") + 1
     return Condition(text, program, uses_labels="labels" in named, loops=len(loops), widest=widest)
+
+
+def _explain(error: BaseException) -> str:
+    """Where the parser stumbled and over what; never the whole expression, which may hold anything."""
+    found = _STUMBLE.search(str(error))
+    if found is None:
+        return "it cannot be parsed"
+    line, column, what = found.groups()
+    place = f"character {column}" if line == "1" else f"line {line}, character {column} of it"
+    if "<EOF>" in what:
+        return f"it ends at {place} where something is still missing"
+    return f"at {place}: {what}" if is_presentable(what) else f"at {place}"
 
 
 def _import_cel(key: str | None) -> Any:

@@ -53,7 +53,8 @@ class Policy:
             self._admission = Admission(settings)
             self._decider = Decider(settings)
         except ConfigurationError as error:
-            raise ConfigurationError(error.message, file=settings.file, key=error.key) from error
+            line = settings.lines.get(error.key or "")
+            raise ConfigurationError(error.message, file=settings.file, line=line, key=error.key) from error
         self._resources = Resources(settings.families, working_directory=working_directory, own_paths=own_paths)
         self._settings = settings
         self._standings: dict[object, Standing] = {}

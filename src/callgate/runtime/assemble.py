@@ -17,6 +17,7 @@ from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
 from callgate.policy.policy import Policy
 from callgate.runtime.auditing import Auditor
+from callgate.runtime.configuring import read_configuration
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.progress import Progress
 from callgate.runtime.terminal import TerminalAsker
@@ -25,7 +26,7 @@ from callgate.secrets.handout import SecretsDoor
 from callgate.secrets.keys import KeyRing, config_folder, open_keys, throwaway_keys
 from callgate.secrets.sources import open_secrets
 from callgate.secrets.strike import process_striker
-from callgate.settings.load import DEFAULT_FILE, load_settings
+from callgate.settings.load import DEFAULT_FILE
 from callgate.settings.values import Settings
 from callgate.stores.open import open_store
 
@@ -88,8 +89,8 @@ def _settings(choices: Choices) -> Settings:
     if isinstance(choices.config, Settings):
         return choices.config
     if choices.config is None:
-        return load_settings(Path(choices.working_directory) / DEFAULT_FILE, required=False)
-    return load_settings(choices.config, required=True)
+        return read_configuration(Path(choices.working_directory) / DEFAULT_FILE, required=False)
+    return read_configuration(choices.config, required=True)
 
 
 async def _keys(store: Store, url: str) -> KeyRing:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from callgate.runtime.assemble import Choices, assemble
 from callgate.runtime.calls import Calls
 from callgate.runtime.clock import SystemClock
 from callgate.runtime.decisions import Decisions
+from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
@@ -62,7 +62,8 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
 
         Args:
             store: `sqlite:///file.db`, `memory://`; else the configuration's, else `./.callgate/callgate.db`.
-            config: A file (missing is an error), settings, or None for `./callgate.yaml` if it is there.
+            config: A file (missing is an error), settings, or None for `./callgate.yaml` if it is there. The modules it
+                names are imported when the gate opens, from what is installed or from the folder of the file.
             ask: `"terminal"` to be asked in the terminal, or an `Asker`.
             around: Middleware around every call, the first outermost.
             context: Who asks where a call does not say.
@@ -125,8 +126,10 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
             self._opened = None
 
     def _start(self, opened: Opened) -> None:
-        for name in opened.parts.settings.modules:
-            self.add(_module(name), update=True)
+        settings, folder = opened.parts.settings, Path(self._choices.working_directory)
+        for at, module in enumerate(load_configured(settings, working_directory=folder)):
+            with placed(settings, f"modules[{at}]"):
+                self.add(module, update=True)
         self._unlisten = self._registry.on_change(self._announce)
         opened.loop(self._look_around(opened))
 
@@ -169,10 +172,3 @@ class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administr
             except StoreError as error:
                 _log.warning("%s", error)
             await asyncio.sleep(_LOOK_EVERY)
-
-
-def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ConfigurationError(f"the module {name} cannot be imported: {error}", key="modules") from error

@@ -19,7 +19,8 @@ from callgate.settings.read_times import OBSERVE, QUIET_HOURS, TIMEOUTS
 from callgate.settings.values import ApprovalSettings, RiskSettings, SecretsSettings, Settings
 
 _STORE = r"sqlite:///.+|memory://"
-_MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
+_WORD = r"[A-Za-z_][A-Za-z0-9_]*"
+_MODULE = rf"{_WORD}(\.{_WORD})*|([A-Za-z0-9_][A-Za-z0-9_.-]*/)*{_WORD}\.py"
 _MONTH = 30 * 86400.0
 
 
@@ -118,7 +119,9 @@ DOCUMENT = Block(
         "global": Key(GLOBAL, "The outermost layer of policy, for every call."),
         "roles": Key(ROLES, "Roles by name. Without this key the role `default` stands open."),
         "modules": Key(
-            ListOf(Text(pattern=_MODULE, needs="a module's dotted name")), "Python modules whose tools are added.", []
+            ListOf(Text(pattern=_MODULE, needs="a module's dotted name, or a .py file below this file's folder")),
+            "Python modules whose tools are added: dotted names, or .py files below this file's folder.",
+            [],
         ),
         "timeout": Key(Duration(), "The time limit of a call where nothing nearer says.", "30s"),
         "timeouts": Key(TIMEOUTS, "Time limits by tool and by user."),

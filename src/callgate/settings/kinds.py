@@ -42,6 +42,8 @@ class Reading:
     """Seconds since the epoch, for the few promises about dates."""
     families: set[str] = field(default_factory=set[str])
     """Scope families known so far; the description reads `scopes` before what uses them."""
+    check_condition: Callable[[str], object] | None = None
+    """Raises ConfigurationError for a condition that cannot be read; None leaves that to the policy."""
 
     def attempt(self, kind: Kind, node: Node) -> Any:
         """Read a node; `WRONG`, with a complaint at its place, if it cannot be."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +15,20 @@ DEFAULT_FILE = "callgate.yaml"
 """The file that is read from the working directory when none is named."""
 
 
-def load_settings(path: str | Path | None, *, required: bool) -> Settings:
+CheckCondition = Callable[[str], object]
+"""Raises ConfigurationError for a condition (`when:`) that cannot be read."""
+
+
+def load_settings(
+    path: str | Path | None, *, required: bool, check_condition: CheckCondition | None = None
+) -> Settings:
     """Read a configuration file.
 
     Args:
         path: The file; None is `callgate.yaml` in the working directory.
         required: Whether it must exist. If it need not and does not, the answer is `Settings()`.
+        check_condition: Tries the conditions of rules, so that their faults come with the others; None leaves that to
+            the policy.
 
     Raises:
         ConfigurationError: The file is missing, cannot be read or is wrong; with every complaint, each with file, line
@@ -30,20 +39,25 @@ def load_settings(path: str | Path | None, *, required: bool) -> Settings:
     if text is None:
         return Settings()
     # Absolute, because the working directory may change and the file must stay out of every tool's reach.
-    return replace(parse_settings(text, file=name), file=str(Path(name).absolute()))
+    settings = parse_settings(text, file=name, check_condition=check_condition)
+    return replace(settings, file=str(Path(name).absolute()))
 
 
-def parse_settings(text: str, *, file: str, now: float | None = None) -> Settings:
+def parse_settings(
+    text: str, *, file: str, now: float | None = None, check_condition: CheckCondition | None = None
+) -> Settings:
     """Read the text of a configuration file.
 
     Args:
         text: YAML.
         file: What to call it in complaints.
         now: Seconds since the epoch, for the end of observe mode; None is the present.
+        check_condition: As for `load_settings`.
 
     Raises:
         ConfigurationError: With every complaint, each with file, line and key.
     """
     from callgate.settings.reader import read_settings  # noqa: PLC0415 - YAML is slow to import, and often not needed
 
-    return read_settings(text, file=file, now=time.time() if now is None else now)
+    present = time.time() if now is None else now
+    return read_settings(text, file=file, now=present, check_condition=check_condition)

@@ -1,15 +1,18 @@
-"""Reads layers: `global`, the roles, and their rules. Selectors are read; conditions are left to the policy."""
+"""Reads layers: `global`, the roles, and their rules. Selectors are read; who knows CEL is asked about conditions."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
+from callgate.errors import ConfigurationError
 from callgate.model.layer import ConfirmBy, Layer, LayerKind, Rule
 from callgate.model.levels import Assurance, Autonomy, Risk, Verdict
 from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, ListOf, MapOf, NotBuilt, Reading
 from callgate.settings.leaves import Choice, Text
+from callgate.settings.nodes import Node
 from callgate.settings.read_scopes import ScopeName
 from callgate.settings.selectors import LONGEST, PATTERN, parse_selector
 from callgate.settings.values import Role
@@ -38,6 +41,25 @@ SELECTOR = Text(
 _SELECTORS = ListOf(SELECTOR)
 
 
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A condition, as far as anybody here can tell whether it is one."""
+
+    text: Text
+
+    def read(self, node: Node, reading: Reading) -> str:
+        condition: str = self.text.read(node, reading)
+        if reading.check_condition is not None:
+            try:
+                reading.check_condition(condition)
+            except ConfigurationError as error:
+                raise Fault(error.message) from None
+        return condition
+
+    def schema(self) -> dict[str, Any]:
+        return self.text.schema()
+
+
 def _build_rule(fields: Fields, _: Reading) -> Rule:
     verdict = fields.get("verdict")
     asking = [name for name in _ASKING if name in fields]
@@ -52,7 +74,7 @@ _RULE = Block(
     {
         "match": Key(SELECTOR, "The tools it is for.", required=True),
         "when": Key(
-            Text(needs="a CEL condition", longest=4000),
+            _Condition(Text(needs="a CEL condition", longest=4000)),
             "A CEL condition over args, tool, context and labels; anything but false counts as true.",
         ),
         "verdict": Key(_VERDICT, "At least this verdict."),

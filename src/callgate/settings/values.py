@@ -110,6 +110,8 @@ class Settings:
 
     file: str | None = None
     """Where it came from."""
+    lines: Mapping[str, int] = field(default_factory=dict[str, int], compare=False, repr=False)
+    """The line of every key there, by its dotted name."""
     store: str | None = None
     autonomy: Autonomy = Autonomy.A2
     matrix: Matrix | str = "default"

@@ -1,0 +1,141 @@
+"""What a configuration file brings into a program: every fault of it at once, and the modules it names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from callgate import Callgate
+from callgate.errors import ConfigurationError
+
+TOOL = "from callgate import tool\n\n@tool(effects='read_only')\ndef {name}() -> str:\n    return '{name}'\n"
+
+
+@pytest.fixture(autouse=True)
+def clean_imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Forget what a test imported from its own folder, and that it may be found there."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a configuration, which is not the working directory."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    place = tmp_path / "project"
+    place.mkdir()
+    return place
+
+
+async def opened(file: Path) -> list[str]:
+    async with Callgate.open("memory://", config=file) as gate:
+        return [tool.name for tool in gate.tools()]
+
+
+async def complaint(file: Path) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        await opened(file)
+    return str(caught.value)
+
+
+async def test_faults_in_conditions_are_told_with_all_others_each_with_file_line_and_key(folder: Path):
+    file = folder / "callgate.yaml"
+    file.write_text(
+        "atuonomy: A2\n"
+        "global:\n"
+        "  rules:\n"
+        "    - {match: pay, when: 'args.amount >', verdict: deny}\n"
+        "    - match: pay\n"
+        "      verdict: deny\n"
+        "      when: amount > 1\n"
+        "roles:\n"
+        "  clerk: {allow: ['group:raed'], rules: [{match: pay, when: 'args.a.matches(args.b)', verdict: deny}]}\n"
+    )
+    expected = {
+        "1: atuonomy": "unknown key 'atuonomy'; did you mean autonomy?",
+        "4: global.rules[0].when": "the condition is not CEL: it ends at character 14",
+        "7: global.rules[1].when": "the condition names amount, which is not one of args, tool, context, labels;",
+        "9: roles.clerk.allow[0]": "unknown group 'raed'; did you mean read?",
+        "9: roles.clerk.rules[0].when": "write the pattern of matches() as one text in quotes",
+    }
+    told = (await complaint(file)).splitlines()
+    assert len(told) == len(expected)
+    for line, (place, message) in zip(told, expected.items(), strict=True):
+        assert line.startswith(f"{file}:{place}: {message}")
+
+
+async def test_a_fault_in_a_condition_does_not_repeat_what_looks_like_a_secret(folder: Path):
+    file = folder / "callgate.yaml"
+    token = "sk-" + "0123456789abcdef" * 2
+    rule = f'{{match: pay, when: \'args.token == "{token}" "{token}"\', verdict: deny}}'
+    file.write_text(f"global:\n  rules: [{rule}]\n")
+    told = await complaint(file)
+    assert "global.rules[0].when: the condition is not CEL: at character " in told
+    assert token not in told
+
+
+@pytest.mark.parametrize("module", ["beside.py", "beside", "tools/below.py"])
+async def test_a_module_of_the_configuration_is_found_beside_it(folder: Path, module: str):
+    name = Path(module).stem
+    (folder / "tools").mkdir()
+    (folder / (module if module.endswith(".py") else f"{module}.py")).write_text(TOOL.format(name=name))
+    (folder / "callgate.yaml").write_text(f"modules: [{module}]\n")
+    assert await opened(folder / "callgate.yaml") == [name]
+
+
+async def test_without_a_name_the_configuration_of_the_working_directory_brings_its_modules(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(folder)
+    (folder / "here.py").write_text(TOOL.format(name="here"))
+    (folder / "callgate.yaml").write_text("modules: [here.py]\n")
+    async with Callgate.open("memory://") as gate:
+        assert [tool.name for tool in gate.tools()] == ["here"]
+
+
+async def test_the_working_directory_is_not_searched_for_what_another_folder_names(folder: Path, tmp_path: Path):
+    (tmp_path / "elsewhere" / "stranger.py").write_text(TOOL.format(name="stranger"))
+    for module, why in (("stranger.py", "there is no file stranger.py"), ("stranger", "there is no module stranger")):
+        (folder / "callgate.yaml").write_text(f"autonomy: A2\nmodules: [{module}]\n")
+        assert (await complaint(folder / "callgate.yaml")).startswith(f"{folder}/callgate.yaml:2: modules[0]: {why}")
+
+
+async def test_a_link_that_leads_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path):
+    (tmp_path / "outside.py").write_text("raise RuntimeError('it ran')")
+    (folder / "outside.py").symlink_to(tmp_path / "outside.py")
+    (folder / "callgate.yaml").write_text("modules: [outside.py]\n")
+    assert "modules[0]: outside.py leads out of" in await complaint(folder / "callgate.yaml")
+
+
+async def test_no_file_takes_the_place_of_a_library(folder: Path):
+    (folder / "json.py").write_text("raise RuntimeError('it ran')")
+    (folder / "callgate.yaml").write_text("modules: [json.py]\n")
+    assert "rename the file" in await complaint(folder / "callgate.yaml")
+    (folder / "callgate.yaml").write_text("modules: [json]\n")
+    told = await complaint(folder / "callgate.yaml")
+    assert told == f"{folder}/callgate.yaml:1: modules[0]: the module json has no @tool function"
+
+
+async def test_a_module_that_breaks_says_so_in_one_line_with_its_place(folder: Path):
+    (folder / "breaks.py").write_text("import no_such_library")
+    (folder / "callgate.yaml").write_text("modules:\n  - breaks.py\n")
+    told = await complaint(folder / "callgate.yaml")
+    assert told.startswith(f"{folder}/callgate.yaml:2: modules[0]: the module breaks.py cannot be imported")
+    assert "\n" not in told
+
+
+async def test_a_gate_that_is_opened_again_has_its_modules_again(folder: Path):
+    (folder / "again.py").write_text(TOOL.format(name="again"))
+    (folder / "callgate.yaml").write_text("modules: [again.py]\n")
+    gate = Callgate.open("memory://", config=folder / "callgate.yaml")
+    for _ in range(2):
+        async with gate:
+            assert [tool.name for tool in gate.tools()] == ["again"]
