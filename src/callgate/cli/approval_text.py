@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from callgate.cli.ids import shortener
 from callgate.cli.moments import until
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.cli.tool_text import RISKS
@@ -26,11 +27,9 @@ def approval_document(approval: Approval) -> dict[str, Any]:
 def show_approvals(screen: Screen, approvals: Iterable[Approval]) -> None:
     """One line each."""
     heads = [Column("ID", whole=True), Column("STATE"), Column("RISK"), Column("WHAT")]
-    screen.table(heads, [[_id(each), _state(each), _risk(each), _what(each)] for each in approvals])
-
-
-def _id(approval: Approval) -> str:
-    return approval.id
+    listed = list(approvals)
+    short = shortener(screen, (each.id for each in listed))
+    screen.table(heads, [[short(each.id), _state(each), _risk(each), _what(each)] for each in listed])
 
 
 def _state(approval: Approval) -> Cell:

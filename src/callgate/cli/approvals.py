@@ -10,6 +10,7 @@ import click
 
 from callgate.cli.approval_text import approval_document, show_approvals
 from callgate.cli.document import json_option, print_document
+from callgate.cli.ids import approval_of
 from callgate.cli.json_arguments import read_object
 from callgate.cli.newest import limit_option, newest
 from callgate.cli.opening import Need, Tools, run
@@ -67,7 +68,7 @@ def show(place: Place, /, *, approval_id: str, as_json: bool) -> None:
     """Show one question: the exact call, what would happen, and why a person is asked."""
 
     async def work(gate: Callgate) -> Approval:
-        return await gate.approval(approval_id)
+        return await gate.approval(await approval_of(gate, approval_id))
 
     _answer(place, run(place, work, need=Need.EXISTING), as_json=as_json, whole=True)
 
@@ -85,7 +86,8 @@ def approve(place: Place, /, *, approval_id: str, edit: str | None, by: str | No
     name = person(by)
 
     async def work(gate: Callgate) -> Approval:
-        return await gate.approve(approval_id, by=name, arguments=arguments, assurance=Assurance.LOCAL)
+        found = await approval_of(gate, approval_id)
+        return await gate.approve(found, by=name, arguments=arguments, assurance=Assurance.LOCAL)
 
     # An edited call is judged again, so its tool must be known.
     _decide(place, work, tools=Tools.NONE if edit is None else Tools.LOADED, as_json=as_json)
@@ -103,7 +105,8 @@ def reject(place: Place, /, *, approval_id: str, why: str, by: str | None, as_js
     name = person(by)
 
     async def work(gate: Callgate) -> Approval:
-        return await gate.reject(approval_id, by=name, why=why, assurance=Assurance.LOCAL)
+        found = await approval_of(gate, approval_id)
+        return await gate.reject(found, by=name, why=why, assurance=Assurance.LOCAL)
 
     _decide(place, work, as_json=as_json)
 
@@ -120,7 +123,8 @@ def respond(place: Place, /, *, approval_id: str, text: str, by: str | None, as_
     name = person(by)
 
     async def work(gate: Callgate) -> Approval:
-        return await gate.respond(approval_id, by=name, text=text, assurance=Assurance.LOCAL)
+        found = await approval_of(gate, approval_id)
+        return await gate.respond(found, by=name, text=text, assurance=Assurance.LOCAL)
 
     _decide(place, work, as_json=as_json)
 

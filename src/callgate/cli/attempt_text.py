@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from callgate.cli.ids import shortener
 from callgate.cli.moments import moment
 from callgate.cli.outcome_text import value_text
 from callgate.cli.place import Place
@@ -39,7 +40,11 @@ def attempt_document(attempt: Attempt) -> dict[str, Any]:
 def show_attempts(screen: Screen, attempts: Iterable[Attempt]) -> None:
     """One line each."""
     heads = [Column("KEY", whole=True), Column("TOOL"), Column("STATE"), Column("WHY"), Column("SINCE")]
-    rows = [[each.key.key, each.tool, _state(each), _why(each), screen.moment(each.started_at)] for each in attempts]
+    listed = list(attempts)
+    short = shortener(screen, (each.key.key for each in listed))
+    rows = [
+        [short(each.key.key), each.tool, _state(each), _why(each), screen.moment(each.started_at)] for each in listed
+    ]
     screen.table(heads, rows)
 
 

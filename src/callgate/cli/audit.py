@@ -13,6 +13,7 @@ from callgate.cli.document import json_option, print_document
 from callgate.cli.event_text import TOLD, event_document, show_events, show_story, tell_event
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.filters import chosen, filter_options
+from callgate.cli.ids import story_of, whole
 from callgate.cli.opening import Need, gate_of, run
 from callgate.cli.place import Place, place_options
 from callgate.cli.record_changes import erase, export, rebuild
@@ -59,7 +60,11 @@ def list_events(place: Place, /, **options: Any) -> None:
     if options["follow"]:
         _follow(place, filters, options=options)
         return
-    found = run(place, lambda gate: gate.newest_events(options["limit"], **filters), need=Need.EXISTING)
+
+    async def work(gate: Callgate) -> list[Event]:
+        return await gate.newest_events(options["limit"], **await whole(gate, filters))
+
+    found = run(place, work, need=Need.EXISTING)
     if options["as_json"]:
         print_document({"events": [event_document(event) for event in found]})
     elif found:
@@ -74,14 +79,19 @@ def list_events(place: Place, /, **options: Any) -> None:
 @json_option
 @click.pass_obj
 def show(place: Place, /, *, identifier: str, as_json: bool) -> None:
-    """Tell the whole story of a call, a trace, or one event, by its ID."""
+    """Tell the whole story of a call, a trace, or one event, by its ID; that of an approval stands for its call."""
 
     async def work(gate: Callgate) -> tuple[list[Event], dict[str, Any] | None]:
-        return await _story(gate, identifier), await gate.invocation(identifier)
+        found = await _events(gate, call_id=identifier) or await _events(gate, trace_id=identifier)
+        if found:
+            return found, await gate.invocation(identifier)
+        meant = await story_of(gate, identifier)
+        if meant is None:
+            listed = place.command("audit", "list")
+            wrong(f"no call, trace or event has the id {identifier}; look for it with: {listed}")
+        return await _events(gate, **meant), await gate.invocation(meant.get("call_id", ""))
 
     found, invocation = run(place, work, need=Need.EXISTING)
-    if not found:
-        wrong(f"no call, trace or event has the id {identifier}; look for it with: {place.command('audit', 'list')}")
     if as_json:
         of_call = {} if invocation is None else {"invocation": invocation}
         print_document(of_call | {"events": [event_document(event) for event in found]})
@@ -93,12 +103,11 @@ def show(place: Place, /, *, identifier: str, as_json: bool) -> None:
     show_story(screen, found)
 
 
-async def _story(gate: Callgate, identifier: str) -> list[Event]:
-    for events in (gate.events(call_id=identifier), gate.events(trace_id=identifier)):
-        found = [event async for event in events]
-        if found:
-            return found
-    return [event async for event in gate.events() if event.id == identifier]
+async def _events(
+    gate: Callgate, *, call_id: str | None = None, trace_id: str | None = None, event_id: str | None = None
+) -> list[Event]:
+    found = gate.events(call_id=call_id, trace_id=trace_id)
+    return [event async for event in found if event_id in {None, event.id}]
 
 
 @command.command("calls")
@@ -152,10 +161,11 @@ def _follow(place: Place, filters: dict[str, Any], *, options: dict[str, Any]) -
     async def following() -> None:
         async with gate_of(place, need=Need.EXISTING) as gate:
             last = 0
-            for event in await gate.newest_events(options["limit"], **filters):
+            meant = await whole(gate, filters)
+            for event in await gate.newest_events(options["limit"], **meant):
                 tell(event)
                 last = event.position
-            wanted = {name: value for name, value in filters.items() if name in {"types", "trace_id", "call_id"}}
+            wanted = {name: value for name, value in meant.items() if name in {"types", "trace_id", "call_id"}}
             async for event in gate.events(after=last, follow=True, **wanted):
                 tell(event)
 

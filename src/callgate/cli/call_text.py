@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from callgate.cli.ids import shortener
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.model.canonical import dumps
 
@@ -33,7 +34,12 @@ def show_calls(screen: Screen, calls: Iterable[Mapping[str, Any]]) -> None:
         Column("BY"),
         Column("CALL", whole=True),
     ]
-    screen.table(heads, [[screen.moment(call.get("asked_at")), *_row(call)] for call in calls])
+    listed = list(calls)
+    short = shortener(screen, (str(call.get("call", "")) for call in listed))
+    screen.table(
+        heads,
+        [[screen.moment(call.get("asked_at")), *_row(call), short(str(call.get("call", "")))] for call in listed],
+    )
 
 
 def show_invocation(screen: Screen, invocation: Mapping[str, Any]) -> None:
@@ -69,7 +75,7 @@ def _row(call: Mapping[str, Any]) -> list[str | Cell]:
     later = " in a later call" if status == "resumed" else ""
     who = str(call.get("principal", "")) + (f" for {call['user']}" if call.get("user") else "")
     shown = Cell(status + later + code, _STYLES.get(status, ""))
-    return [str(call.get("tool", "(erased)")), shown, _person(call), who, str(call.get("call", ""))]
+    return [str(call.get("tool", "(erased)")), shown, _person(call), who]
 
 
 def _person(call: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from callgate.cli.ids import shortener
 from callgate.cli.moments import moment
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.model.canonical import dumps
@@ -35,13 +36,16 @@ def event_document(event: Event) -> dict[str, Any]:
 def show_events(screen: Screen, events: Iterable[Event]) -> None:
     """One line each."""
     heads = [Column("TIME", whole=True), Column("TYPE", whole=True), Column("ABOUT"), Column("CALL", whole=True)]
-    rows = [[screen.moment(event.time), _type(event), about(event), event.call or ""] for event in events]
+    listed = list(events)
+    short = shortener(screen, (event.call or "" for event in listed))
+    rows = [[screen.moment(event.time), _type(event), about(event), short(event.call or "")] for event in listed]
     screen.table(heads, rows)
 
 
 def tell_event(screen: Screen, event: Event) -> None:
     """An event as it comes, on a line of its own."""
-    screen.say(f"{moment(event.time)}  {event.type}  {about(event)}  {event.call or ''}".rstrip())
+    call = shortener(screen, [event.call or ""])(event.call or "")
+    screen.say(f"{screen.moment(event.time)}  {event.type}  {about(event)}  {call}".rstrip())
 
 
 def show_story(screen: Screen, events: Iterable[Event]) -> None:

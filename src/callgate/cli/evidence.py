@@ -12,11 +12,13 @@ import click
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.filters import chosen, filter_options
+from callgate.cli.ids import whole
 from callgate.cli.opening import Need, run
 from callgate.cli.place import Place, place_options
 from callgate.cli.report_text import code_of_report, show_report
 from callgate.cli.screen import Screen
 from callgate.cli.trouble import wrong
+from callgate.runtime.gate import Callgate
 from callgate.runtime.offline import check_evidence
 
 
@@ -34,7 +36,11 @@ def command() -> None:
 def export(place: Place, /, **options: Any) -> None:
     """Pack the record, or the part that the filters choose, into FILE: .zip, .tar, or else a folder."""
     file: Path = options["file"]
-    manifest = run(place, lambda gate: gate.export_evidence(file, **chosen(options)), need=Need.EXISTING)
+
+    async def work(gate: Callgate) -> dict[str, Any]:
+        return await gate.export_evidence(file, **await whole(gate, chosen(options)))
+
+    manifest = run(place, work, need=Need.EXISTING)
     if options["as_json"]:
         print_document({"file": str(file), "manifest": manifest})
         return

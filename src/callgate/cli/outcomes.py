@@ -10,6 +10,7 @@ import click
 from callgate.cli.attempt_text import attempt_document, known_end, show_attempt, show_attempts
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
+from callgate.cli.ids import the_one
 from callgate.cli.json_arguments import read_value
 from callgate.cli.newest import limit_option, newest
 from callgate.cli.opening import Need, Tools, run
@@ -162,6 +163,10 @@ async def _find(gate: Callgate, options: dict[str, Any]) -> Attempt:
     """
     key, session, principal = options["key"], options["session"], options["principal"]
     found = await gate.attempts(key=key, principal=principal, session=session)
+    if not found:
+        rows = await gate.attempts(principal=principal, session=session)
+        named = [(name, row) for row in rows for name in (row.call_id, row.key.key)]
+        found = [row for row in [the_one(key, named, what="calls and keys")] if row is not None]
     if not found:
         wrong(f"the ledger has no key {key}" + (" there" if session or principal else ""))
     if len(found) > 1:

@@ -13,11 +13,13 @@ import click
 
 from callgate.cli.document import json_option, print_document
 from callgate.cli.filters import chosen, filter_options
+from callgate.cli.ids import whole
 from callgate.cli.opening import Need, run, stdin_is_terminal
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
 from callgate.cli.trouble import wrong
+from callgate.runtime.gate import Callgate
 
 _WORD = "erase"
 
@@ -35,7 +37,7 @@ def export(place: Place, /, **options: Any) -> None:
     if to_stdout and options["as_json"]:
         wrong("with - the events themselves are on stdout; leave --json out")
     with tempfile.TemporaryFile() if to_stdout else _new_file(file) as out:
-        count = run(place, lambda gate: gate.export_events(out, **chosen(options)), need=Need.EXISTING)
+        count = run(place, lambda gate: _export(gate, out, options=options), need=Need.EXISTING)
         if to_stdout:
             _copy_to_stdout(out)
             return
@@ -79,11 +81,19 @@ def erase(place: Place, /, **options: Any) -> None:
         wrong("--why is empty; an erasure needs its reason")
     if not options["confirmed"]:
         _confirm()
-    count = run(place, lambda gate: gate.erase(by=name, why=options["why"], **filters), need=Need.EXISTING)
+
+    async def work(gate: Callgate) -> int:
+        return await gate.erase(by=name, why=options["why"], **await whole(gate, filters))
+
+    count = run(place, work, need=Need.EXISTING)
     if options["as_json"]:
         print_document({"erased": count})
     else:
         Screen(sys.stdout).say(f"erased: the content of {count} events", style="green")
+
+
+async def _export(gate: Callgate, out: BinaryIO, *, options: dict[str, Any]) -> int:
+    return await gate.export_events(out, **await whole(gate, chosen(options)))
 
 
 def _confirm() -> None:
