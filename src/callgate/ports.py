@@ -406,8 +406,8 @@ class Asker(Protocol):
         """Ask and wait for the answer."""
         ...
 
-    def tell(self, message: str) -> None:
-        """Say why the answer did not count; the question stays open."""
+    def tell(self, message: str) -> bool | None:
+        """Say why the answer did not count; the question stays open. True asks to be asked once more."""
         ...
 
 

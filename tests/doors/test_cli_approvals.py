@@ -254,3 +254,20 @@ def test_watching_at_a_terminal_asks_one_by_one_and_ctrl_c_ends_it(cli: Cli):
         assert terminal.end() == 0
     states = {each["id"]: each["state"] for each in cli("approvals", "list", "--all", "--json").body["approvals"]}
     assert states == {first: "approved", second: "rejected"}
+
+
+@pytest.mark.slow
+def test_watching_asks_again_for_an_edit_that_does_not_count(cli: Cli):
+    question = cli.ask_to_pay(1)
+    with Terminal("approvals", "watch", "--by", "ann", "--module", TOOLS, cwd=cli.folder) as terminal:
+        terminal.expect(question)
+        terminal.expect("> ")
+        terminal.type('e\n{"to": "bob"}\n')
+        terminal.expect("that does not count: ")
+        terminal.expect('what you typed: {"to": "bob"}')
+        terminal.expect("goes back): ")
+        terminal.type('{"to": "bob", "amount": 2}\n')
+        terminal.expect("approved: pay")
+        terminal.type("\x03")
+        assert terminal.end() == 0
+    assert "amount: 2" in cli("approvals", "show", question).out

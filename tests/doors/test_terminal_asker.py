@@ -89,6 +89,63 @@ async def test_an_edit_is_a_yes_with_other_arguments():
     assert "key 'a' is given twice" in shown
 
 
+async def test_a_faulty_edit_is_asked_for_again_and_what_was_typed_is_shown():
+    answer, shown = await answered('e\n{nope\n[1]\n{"amount": 1}\n')
+    assert (answer.kind, answer.arguments) == ("approve", {"amount": 1})
+    assert "that is no edit: not JSON" in shown
+    assert "what you typed: {nope\n" in shown
+    assert "that is no edit: arguments must be an object\nwhat you typed: [1]\n" in shown
+    assert shown.count("[y] approve") == 1
+
+
+@pytest.mark.parametrize("typed", ['e\n{"amount": 1', 'e\n{"amount": 1\n', 'e\n{"amount": 1\n\n\n'])
+async def test_who_leaves_in_the_middle_of_an_edit_decides_nothing_and_loses_nothing(typed: str):
+    answer, shown = await answered(typed)
+    assert answer.kind == "wait"
+    assert "nothing is decided, and the question stays open\n" in shown
+    assert """callgate approvals approve an-id --edit '{"amount": 1'\n""" in shown
+
+
+async def test_an_edit_that_did_not_count_is_gone_on_with():
+    sink = io.StringIO()
+    asker = TerminalAsker(source=io.StringIO('e\n{"amount": "x"}\n\ny\n'), sink=sink)
+    assert (await asker.ask(approval())).arguments == {"amount": "x"}
+    assert asker.tell("amount must be an integer") is True
+    before = len(sink.getvalue())
+    assert (await asker.ask(approval())).kind == "approve", "Enter goes back to the question"
+    assert sink.getvalue()[before:].startswith('what you typed: {"amount": "x"}\nall arguments as one JSON object')
+    assert asker.tell("too late") is False, "a plain yes cannot be mended"
+
+
+async def test_an_edit_of_one_question_is_not_gone_on_with_in_another():
+    sink = io.StringIO()
+    asker = TerminalAsker(source=io.StringIO('e\n{"amount": "x"}\ny\n'), sink=sink)
+    await asker.ask(approval())
+    asker.tell("no")
+    assert (await asker.ask(approval(id="another"))).arguments is None
+
+
+async def test_at_a_terminal_ctrl_d_leaves_the_question_open_at_once_and_keeps_what_was_typed():
+    screen, line = pty.openpty()
+    with os.fdopen(line, "r") as source:
+        sink = io.StringIO()
+        asking = asyncio.create_task(TerminalAsker(source=source, sink=sink).ask(approval()))
+        async with asyncio.timeout(10):
+            await _shown(sink, "> ")
+            os.write(screen, b"e\n")
+            await _shown(sink, "goes back): ")
+            os.write(screen, b'{"amount": 1\x04')
+            assert (await asking).kind == "wait"
+        assert "\nnothing is decided, and the question stays open\n" in sink.getvalue()
+        assert """--edit '{"amount": 1'\n""" in sink.getvalue()
+    os.close(screen)
+
+
+async def _shown(sink: io.StringIO, text: str) -> None:
+    while text not in sink.getvalue():  # noqa: ASYNC110 - a text has no event
+        await asyncio.sleep(0)
+
+
 async def test_without_a_terminal_nobody_answers(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert (await TerminalAsker(sink=io.StringIO()).ask(approval())).kind == "wait"
@@ -130,8 +187,7 @@ async def test_what_was_typed_before_the_question_is_no_answer(tmp_path: Path):
         sink = io.StringIO()
         asking = asyncio.create_task(TerminalAsker(source=source, sink=sink).ask(approval()))
         async with asyncio.timeout(10):
-            while "> " not in sink.getvalue():  # noqa: ASYNC110 - a text has no event
-                await asyncio.sleep(0)
+            await _shown(sink, "> ")
             assert not asking.done()
             os.write(screen, b"n\n\n")
             assert (await asking).kind == "reject"
@@ -145,10 +201,18 @@ def test_at_a_terminal_an_edit_runs_what_was_typed_and_an_answer_reaches_the_mod
         talk.expect("> ")
         talk.type('e\n{"to": "bob"}\n')
         talk.expect("that does not count: ")
-        assert talk.end() == 4
+        talk.expect('what you typed: {"to": "bob"}')
+        talk.expect("goes back): ")
+        talk.type("\x03")
+        assert talk.end() == 130
+        assert "nothing is decided, and the question stays open" in talk.seen
+    assert len(cli("approvals", "list", "--json").body["approvals"]) == 1
     with Terminal(*words, cwd=cli.folder) as talk:
         talk.expect("> ")
-        talk.type('e\n{"to": "eve", "amount": 1}\n')
+        talk.type('e\n{"to": "bob"}\n')
+        talk.expect("that does not count: ")
+        talk.expect("goes back): ")
+        talk.type('{"to": "eve", "amount": 1}\n')
         assert talk.end() == 0
         assert "paid 1 to eve" in talk.seen
     assert len(PAID.read_text().split()) == 1

@@ -394,6 +394,28 @@ async def test_waiting_for_a_person_ends_with_their_answer() -> None:
     assert paid == [5]
 
 
+class _Persistent(ScriptedApprover):
+    """Wants to be asked again when an answer did not count."""
+
+    def tell(self, message: str) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] - as the port allows
+        super().tell(message)
+        return True
+
+
+async def test_who_wants_to_mend_an_edit_that_does_not_count_is_asked_again() -> None:
+    paid, pay = till()
+    edits = [Answer("approve", arguments={"amount": amount}) for amount in ("many", 7)]
+    persistent = _Persistent(*edits)
+    async with gate_of(pay, ask=persistent) as gate:
+        assert (await gate.call("pay", {"amount": 5})).ok
+        assert len({question.id for question in persistent.seen}) == 1
+        assert len(persistent.told) == 1
+        assert "amount" in persistent.told[0]
+    async with gate_of(pay, ask=ScriptedApprover(*edits)) as gate:
+        assert isinstance(await gate.call("pay", {"amount": 5}, Context(session="other")), Pending)
+    assert paid == [7]
+
+
 async def test_what_failed_without_effect_may_be_asked_again_under_its_key() -> None:
     from callgate import NoEffect  # noqa: PLC0415
 

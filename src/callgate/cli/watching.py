@@ -21,6 +21,7 @@ from callgate.model.approval import Approval
 from callgate.model.levels import Assurance
 from callgate.ports import Answer
 from callgate.runtime.gate import Callgate
+from callgate.runtime.terminal import TerminalAsker
 
 _EVERY_SECONDS = 0.5
 
@@ -73,17 +74,22 @@ class _Watcher:
         elif self._asker is None:
             show_question(Screen(sys.stdout), approval)
         else:
-            answer = await self._asker.ask(approval)
-            await self._decide(gate, approval, answer=answer)
+            while not await self._decide(gate, approval, asker=self._asker):
+                pass
 
-    async def _decide(self, gate: Callgate, approval: Approval, *, answer: Answer) -> None:
+    async def _decide(self, gate: Callgate, approval: Approval, *, asker: TerminalAsker) -> bool:
+        """Ask and decide; False where the answer can be mended, so that it is asked again."""
+        answer = await asker.ask(approval)
         try:
             decided = await _apply(gate, approval.id, answer=answer, by=self._name)
-        except (ApprovalConflict, ApprovalNotFound, Refusal) as error:
+        except Refusal as error:
+            return not asker.tell(str(error))
+        except (ApprovalConflict, ApprovalNotFound) as error:
             self._err.say(f"not decided: {error}", style="red")
-            return
+            return True
         if decided is not None:
             self._err.say(f"{decided.state.value}: {decided.tool}", style="green")
+        return True
 
 
 async def _coming(gate: Callgate) -> AsyncIterator[Approval]:

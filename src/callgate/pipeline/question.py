@@ -79,21 +79,24 @@ async def _again(parts: Parts, authorized: Authorized, approval: Approval) -> Ap
 
 async def _ask_now(parts: Parts, approval: Approval) -> bool:
     """Put the question to whoever sits there; True when it was answered."""
-    assert parts.asker is not None  # noqa: S101 - asked by the caller
-    try:
-        answer = await parts.asker.ask(approval)
-    except Exception as error:  # noqa: BLE001 - whoever asks may break; the question stays
-        _log.warning("the question could not be put to anybody: %s", type(error).__name__)
-        return False
-    if answer.kind == "wait":
-        return False
-    try:
-        await answer_question(parts, approval.id, answer, assurance=parts.asker.assurance)
-    except (Conflict, NotFound, Refusal) as error:
-        # An answer that does not count leaves the question open for somebody whose does.
-        parts.asker.tell(str(error))
-        return False
-    return True
+    asker = parts.asker
+    assert asker is not None  # noqa: S101 - asked by the caller
+    while True:
+        try:
+            answer = await asker.ask(approval)
+        except Exception as error:  # noqa: BLE001 - whoever asks may break; the question stays
+            _log.warning("the question could not be put to anybody: %s", type(error).__name__)
+            return False
+        if answer.kind == "wait":
+            return False
+        try:
+            await answer_question(parts, approval.id, answer, assurance=asker.assurance)
+        except (Conflict, NotFound, Refusal) as error:
+            # An answer that does not count leaves the question open for somebody whose does, or for a better one.
+            if not asker.tell(str(error)) or not isinstance(error, Refusal):
+                return False
+        else:
+            return True
 
 
 async def _open_question(parts: Parts, authorized: Authorized, decision: Decision) -> Approval:

@@ -5,24 +5,23 @@ from __future__ import annotations
 import asyncio
 import getpass
 import os
+import shlex
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.levels import Assurance
 from callgate.model.visible import one_line, visible
 from callgate.ports import Answer
-
-try:
-    import termios
-except ImportError:  # Windows
-    termios = None
+from callgate.runtime.typed_lines import Line, forget_typed, read_line
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval
 
 _HELP = "[y] approve  [n] reject  [e] edit  [r] answer instead  [enter] decide later"
+_NEW_LINE = "\n"
+"""Ctrl-C and Ctrl-D leave the cursor behind the prompt."""
 
 
 class TerminalAsker:
@@ -45,6 +44,9 @@ class TerminalAsker:
         self._sink = sink
         self._show = show or render
         self._one_at_a_time = asyncio.Lock()
+        self._last: _Talk | None = None
+        self._faulty: _Talk | None = None
+        """The talk whose edit did not count."""
 
     @property
     def assurance(self) -> Assurance:
@@ -52,51 +54,76 @@ class TerminalAsker:
         return Assurance.LOCAL
 
     async def ask(self, approval: Approval) -> Answer:
-        """Show the question and read the answer; no terminal, or the end of input, is no answer."""
+        """Show the question and read the answer; no terminal, or the end of input, is no answer.
+
+        Asked again about a question whose edit did not count, it goes on with that edit.
+        """
         source = self._source or sys.stdin
         if self._source is None and not source.isatty():
             return Answer("wait")
         async with self._one_at_a_time:
-            talk = _Talk(source, self._sink or sys.stderr)
-            talk.say(self._show(approval))
-            _forget_typed(source)
-            return await talk.answer()
+            talk = _Talk(source, self._sink or sys.stderr, approval)
+            if self._faulty is not None and self._faulty.approval.id == approval.id:
+                talk.typed, editing = self._faulty.typed, True
+            else:
+                talk.say(self._show(approval))
+                forget_typed(source)
+                editing = False
+            answer = await talk.answer(editing=editing)
+            self._last, self._faulty = talk, None
+            return answer
 
-    def tell(self, message: str) -> None:
-        """Say why the answer did not count."""
+    def tell(self, message: str) -> bool:
+        """Say why the answer did not count; True where it was an edit, which can be mended."""
         sink = self._sink or sys.stderr
         sink.write(f"that does not count: {visible(message)}\n")
         sink.flush()
+        self._faulty = self._last if self._last is not None and self._last.edited else None
+        return self._faulty is not None
 
 
 class _Talk:
     """One question and what is typed in answer to it."""
 
-    def __init__(self, source: TextIO, sink: TextIO) -> None:
+    def __init__(self, source: TextIO, sink: TextIO, approval: Approval) -> None:
         self._source = source
         self._sink = sink
+        self.approval = approval
+        self.typed = ""
+        """The last edit that was typed."""
+        self.edited = False
+        """Whether the answer is that edit."""
 
     def say(self, text: str) -> None:
         self._sink.write(text)
         self._sink.flush()
 
-    async def answer(self) -> Answer:
+    async def answer(self, *, editing: bool) -> Answer:
         by = system_user()
-        while True:
-            choice = (await self._line(f"{_HELP}\n> ")).lower()
-            if not choice:
-                return Answer("wait")
-            answer = await self._take(choice, by)
-            if answer is not None:
-                return answer
+        try:
+            answer = await self._edited(by) if editing else None
+            while answer is None:
+                answer = await self._chosen(by)
+        except asyncio.CancelledError:
+            self._leave(Line("", ended=True))
+            raise
+        return answer
+
+    async def _chosen(self, by: str) -> Answer | None:
+        choice = await self._line(f"{_HELP}\n> ")
+        if choice.text:
+            return await self._take(choice.text.lower(), by)
+        if choice.ended or self.typed:
+            self._leave(choice)
+        return Answer("wait")
 
     async def _take(self, choice: str, by: str) -> Answer | None:
         if choice in {"y", "yes"}:
             return Answer("approve", by=by)
         if choice in {"n", "no"}:
-            return Answer("reject", text=await self._line("why? "), by=by)
+            return Answer("reject", text=(await self._line("why? ")).text, by=by)
         if choice == "r":
-            text = await self._line("answer for the model: ")
+            text = (await self._line("answer for the model: ")).text
             return Answer("respond", text=text, by=by) if text else None
         if choice == "e":
             return await self._edited(by)
@@ -104,45 +131,44 @@ class _Talk:
         return None
 
     async def _edited(self, by: str) -> Answer | None:
-        text = await self._line("all arguments as one JSON object: ")
+        """An edit, asked for until it can be one; None goes back to the question."""
+        while True:
+            if self.typed:
+                self.say(f"what you typed: {visible(self.typed)}\n")
+            line = await self._line("all arguments as one JSON object (enter goes back): ")
+            self.typed = line.text or self.typed
+            if line.ended:
+                self._leave(line)
+                return Answer("wait")
+            if not line.text:
+                return None
+            arguments = self._arguments(line.text)
+            if arguments is not None:
+                self.edited = True
+                return Answer("approve", arguments=arguments, by=by)
+
+    def _arguments(self, text: str) -> dict[str, Any] | None:
+        """The arguments that were typed; None, and why, if these are none."""
         try:
             arguments = loads(text)
         except (NotCanonical, ValueError) as error:
-            self.say(f"{error}\n")
+            self.say(f"that is no edit: {error}\n")
             return None
         if not isinstance(arguments, dict):
-            self.say("arguments must be an object\n")
+            self.say("that is no edit: arguments must be an object\n")
             return None
-        return Answer("approve", arguments=arguments, by=by)
+        return cast("dict[str, Any]", arguments)
 
-    async def _line(self, prompt: str) -> str:
+    def _leave(self, line: Line) -> None:
+        """Say that the question stays open, and how to go on with what was typed."""
+        self.say(f"{_NEW_LINE if line.ended else ''}nothing is decided, and the question stays open\n")
+        if self.typed:
+            words = shlex.join(["callgate", "approvals", "approve", self.approval.id, "--edit", self.typed])
+            self.say(f"to go on with what you typed: {visible(words)}\n")
+
+    async def _line(self, prompt: str) -> Line:
         self.say(prompt)
-        if not await _typed(self._source):
-            return (await asyncio.to_thread(self._source.readline)).strip()
-        return self._source.readline().strip()
-
-
-def _forget_typed(source: TextIO) -> None:
-    """What was typed before the question could be read is no answer to it."""
-    if termios is not None and source.isatty():
-        termios.tcflush(source, termios.TCIFLUSH)
-
-
-async def _typed(source: TextIO) -> bool:
-    """Wait until a terminal has a line for us, so that Ctrl-C is heard meanwhile; False where one cannot wait so."""
-    if not source.isatty():
-        return False
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    try:
-        loop.add_reader(source.fileno(), ready.set)
-    except (NotImplementedError, OSError):
-        return False
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(source.fileno())
-    return True
+        return await read_line(self._source)
 
 
 def system_user() -> str:
