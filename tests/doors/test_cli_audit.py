@@ -118,6 +118,7 @@ def test_the_story_of_a_call_a_trace_and_an_event_are_told(used: Cli):
         assert done.code == 0
         assert "gate.required" in done.out
         assert "confirm: high risk at autonomy A2" in done.out
+        assert re.search(r"expires_at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", done.out)
     assert used("audit", "show", event["id"], "--json").body["events"][0]["id"] == event["id"]
 
 

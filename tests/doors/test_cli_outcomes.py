@@ -177,7 +177,7 @@ def test_a_key_of_several_sessions_asks_which(unknown: Cli):
         (["resolve", "k1", "--happened", "--output", "{"], 2, "--output: not JSON"),
         (["resolve", "k1", "--absent", "--output", "1"], 2, "--output goes with --happened"),
         (["resolve", "k1", "--happened", "--by", ""], 2, "--by names nobody"),
-        (["verify", "k1"], 2, "Unknown tool: flaky"),
+        (["verify", "k1"], 2, "Unknown tool: flaky; name the module it is in with --module NAME"),
         (["list", "--state", "odd"], 2, "is not one of"),
         (["list", "--limit", "0"], 2, "is not in the range"),
     ],

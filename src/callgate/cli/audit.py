@@ -28,7 +28,7 @@ _STATUSES = ["started", "succeeded", "failed", "unknown", "refused", "deduped", 
 
 @click.group("audit")
 def command() -> None:
-    """What was recorded: verify, list, calls, export, rebuild, erase."""
+    """What was recorded: verify, list, show, calls, usage, export, rebuild, erase."""
 
 
 @command.command("verify")

@@ -21,7 +21,7 @@ _ROOMS = {
     "tools": ("callgate.cli.tools", "What can be called: list, show, search."),
     "approvals": ("callgate.cli.approvals", "Questions to people: list, show, decide, watch."),
     "outcomes": ("callgate.cli.outcomes", "Calls nobody knows the end of: list, show, verify, resolve."),
-    "audit": ("callgate.cli.audit", "What was recorded: verify, list, calls, export, rebuild, erase."),
+    "audit": ("callgate.cli.audit", "What was recorded: verify, list, show, calls, usage, export, rebuild, erase."),
     "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),
     "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, schema."),
     "secrets": ("callgate.cli.secrets", "Values that tools are given while they run: set, delete, check."),
@@ -32,7 +32,7 @@ _NAME = "callgate"
 _COMPLETION = "_CALLGATE_COMPLETE"
 _EPILOG = (
     "Exit codes: 0 succeeded or previewed, 1 failed, 2 usage or configuration error, 3 refused, 4 pending, "
-    "5 unknown, 6 store error, 7 audit broken."
+    "5 unknown, 6 store unusable or its key missing, 7 audit broken."
 )
 
 

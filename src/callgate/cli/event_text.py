@@ -69,6 +69,8 @@ def _facts(name: str, value: Any) -> Iterator[tuple[str, str]]:
         for reason in as_sequence(inner.get("reasons")) or []:
             about = as_mapping(reason) or {}
             yield f"  {about.get('step')}", str(about.get("text"))
+    elif name.endswith("_at") and isinstance(value, int | float):
+        yield name, moment(value)
     else:
         yield name, value if isinstance(value, str) else dumps(value).decode()
 

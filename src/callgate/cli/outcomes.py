@@ -19,6 +19,7 @@ from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
 from callgate.cli.trouble import wrong
+from callgate.errors import ToolNotFoundError
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.context import Context
 from callgate.model.levels import Assurance
@@ -107,7 +108,7 @@ def verify(place: Place, /, **options: Any) -> ExitCode:
         found = await _find(gate, options)
         if not found.open_question:
             wrong(f"there is nothing to find out about key {found.key.key}: {known_end(found)}")
-        gate.tool(found.tool)
+        _need_tool(gate, found.tool)
         return found, await gate.verify_outcome(found.key.key, _context(found))
 
     found, answer = run(place, work, need=Need.EXISTING, tools=Tools.LOADED)
@@ -153,6 +154,13 @@ def resolve(place: Place, /, **options: Any) -> ExitCode:
     outcome = run(place, work, need=Need.EXISTING)
     show_outcome(outcome, place, as_json=options["as_json"])
     return ExitCode.SUCCEEDED
+
+
+def _need_tool(gate: Callgate, name: str) -> None:
+    try:
+        gate.tool(name)
+    except ToolNotFoundError as error:
+        wrong(f"{error}; name the module it is in with --module NAME")
 
 
 async def _find(gate: Callgate, options: dict[str, Any]) -> Attempt:
