@@ -335,3 +335,4 @@ async def test_names_the_policy_knows_and_the_registry_does_not_are_told_at_the_
         assert (await gate.call("double", {"number": 1})).ok
         assert (await gate.call("double", {"number": 1})).ok
     assert caplog.text.count("dubble") == 1
+    assert "policy: callgate.yaml:1: global.deny[0]: there is no tool dubble" in caplog.text

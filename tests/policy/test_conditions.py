@@ -214,3 +214,36 @@ def test_both_a_resource_and_a_rule_are_among_the_reasons():
     found = authorize(Policy(rule(verdict=Verdict.DENY)), tool, {"amount": 500, "path": "/etc/passwd"})
     assert [reason.step for reason in found.reasons] == ["resources", "layer:global"]
     assert found.refusal is found.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("args.a >", "it ends at character 9 where something is still missing"),
+        ("args.a = 1", "at character 8: token recognition error at: '= '"),
+        ("args.a ==\n  1 1", "at line 2, character 5 of it: extraneous input '1'"),
+        ('args.a "sk-0123456789abcdef0123"', "at character 8"),
+    ],
+)
+def test_what_is_not_cel_says_where_and_repeats_nothing_that_could_be_a_secret(text: str, told: str):
+    with pytest.raises(ConfigurationError) as caught:
+        compile_condition(text, key="when")
+    assert str(caught.value) == f"when: the condition is not CEL: {told}"
+
+
+def test_a_fault_of_the_parser_itself_is_a_fault_of_the_condition(monkeypatch: pytest.MonkeyPatch):
+    def fail(_text: str) -> None:
+        raise Panic("index out of bounds")
+
+    monkeypatch.setattr("cel.compile", fail)
+    with pytest.raises(ConfigurationError, match="the condition is not CEL: it cannot be parsed"):
+        compile_condition("args.a > 1")
+
+
+def test_ctrl_c_while_a_condition_is_compiled_is_heard(monkeypatch: pytest.MonkeyPatch):
+    def interrupt(_text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cel.compile", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        compile_condition("args.a > 1")

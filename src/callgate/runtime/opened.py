@@ -49,9 +49,12 @@ class Opened:
     def look_at_policy(self) -> None:
         """At the first call: say which names the policy knows and the registry does not."""
         self.looked_at_policy = True
-        for finding in check(self.parts.settings, self.parts.registry.list_tools()):
+        settings = self.parts.settings
+        for finding in check(settings, self.parts.registry.list_tools()):
             if finding.level == ERROR:  # the rest is for `policy check`, where somebody asks for it
-                _log.warning("policy: %s: %s", finding.where, finding.text)
+                line = settings.lines.get(finding.where)
+                told = ConfigurationError(finding.text, file=settings.file, line=line, key=finding.where)
+                _log.warning("policy: %s", told)
 
     def background(self, work: Coroutine[Any, Any, Any]) -> None:
         """Start work nobody waits for but the closing gate."""
