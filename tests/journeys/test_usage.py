@@ -9,6 +9,8 @@ from callgate.ports import Answer
 from callgate.testing import HandClock
 from tests.journeys.gates import gate_of
 
+pytestmark = pytest.mark.usefixtures("on_each_store")
+
 DAY = 86_400.0
 ENDS = ("succeeded", "failed", "refused", "pending", "unknown", "deduped", "previewed")
 
