@@ -12,7 +12,7 @@ import pytest
 
 from callgate import Call, Callgate, Context, tool
 from callgate.errors import StoreUnavailable
-from callgate.stores.promise import promised
+from callgate.ports.promise import promised
 from tests.crash.waiting import WITHIN
 from tests.crash.workload import FREE
 
@@ -44,7 +44,10 @@ class HeldWrite:
         self.fails = False
         self._store = gate._opened.parts.store
         self._submit = self._store.submit
-        monkeypatch.setattr(self._store, "submit", lambda unit: promised(self._hold(unit)))
+        monkeypatch.setattr(self._store, "submit", self._promise)
+
+    def _promise(self, unit: Any) -> Any:
+        return promised(self._hold(unit))
 
     async def _hold(self, unit: Any) -> Any:
         self._store.submit = self._submit

@@ -10,7 +10,7 @@ import pytest
 
 from callgate import Callgate, Context, Failed, Succeeded, Unknown, tool
 from callgate.errors import StoreUnavailable
-from callgate.stores.promise import promised
+from callgate.ports.promise import promised
 from tests.crash.waiting import WITHIN, until
 from tests.crash.workload import FREE
 
@@ -28,13 +28,16 @@ def fail_the_read_after_the_next_write(gate: Any, monkeypatch: pytest.MonkeyPatc
         state["armed"] = True
         return answer
 
+    def promise(unit: Any) -> Any:
+        return promised(write_and_arm(unit))
+
     async def fail_once(query: Any) -> Any:
         if state["armed"]:
             store.submit, store.read = submit, read
             raise StoreUnavailable("the disk is gone for a moment")
         return await read(query)
 
-    monkeypatch.setattr(store, "submit", lambda unit: promised(write_and_arm(unit)))
+    monkeypatch.setattr(store, "submit", promise)
     monkeypatch.setattr(store, "read", fail_once)
 
 

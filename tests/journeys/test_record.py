@@ -14,9 +14,9 @@ from callgate.errors import StoreUnavailable
 from callgate.model.event import Event
 from callgate.model.levels import Autonomy, Caller
 from callgate.ports import Store, Transaction
+from callgate.ports.promise import promised
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
-from callgate.stores.promise import promised
 from callgate.testing import HandClock, memory_gate
 from tests.journeys.gates import gate_of, parts_of
 

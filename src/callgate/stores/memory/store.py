@@ -14,11 +14,11 @@ from callgate.events.vocabulary import STREAM_OPENED
 from callgate.model.event import Draft, Event
 from callgate.model.ids import uuid7
 from callgate.ports import Clock, Reader, Transaction
+from callgate.ports.promise import promised
 from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.reader import MemoryReader
 from callgate.stores.memory.tables import Tables
 from callgate.stores.memory.transaction import MemoryTransaction
-from callgate.stores.promise import promised
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Events
 from callgate.model.event import Draft, Event
 from callgate.ports import Clock, Reader, Transaction
-from callgate.stores.promise import Promise, promised
+from callgate.ports.promise import Promise, promised
 from callgate.stores.sqlite import forks
 from callgate.stores.sqlite.batch import Batch
 from callgate.stores.sqlite.opening import SqliteFile
