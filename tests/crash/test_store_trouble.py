@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow]
 def fail_the_read_after_the_next_write(gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The read after a claim is the one right before the handler is entered."""
     store = gate._opened.parts.store
-    submit, read = store.submit, store.read
+    submit, peek = store.submit, store.peek
     state = {"armed": False}
 
     async def write_and_arm(unit: Any) -> Any:
@@ -33,12 +33,12 @@ def fail_the_read_after_the_next_write(gate: Any, monkeypatch: pytest.MonkeyPatc
 
     async def fail_once(query: Any) -> Any:
         if state["armed"]:
-            store.submit, store.read = submit, read
+            store.submit, store.peek = submit, peek
             raise StoreUnavailable("the disk is gone for a moment")
-        return await read(query)
+        return await peek(query)
 
     monkeypatch.setattr(store, "submit", promise)
-    monkeypatch.setattr(store, "read", fail_once)
+    monkeypatch.setattr(store, "peek", fail_once)
 
 
 def fail_the_write_after(entered: threading.Event, gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
