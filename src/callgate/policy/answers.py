@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Autonomy, Risk
@@ -13,8 +14,7 @@ from callgate.policy.showing import show
 from callgate.settings.values import Observe
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(NamedTuple):
     """What a decision depends on beyond the call and the policy."""
 
     now: float
@@ -79,7 +79,7 @@ class Standing:
 
     def shares(self, decision: Decision) -> bool:
         """Whether other calls have this very decision, so that it says nothing about any one of them."""
-        return decision is self.fixed or any(decision is each for each in self.decided.values())
+        return decision is self.fixed or decision in self.decided.values()
 
     def told_to(self, principal: str) -> Standing:
         """The same answer, naming who asked; the answer itself is shared by everyone of one authority."""

@@ -96,13 +96,12 @@ class Policy:
     ) -> Decision:
         """The gate's decision about a call. One that was not authorized is denied, with the code that refused it."""
         refusal = standing.refusal or authorization.refusal
-        if refusal is None and not facts.label_reasons:
-            if standing.fixed is not None and not facts.repeated:
-                return standing.fixed
-            if standing.lasting:
-                return self._remembered(Question(tool, arguments, context, standing.terms, facts), standing)
+        known = None if refusal is not None or facts.label_reasons else self._remembered(standing, facts)
+        if known is not None:
+            return known
         decision = self._decider.decide(Question(tool, arguments, context, standing.terms, facts))
         if refusal is None:
+            self._remember(standing, facts, decision)
             return decision
         return refused(decision, refusal=refusal, reasons=(*standing.reasons, *authorization.reasons))
 
@@ -116,15 +115,16 @@ class Policy:
         trace = (name_asker(reason, context.principal) for reason in self._admission.trace(tool, context))
         return explained(decision, trace=trace, standing=standing, authorization=authorization)
 
-    def _remembered(self, question: Question, standing: Standing) -> Decision:
-        """The decision about this call, which it has in common with every other at such an hour."""
-        case = (question.facts.repeated, self._decider.is_quiet(question.facts.now))
-        decision = standing.decided.get(case)
-        if decision is None:
-            decision = self._decider.decide(question)
-            if not decision.plus:  # who may answer that depends on who asks
-                standing.decided[case] = decision
-        return decision
+    def _remembered(self, standing: Standing, facts: Facts) -> Decision | None:
+        """The decision that this call has in common with every other at such an hour, if it was made before."""
+        if standing.fixed is not None and not facts.repeated:
+            return standing.fixed
+        return standing.decided.get((facts.repeated, self._decider.is_quiet(facts.now))) if standing.lasting else None
+
+    def _remember(self, standing: Standing, facts: Facts, decision: Decision) -> None:  # noqa: PLR0917
+        # Who may answer a *confirm +* depends on who asks.
+        if standing.lasting and not facts.label_reasons and not decision.plus:
+            standing.decided[facts.repeated, self._decider.is_quiet(facts.now)] = decision
 
     def _known(self, tool: Tool, context: Context) -> Standing:
         key = (tool.id, context.authority)
