@@ -94,6 +94,19 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
     return executed
 
 
+def ended_late(parts: Parts, executed: Executed, done: asyncio.Future[Any]) -> Executed:
+    """How a handler that outlived its limit ended after all."""
+    late = Executed(executed.permit, executed.context, executed.started, executed.task, entered=True)
+    late.ended = parts.clock.monotonic()
+    if done.cancelled():
+        late.cancelled = True
+    elif (error := done.exception()) is not None:
+        late.error = error
+    else:
+        late.value = done.result()
+    return late
+
+
 def _context(parts: Parts, permit: Permit, now: float) -> ToolContext:
     return ToolContext(
         context=permit.context,

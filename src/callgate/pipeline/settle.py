@@ -14,7 +14,7 @@ from callgate.model.event import Draft
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.ending import Ending, ending_of
-from callgate.pipeline.execute import Executed, FenceLost
+from callgate.pipeline.execute import FenceLost, ended_late
 from callgate.pipeline.health_notes import note_health
 from callgate.pipeline.recorded import json_form, redacted_view
 from callgate.pipeline.shield import landed
@@ -24,6 +24,7 @@ from callgate.pipeline.stored_outcome import stored
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from callgate.pipeline.execute import Executed
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.permit import Permit
     from callgate.ports import Transaction
@@ -236,15 +237,7 @@ def _await_late(parts: Parts, executed: Executed) -> None:
         parts.late.discard(future)
         if executed.permit.lane is not None:
             executed.permit.lane.give()
-        late = Executed(executed.permit, executed.context, executed.started, executed.task, entered=True)
-        late.ended = parts.clock.monotonic()
-        if done.cancelled():
-            late.cancelled = True
-        elif (error := done.exception()) is not None:
-            late.error = error
-        else:
-            late.value = done.result()
-        parts.background(_settle_late(parts, late))
+        parts.background(_settle_late(parts, ended_late(parts, executed, done)))
 
     future.add_done_callback(ended)
 
