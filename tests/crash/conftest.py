@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.protection import Protection, mount_a_disk
+
 collect_ignore_glob = ["test_*.py"] if os.name == "nt" else list[str]()
 """Windows has neither the signals nor the forks that these tests are made of."""
 
@@ -38,3 +40,16 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("this system does not let us mount")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.fixture
+def protection(tmp_path: Path) -> Iterator[Protection]:
+    """A place for a store that can be made read-only while it is open, where the system lets us have one."""
+    if not (hasattr(os, "geteuid") and os.geteuid() == 0):
+        pytest.skip("only root can make files immutable")
+    disk = tmp_path / "disk"
+    if not mount_a_disk(tmp_path / "image", disk):
+        pytest.skip("this system does not let us mount")
+    (disk / "store").mkdir()
+    yield Protection(disk / "store")
+    subprocess.run(["umount", "-l", str(disk)], check=True)
