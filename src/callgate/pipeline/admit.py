@@ -10,7 +10,6 @@ from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Verdict
 from callgate.pipeline.authorize import Authorized, authorize
-from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve
@@ -73,14 +72,13 @@ async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> A
 
 def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | None:
     context = runs.asked.context
-    if runs.fingerprint != approval.final_fingerprint:
-        return "the arguments are not those that were approved"
     if runs.authorization.resources != approval.resources:
         return "the files or hosts it would touch are not those that were approved"
     if (context.working_directory or parts.working_directory) != approval.working_directory:
         return "the working directory is another one"
-    if account(parts, runs.tool) != approval.account:
-        return "the connector acts as another account"
+    if runs.fingerprint != approval.final_fingerprint:
+        # Also another account: no approval is even found for a call that acts as another one.
+        return "the arguments are not those that were approved"
     return None
 
 

@@ -167,8 +167,7 @@ async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments
     try:
         edited = await _judge_again(parts, approval, sealed, arguments)
     except Stopped as stop:
-        stop.outcome.unwrap()
-        raise
+        return stop.outcome.unwrap()  # which raises: a step that stops a call says why
     sealed_id = uuid7()
     asked = sealed.extra.get("asked", sealed.arguments)
     blob = seal(parts, sealed_id, edited.text, sealed.context, **(sealed.extra | {"asked": asked}))

@@ -15,9 +15,8 @@ import os
 import pickle
 import signal
 import socket
-import threading
 import time
-from multiprocessing.process import BaseProcess
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError, ToolExecutionError
@@ -27,6 +26,8 @@ from callgate.pipeline.shield import finish
 from callgate.pipeline.threads import Lane
 
 if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
     from callgate.model.tool import Arguments, Tool
     from callgate.model.tool_context import ToolContext
 
@@ -48,58 +49,42 @@ async def run_in_process(tool: Tool, arguments: Arguments, context: ToolContext)
     ours.settimeout(0.0)
     theirs.settimeout(None)
     spawn = multiprocessing.get_context("spawn")
-    child = _Child(spawn.Process(target=child_main, args=(theirs, work), daemon=True, name=f"callgate-{tool.name}"))
+    child = spawn.Process(target=child_main, args=(theirs, work), daemon=True, name=f"callgate-{tool.name}")
     lane = Lane(f"process-{tool.name}", 2)
+    starting = lane.run(child.start)
     try:
-        await asyncio.shield(lane.run(child.start))
+        await asyncio.shield(starting)
         theirs.close()
         return await _Conversation(ours, lane, context).answer()
     finally:
         # An answer that came stands, even if somebody let go while the child was being ended.
-        await finish(_ended(lane, child))
+        await finish(_ended(lane, child, starting))
         theirs.close()
         ours.close()
         lane.close()
 
 
-async def _ended(lane: Lane, child: _Child) -> None:
-    await lane.run(child.end)
+async def _ended(lane: Lane, child: BaseProcess, starting: asyncio.Future[None]) -> None:
+    await asyncio.wait({starting})
+    if child.pid is not None:
+        await lane.run(partial(_end, child, child.pid))
 
 
-class _Child:
-    """A process that is started once and ended once, on whatever threads."""
-
-    def __init__(self, process: BaseProcess) -> None:
-        self._process = process
-        self._starting = threading.Lock()
-        self._unwanted = False
-
-    def start(self) -> None:
-        """Start it, unless it was ended before it began."""
-        with self._starting:
-            if not self._unwanted:
-                self._process.start()
-
-    def end(self) -> None:
-        """Kill it and all it started, and wait until it is gone."""
-        self._unwanted = True
-        with self._starting:
-            number = self._process.pid
-        if number is None:
-            return
-        _kill_group(number)
-        self._process.kill()
-        # Once more: it may have become a leader between the two.
-        _kill_group(number)
-        until = time.monotonic() + _PATIENCE
-        while self._process.exitcode is None and time.monotonic() < until:
-            time.sleep(_LOOK)
-        self._process.join(0)
+def _end(child: BaseProcess, number: int) -> None:
+    """Kill it and all it started, and wait until it is gone."""
+    _kill_group(number)
+    child.kill()
+    # Once more: it may have become a leader between the two.
+    _kill_group(number)
+    until = time.monotonic() + _PATIENCE
+    while child.exitcode is None and time.monotonic() < until:
+        time.sleep(_LOOK)
+    child.join(0)
 
 
 def _kill_group(number: int) -> None:
     """Kill every process of the group that the child leads; nothing, where it leads none or groups do not exist."""
-    if hasattr(os, "killpg"):
+    if hasattr(os, "killpg"):  # pragma: no branch - Windows has no groups
         # One platform says "not permitted" of a group in which nobody lives any more.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(number, signal.SIGKILL)

@@ -141,9 +141,9 @@ def closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
     if isinstance(outcome, Succeeded):
         payload["output"] = redacted_view(permit.tool, outcome.value, ending.written)
         return _draft(parts, executed, ending.event, payload, Severity.DEBUG)
-    if outcome.error is not None:
-        payload["error"] = outcome.error.to_json()
-        payload |= outcome.error.details
+    assert outcome.error is not None  # noqa: S101 - whatever is no success says why
+    payload["error"] = outcome.error.to_json()
+    payload |= outcome.error.details
     if ending.audit_text is not None:
         payload["exception"] = ending.audit_text
     if isinstance(outcome, Failed):

@@ -26,7 +26,7 @@ async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     """Finish the work; its result, and whether the caller was cancelled meanwhile.
 
     Raises:
-        CancelledError: The caller was cancelled, and the work failed.
+        CancelledError: The work was cancelled itself, or the caller was and the work failed.
     """
     task = asyncio.ensure_future(work)
     cancelled = False
@@ -34,8 +34,6 @@ async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled():
-                raise
             cancelled = True
         except Exception:  # noqa: BLE001, S112 - it is raised by result() below
             continue

@@ -51,12 +51,10 @@ class Lane:
 
     def give(self) -> None:
         """Give a place back, or hand it to the next who waits."""
-        while self._waiters:
-            waiter = self._waiters.pop(0)
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-        self.taken -= 1
+        if self._waiters:
+            self._waiters.pop(0).set_result(None)
+        else:
+            self.taken -= 1
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Run on a thread of this lane, in a copy of the current context. Needs a place."""
