@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -45,6 +47,53 @@ def sign(ctx: ToolContext) -> str:
     ctx.progress(0.5, "halfway")
     with ctx.effect_sync():
         return f"signed with {token}"
+
+
+@tool(effects="read_only", isolation="process")
+async def later(text: str) -> str:
+    """Answer after a turn of the child's own loop."""
+    await asyncio.sleep(0)
+    return f"{text} later"
+
+
+class Odd(Exception):
+    """An exception that does not travel: it cannot be made again from what it keeps."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+@tool(effects="read_only", isolation="process")
+def fail_oddly(text: str) -> str:
+    """Raise what cannot be sent."""
+    raise Odd(text, "more")
+
+
+reading, read_on = threading.Event(), threading.Event()
+"""Set when a long answer is being read here, and when that may go on."""
+
+
+def read_slowly(text: str) -> str:
+    """Takes part in reading an answer, in the process that reads it."""
+    reading.set()
+    assert read_on.wait(30)
+    return text
+
+
+class Slow:
+    """A value whose reading takes as long as it is told to."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return read_slowly, (self._text,)
+
+
+@tool(effects="read_only", isolation="process")
+def slow_to_read(size: int) -> object:
+    """A long answer that is read slowly."""
+    return Slow("x" * size)
 
 
 @tool(effects="read_only", isolation="process")

@@ -31,7 +31,7 @@ class Abort(BaseException):
     """More than an exception."""
 
 
-@pytest.mark.parametrize("raised", [Abort, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError])
+@pytest.mark.parametrize("raised", [Abort, KeyboardInterrupt, GeneratorExit, StopIteration, asyncio.CancelledError])
 @pytest.mark.parametrize("kind", ["read", "effect", "plain"])
 async def test_whatever_a_handler_raises_ends_its_own_call_and_is_recorded_once(
     kind: str, raised: type[BaseException]

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from callgate import Succeeded, Unknown
-from callgate.testing import memory_gate
+from callgate import Failed, Succeeded, Unknown, tool
+from callgate.errors import SecretNotFound
+from callgate.settings.load import parse_settings
+from callgate.testing import ScriptedApprover, memory_gate
 from tests.journeys import isolated_tools
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +117,60 @@ async def test_a_child_that_stops_in_the_middle_of_its_answer_holds_up_nobody(fi
         with pytest.raises(asyncio.CancelledError):
             await call
         await fifo.silent()
+
+
+async def test_a_caller_who_lets_go_while_a_long_answer_is_read_is_let_go() -> None:
+    isolated_tools.reading.clear()
+    isolated_tools.read_on.clear()
+    async with memory_gate(isolated_tools.slow_to_read) as gate:
+        call = asyncio.create_task(gate.call("slow_to_read", {"size": 300_000}))
+        await until(isolated_tools.reading.is_set)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        isolated_tools.read_on.set()
+        await until(lambda: not _threads_of("slow_to_read"))
+
+
+async def test_a_function_that_no_other_process_can_find_is_a_configuration_error() -> None:
+    @tool(effects="read_only", isolation="process")
+    def look() -> str:
+        """Look from inside a test."""
+        return "never"
+
+    async with memory_gate(look) as gate:
+        outcome = await gate.call("look", {})
+        assert isinstance(outcome, Failed)
+        assert outcome.error is not None
+        assert outcome.error.category.value == "configuration_error"
+        assert "define its function at the top of a module" in str(outcome.cause)
+
+
+async def test_where_no_process_can_be_started_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("multiprocessing.spawn._python_exe", b"no\0program")
+    async with memory_gate(isolated_tools.whoami) as gate:
+        outcome = await gate.call("whoami", {"text": "x"})
+        assert isinstance(outcome, Failed)
+        assert isinstance(outcome.cause, ValueError)
+        await until(lambda: not _threads_of("whoami"))
+
+
+async def test_what_a_child_raises_arrives_also_where_it_does_not_travel() -> None:
+    async with memory_gate(isolated_tools.fail_oddly, isolated_tools.later) as gate:
+        outcome = await gate.call("fail_oddly", {"text": "some"})
+        assert isinstance(outcome, Failed)
+        assert outcome.error is not None
+        assert outcome.error.message == "Odd: some and more"
+        assert (await gate.call("later", {"text": "x"})).output == "x later"
+
+
+async def test_a_child_that_asks_for_a_secret_there_is_not_is_told_so() -> None:
+    roles = parse_settings("roles: {default: {scopes: ['*', 'secrets:*'], allow: ['group:all']}}", file="x")
+    async with memory_gate(isolated_tools.sign, config=roles, ask=ScriptedApprover("approve")) as gate:
+        outcome = await gate.call("sign", {})
+        assert isinstance(outcome, Failed)
+        assert outcome.happened.value == "none"
+        assert isinstance(outcome.cause, SecretNotFound)
 
 
 PARENT = """

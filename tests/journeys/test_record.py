@@ -3,52 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from callgate import Callgate, Context, Pending, Refused, Succeeded, Unknown, tool
-from callgate.errors import StoreUnavailable
 from callgate.model.event import Event
 from callgate.model.levels import Autonomy, Caller
-from callgate.ports import Store, Transaction
-from callgate.ports.promise import promised
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
 from callgate.testing import HandClock, memory_gate
+from tests.journeys.faulty import make_faulty
 from tests.journeys.gates import gate_of, parts_of
 
 FREE = Settings(autonomy=Autonomy.A4)
-T = TypeVar("T")
-
-
-class Faulty:
-    """A real store whose writes can be made to fail, as a full disk makes them."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.broken = False
-
-    async def write(self, unit: Callable[[Transaction], T]) -> T:
-        if self.broken:
-            raise StoreUnavailable("the disk is full")
-        return await self._store.write(unit)
-
-    def submit(self, unit: Callable[[Transaction], T]) -> asyncio.Future[T]:
-        return promised(self.write(unit))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
-def make_faulty(gate: Callgate) -> Faulty:
-    parts: Any = parts_of(gate)
-    faulty = Faulty(parts.store)
-    parts.store = faulty
-    parts.spool._store = faulty
-    return faulty
 
 
 @tool(effects="read_only")

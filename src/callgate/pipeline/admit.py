@@ -72,13 +72,10 @@ async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> A
 
 def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | None:
     context = runs.asked.context
-    if runs.authorization.resources != approval.resources:
-        return "the files or hosts it would touch are not those that were approved"
+    if runs.fingerprint != approval.final_fingerprint:
+        return "its arguments, or the files and hosts they stand for, are not those that were approved"
     if (context.working_directory or parts.working_directory) != approval.working_directory:
         return "the working directory is another one"
-    if runs.fingerprint != approval.final_fingerprint:
-        # Also another account: no approval is even found for a call that acts as another one.
-        return "the arguments are not those that were approved"
     return None
 
 

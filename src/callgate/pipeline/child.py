@@ -82,13 +82,13 @@ def child_main(end: socket.socket, work: bytes) -> None:
 
 def _lead_a_session() -> bool:
     """Whether this process now has a group of its own, under its own number; not every platform has groups."""
-    if not hasattr(os, "setsid"):
+    if not hasattr(os, "setsid"):  # pragma: no cover - Windows
         return False
     os.setsid()
     return True
 
 
-def _end_with_parent(leads: bool) -> None:  # noqa: FBT001 - a thread's target
+def _end_with_parent(leads: bool) -> None:  # noqa: FBT001 - a thread's target # pragma: no cover - ends who measures
     parent = multiprocessing.parent_process()
     assert parent is not None  # noqa: S101 - this is a child
     parent.join()

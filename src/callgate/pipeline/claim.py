@@ -119,7 +119,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     if isinstance(answer, Move) and answer.answer is Answer.CLAIMED:
         permit.row = answer.row
         return
-    if permit.let_go:
+    if permit.let_go:  # pragma: no cover - see `landed`
         raise asyncio.CancelledError
     if isinstance(answer, Move):
         await _lost_the_race(parts, passed, permit, answer)
@@ -130,7 +130,7 @@ async def _written(parts: Parts, unit: Callable[[Transaction], T]) -> tuple[T, b
     """Write the intent; its answer, and whether the caller let go meanwhile."""
     work = parts.store.submit(unit)
     let_go = await landed(work)
-    if let_go and work.exception() is not None:
+    if let_go and work.exception() is not None:  # pragma: no cover - see `landed`
         raise asyncio.CancelledError
     return work.result(), let_go
 

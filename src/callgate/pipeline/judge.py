@@ -49,7 +49,7 @@ async def judge(parts: Parts, asked: Asked) -> Judgement:
     except (Stopped, StoreError) as stop:
         outcome = await record(parts, asked, stop)
         return Judgement(id=asked.call_id, allowed=False, decision=outcome.decision, outcome=outcome, key=outcome.key)
-    if permit.let_go:
+    if permit.let_go:  # pragma: no branch - see `landed`
         await settle(parts, await execute(parts, permit))
         raise asyncio.CancelledError
     deadline = permit.row.deadline if permit.row is not None else None

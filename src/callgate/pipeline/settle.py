@@ -79,7 +79,7 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
         outcome = _unrecorded(executed, ending, error)
     else:
         outcome = _closed(parts, executed, ending, answer)
-    if let_go:
+    if let_go:  # pragma: no cover - see `landed`
         raise asyncio.CancelledError
     return outcome
 
