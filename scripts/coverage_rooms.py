@@ -5,8 +5,8 @@ import sys
 import coverage
 from coverage.exceptions import NoDataError
 
-LIMITS = {"policy": 100, "approvals": 100, "stores": 100, "pipeline": 92}
-"""Percent of lines and branches. The pipeline's is what its tests reach today: it may be raised, and never lowered."""
+LIMITS = {"policy": 100, "approvals": 100, "stores": 100, "pipeline": 100}
+"""Percent of lines and branches."""
 
 
 def main() -> int:

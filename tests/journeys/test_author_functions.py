@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from callgate import Call, Callgate, Context, Pending, Previewed, Refused, ToolContext, Unknown, tool
+from callgate import Call, Callgate, Context, Failed, Pending, Previewed, Refused, ToolContext, Unknown, tool
 from callgate.errors import OutcomeNotFound
 from callgate.model.levels import Autonomy, Effect, Origin
 from callgate.model.tool import Tool
@@ -200,6 +200,18 @@ async def test_whatever_a_refused_call_was_given_has_a_form_in_the_record() -> N
 
 
 # What a call gives back.
+
+
+async def test_an_effect_that_gives_back_what_it_did_not_declare_has_failed_and_was_done() -> None:
+    @tool(effects="system_state", risk="low")
+    async def count() -> int:
+        """Count something."""
+        return "many"  # pyright: ignore[reportReturnType] - that is the fault
+
+    async with memory_gate(count, config=FREE) as gate:
+        outcome = await gate.call("count", {})
+        assert isinstance(outcome, Failed)
+        assert (code(outcome), outcome.happened.value) == ("output_invalid", "done")
 
 
 async def test_what_a_call_gives_back_is_recorded_as_deep_as_anybody_reads() -> None:

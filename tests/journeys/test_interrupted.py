@@ -190,6 +190,18 @@ class OneThread:
         self.tool = hang
 
 
+async def test_a_call_waits_for_a_thread_as_long_as_its_limit_allows() -> None:
+    one = OneThread()
+    async with memory_gate(one.tool, config=ONE_THREAD) as gate:
+        first = asyncio.ensure_future(gate.call("hang", {"number": 1}))
+        await asyncio.wait_for(one.entered.wait(), WITHIN)
+        second = asyncio.ensure_future(gate.call("hang", {"number": 2}))
+        for _ in range(100):
+            await asyncio.sleep(0)  # until it waits: there is nothing else it could do
+        one.release.set()
+        assert [outcome.output for outcome in await asyncio.gather(first, second)] == [1, 2]
+
+
 @pytest.mark.parametrize("when", ["while it waits", "at the moment it gets one"])
 async def test_a_caller_who_lets_go_while_waiting_for_a_thread_loses_none(when: str) -> None:
     one = OneThread()
@@ -317,3 +329,25 @@ async def test_a_call_that_was_given_up_while_it_ran_says_so_and_its_answer_is_a
         assert code(again) == "outcome_unknown"
         assert (await gate.verify_audit()).problems == ()
     assert bank.paid == [5]
+
+
+async def test_a_function_past_its_limit_that_died_with_its_process_is_known_to_have_ended(tmp_path: Path) -> None:
+    release = threading.Event()
+    saved: list[str] = []
+
+    @tool(effects="modifies_files", risk="medium", idempotent=True)
+    def save(text: str) -> str:
+        """Save; the first time it hangs."""
+        saved.append(text)
+        assert len(saved) > 1 or release.wait(WITHIN)
+        return "saved"
+
+    bank, key = Bank(tmp_path), Context(idempotency_key="k")
+    async with gate_of(save, store=bank.url, config=FREE) as gate:
+        assert isinstance(await gate.call("save", {"text": "x"}, key, timeout=0.02), Unknown)
+        assert code(await gate.call("save", {"text": "x"}, key, timeout=0.02)) == "in_flight"
+        await bank.take_for_dead()
+        assert (await gate.call("save", {"text": "x"}, key)).ok
+        release.set()
+        assert (await types(gate)).count("tool_call.unknown") == 1
+    assert saved == ["x", "x"]
