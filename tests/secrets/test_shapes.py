@@ -2,7 +2,7 @@
 
 import base64
 import json
-import time
+import math
 from typing import Any
 
 import pytest
@@ -187,19 +187,9 @@ def hostile_striker() -> Striker:
     return striker
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_text_of_half_a_megabyte_takes_no_longer_than_any_other(name: str):
-    text = HOSTILE[name] * (500_000 // len(HOSTILE[name]))
-    begin = time.process_time()
-    hostile_striker().strike({"text": text})
-    # A step that looks at the rest of the text from every place in it would take many minutes.
-    assert time.process_time() - begin < 5
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_text_of_five_megabytes_takes_seconds_at_most(name: str):
-    text = HOSTILE[name] * (5_000_000 // len(HOSTILE[name]))
-    begin = time.process_time()
-    hostile_striker().strike({"text": text})
-    assert time.process_time() - begin < 30
+@pytest.mark.parametrize("part", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_text_is_read_through_and_not_again_from_every_place_in_it(part: str):
+    """So long that reading on from every place where the part begins takes 10^12 steps: the run would be ended."""
+    times = math.isqrt(2 * 10**12 // len(part))
+    hostile_striker().strike({"text": part * times})

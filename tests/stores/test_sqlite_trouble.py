@@ -251,22 +251,27 @@ async def test_an_event_that_is_too_large_is_kept_without_its_payload(
     assert len(caplog.text) < 10_000
 
 
-async def test_another_process_that_writes_is_waited_for_without_stopping_the_loop(store: SqliteStore, tmp_path: Path):
-    turns = 0
+async def test_another_process_that_writes_is_waited_for_without_stopping_the_loop(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    waited: list[int] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(threading.get_ident())
+        time.sleep(seconds)  # as it would
+
+    monkeypatch.setattr("callgate.stores.sqlite.session.sleep", wait)
+    assert connection_of(store).execute("PRAGMA busy_timeout").fetchone() == (0,)  # SQLite itself waits for nobody
     with closing(sqlite3.connect(tmp_path / "callgate.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         waiting = asyncio.ensure_future(store.write(lambda tx: tx.put_meta("a", "b")))
-        longest, last = 0.0, time.perf_counter()
-        while turns < 30:
-            await asyncio.sleep(0.002)  # the turns of the loop are what is measured
-            now = time.perf_counter()
-            longest, last, turns = max(longest, now - last), now, turns + 1
+        await until(lambda: len(waited) > 10)
         assert not waiting.done()
         assert await store.read(lambda reader: reader.meta("a")) is None
         other.execute("ROLLBACK")
     await asyncio.wait_for(waiting, 20)
     assert await store.read(lambda reader: reader.meta("a")) == "b"
-    assert longest < 1.0
+    assert threading.get_ident() not in waited
 
 
 async def test_another_process_that_writes_for_ever_is_a_clear_refusal(
@@ -306,9 +311,15 @@ async def test_a_thread_that_writes_behind_without_end_is_refused_as_well(store:
     assert len(await types_of(store)) == 1 + taken[0]
 
 
-async def test_a_disk_that_keeps_the_loop_waiting_is_waited_for_elsewhere(store: SqliteStore):
+async def test_a_disk_that_keeps_the_loop_waiting_is_waited_for_elsewhere(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+):
+    now = 0.0
+    monkeypatch.setattr("callgate.stores.sqlite.writer.perf_counter", lambda: now)
+
     def slow(_: Transaction) -> int:
-        time.sleep(0.03)  # the slow disk
+        nonlocal now
+        now += 0.03  # the slow disk
         return threading.get_ident()
 
     here = threading.get_ident()
