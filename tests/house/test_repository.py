@@ -153,3 +153,17 @@ def _sleeps(call: ast.Call, path: Path) -> bool:
     name = ast.unparse(call.func)
     awaited = name == "asyncio.sleep" and path.name.startswith("test_")
     return name == "time.sleep" or (awaited and ast.unparse(call.args[0]) != "0")
+
+
+STOPWATCHES = frozenset({"perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "timeit"})
+
+
+def test_no_test_takes_the_time_of_what_it_runs():
+    """How long something takes belongs to `make bench`; a test counts steps, or waits with a bound."""
+    timed = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node).rpartition(".")[2] in STOPWATCHES
+    ]
+    assert timed == []

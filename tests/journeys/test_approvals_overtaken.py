@@ -313,12 +313,11 @@ class Busybody:
     assurance = Assurance.LOCAL
 
     def __init__(self) -> None:
-        self.does: Callable[[str], Awaitable[None]] | None = None
+        self.does: list[Callable[[str], Awaitable[None]]] = []
 
     async def ask(self, approval: Approval) -> Answer:
-        if self.does is not None:
-            does, self.does = self.does, None
-            await does(approval.id)
+        if self.does:
+            await self.does.pop(0)(approval.id)
         return Answer("wait")
 
     def tell(self, message: str) -> None:
@@ -345,15 +344,18 @@ async def test_whoever_waits_while_a_twin_uses_the_approval_is_told_what_became_
     declines: int, told: type[Outcome]
 ) -> None:
     tried, pay = till(declines=declines)
-    asker = Busybody()
+    asker, clock = Busybody(), HandClock()
 
     async def be_faster(approval: str) -> None:
         await gate.approve(approval, by="ann")
         await gate.call("pay", {"amount": 5})
 
-    async with gate_of(pay, ask=asker) as gate:
-        asker.does = be_faster
-        outcome = await gate.call("pay", {"amount": 5}, wait=0.3)
+    async def run_out(_: str) -> None:
+        clock.turn(60)
+
+    async with gate_of(pay, ask=asker, clock=clock) as gate:
+        asker.does = [be_faster, run_out]
+        outcome = await gate.call("pay", {"amount": 5}, wait=60)
         assert isinstance(outcome, told)
         assert outcome.deduped is (declines == 0)
     assert tried == [5]
@@ -389,9 +391,9 @@ async def test_whoever_waits_is_told_that_the_question_ran_out_or_was_withdrawn(
         await gate.withdraw(approval)
 
     async with gate_of(pay, ask=asker, clock=clock) as gate:
-        asker.does = run_out
+        asker.does = [run_out]
         assert code(await gate.call("pay", {"amount": 5}, wait=100_000)) == "approval_expired"
-        asker.does = withdraw
+        asker.does = [withdraw]
         assert "withdrawn" in why(await gate.call("pay", {"amount": 6}, wait=100_000))
     assert tried == []
 
@@ -405,6 +407,6 @@ async def test_whoever_waits_is_told_that_the_question_was_removed_or_changed(tm
         run(file, statement)
 
     async with gate_of(pay, ask=asker, store=f"sqlite:///{file}") as gate:
-        asker.does = meddle
+        asker.does = [meddle]
         assert code(await gate.call("pay", {"amount": 5}, wait=100_000)) == "approval_void"
     assert tried == []

@@ -15,6 +15,7 @@ from callgate.model.levels import Autonomy, HealthStatus
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
 from callgate.testing import HandClock, ScriptedApprover, memory_gate
+from tests.contracts.makers import until
 from tests.journeys import isolated_tools
 
 FREE = Settings(autonomy=Autonomy.A4)
@@ -192,9 +193,12 @@ async def test_a_gate_never_runs_what_its_host_runs() -> None:
 
 async def test_a_check_that_hangs_is_a_no_and_does_not_hold_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("callgate.pipeline.hooks.SECONDS", 0.05)
-    release = threading.Event()
+    entered, turned, release = threading.Event(), threading.Event(), threading.Event()
+    heard: list[bool] = []
 
     def check(arguments: dict[str, Any], context: Context) -> None:
+        entered.set()
+        heard.append(turned.wait(10))
         release.wait(10)
 
     @tool(effects="read_only", check=check)
@@ -203,20 +207,13 @@ async def test_a_check_that_hangs_is_a_no_and_does_not_hold_the_loop(monkeypatch
         return "text"
 
     async with memory_gate(read) as gate:
-        turns = 0
-
-        async def count() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0.005)  # the loop's own turns are what is counted
-
-        counting = asyncio.create_task(count())
-        outcome = await gate.call("read", {"path": "a"})
-        counting.cancel()
+        call = asyncio.create_task(gate.call("read", {"path": "a"}))
+        await until(entered.is_set)
+        turned.set()
+        assert code(await call) == "policy_denied"
         release.set()
-        assert code(outcome) == "policy_denied"
-        assert turns > 2
+        await until(lambda: bool(heard))
+    assert heard == [True]
 
 
 async def test_a_handler_that_outlives_its_gate_is_not_taken_for_dead(tmp_path: Path) -> None:
