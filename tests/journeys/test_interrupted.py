@@ -15,6 +15,7 @@ import pytest
 from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, Unknown, tool
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
+from callgate.stores.promise import promised
 from callgate.testing import HandClock, memory_gate
 from tests.journeys.gates import gate_of, parts_of
 
@@ -296,15 +297,18 @@ async def test_a_call_whose_key_was_given_up_before_its_handler_was_entered_does
     async with gate_of(bank.tool, store=bank.url, config=FREE) as gate:
         await gate.flush()
         store: Any = parts_of(gate).store
-        write = store.write
+        submit = store.submit
 
         async def pause_after(unit: Any) -> Any:
-            answer = await write(unit)
-            store.write = write
+            store.submit = submit
+            answer = await submit(unit)
             await bank.take_for_dead()
             return answer
 
-        monkeypatch.setattr(store, "write", pause_after)
+        def submit_and_pause(unit: Any) -> Any:
+            return promised(pause_after(unit))
+
+        monkeypatch.setattr(store, "submit", submit_and_pause)
         outcome = await gate.call("pay", {"amount": 5}, Context(idempotency_key="k"))
         assert isinstance(outcome, Failed)
         assert (code(outcome), outcome.happened.value) == ("in_flight", "none")
