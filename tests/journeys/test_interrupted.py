@@ -14,8 +14,8 @@ import pytest
 
 from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, Unknown, tool
 from callgate.model.levels import Autonomy
+from callgate.ports.promise import promised
 from callgate.settings.values import Settings
-from callgate.stores.promise import promised
 from callgate.testing import HandClock, memory_gate
 from tests.journeys.gates import gate_of, parts_of
 

@@ -25,11 +25,7 @@ async def landed(work: asyncio.Future[Any]) -> bool:
 
 
 async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
-    """Finish the work; its result, and whether the caller was cancelled meanwhile.
-
-    Raises:
-        CancelledError: The work was cancelled itself, or the caller was and the work failed.
-    """
+    """Finish the work; its result, and whether the caller was cancelled meanwhile."""
     task = asyncio.ensure_future(work)
     cancelled = False
     while not task.done():
@@ -37,8 +33,4 @@ async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
             await asyncio.shield(task)
         except asyncio.CancelledError:
             cancelled = True
-        except Exception:  # noqa: BLE001, S112 - it is raised by result() below
-            continue
-    if cancelled and task.exception() is not None:
-        raise asyncio.CancelledError
     return task.result(), cancelled
