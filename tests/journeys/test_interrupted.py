@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, Unknown, tool
+from callgate.model.event import Event
 from callgate.model.levels import Autonomy
 from callgate.ports.promise import promised
 from callgate.settings.values import Settings
@@ -68,6 +69,33 @@ async def test_an_effect_that_comes_through_although_it_is_being_stopped_has_its
         assert await types(gate) == ["tool_call.attempted", "tool_call.succeeded"]
 
 
+async def test_a_caller_who_lets_go_of_an_effect_that_is_being_stopped_is_heard_after_it_ended() -> None:
+    stopping, go_on = asyncio.Event(), asyncio.Event()
+
+    @tool(effects="network_access", risk="medium")
+    async def pay() -> str:
+        """Pay, and take a while to finish what was begun."""
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            stopping.set()
+            await go_on.wait()
+        return "paid"
+
+    async with memory_gate(pay, config=FREE) as gate:
+        call = asyncio.ensure_future(gate.call("pay", {}, Context(idempotency_key="k"), timeout=0.01))
+        await asyncio.wait_for(stopping.wait(), WITHIN)
+        call.cancel()
+        await asyncio.sleep(0)
+        assert not call.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(call, WITHIN)
+        outcome = await gate.outcome("k")
+        assert isinstance(outcome, Succeeded)
+        assert outcome.output == "paid"
+
+
 async def test_an_effect_that_fails_while_it_is_being_stopped_is_unknown_as_any_other_past_its_limit() -> None:
     @tool(effects="network_access", risk="medium")
     async def pay() -> str:
@@ -81,6 +109,36 @@ async def test_an_effect_that_fails_while_it_is_being_stopped_is_unknown_as_any_
         outcome = await gate.call("pay", {}, timeout=0.01)
         assert isinstance(outcome, Unknown)
         assert isinstance(outcome.cause, ValueError)
+
+
+@pytest.mark.usefixtures("on_each_store")
+@pytest.mark.parametrize(("late", "told"), [("raises", "failed"), ("gives up", "unknown")])
+async def test_an_effect_that_fails_or_gives_up_after_its_caller_was_let_go_is_a_late_fact(
+    late: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("callgate.pipeline.execute._GRACE", 0.01)
+    go_on = asyncio.Event()
+
+    @tool(effects="network_access", risk="medium")
+    async def pay() -> str:
+        """Pay, and outlive every limit."""
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await go_on.wait()
+        raise ValueError("no money") if late == "raises" else asyncio.CancelledError
+
+    async with gate_of(pay, config=FREE) as gate:
+        heard: asyncio.Queue[Event] = asyncio.Queue()
+        gate.on("tool_call.settled_late", heard.put_nowait)
+        assert isinstance(await gate.call("pay", {}, Context(idempotency_key="k"), timeout=0.01), Unknown)
+        go_on.set()
+        event = await asyncio.wait_for(heard.get(), WITHIN)
+        assert event.payload is not None
+        assert event.payload["outcome"] == told
+        outcome = await gate.outcome("k")
+        assert outcome is not None
+        assert outcome.status == told
+        assert (await gate.verify_audit()).problems == ()
 
 
 async def test_a_caller_who_lets_go_of_a_read_that_is_being_stopped_is_heard_after_its_record() -> None:
