@@ -12,7 +12,7 @@ _GULP = 512
 _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 """The first random digit, its two upper bits set as the standard wants them."""
 _COUNT_BITS = 12
-_COUNTS = 1 << _COUNT_BITS
+_COUNT = (1 << _COUNT_BITS) - 1
 
 
 class _Source:
@@ -28,30 +28,42 @@ class _Source:
     def _reset(self) -> None:
         self._ends: list[str] = []
         self._last = 0
+        """The largest tick so far: milliseconds, and a 12-bit count within them."""
+        self._beginning = ""
+        """The first groups of an id of its millisecond."""
 
     def next(self) -> str:
         """An id larger than any before it."""
         with self._lock:
             if not self._ends:
                 self._ends = _random_ends(_GULP)
-            tick = (time.time_ns() // 1_000_000) << _COUNT_BITS
-            self._last = tick = tick if tick > self._last else self._last + 1
-            end = self._ends.pop()
-        stem = f"{tick:015x}"
-        return f"{stem[:8]}-{stem[8:12]}-7{stem[12:]}{end}"
+            tick = time.time_ns() // 1_000_000 << _COUNT_BITS
+            last = self._last
+            if tick <= last:
+                tick = last + 1
+            if tick >> _COUNT_BITS != last >> _COUNT_BITS:
+                self._beginning = _beginning(tick)
+            self._last = tick
+            return f"{self._beginning}{tick & _COUNT:03x}{self._ends.pop()}"
 
     def reserve(self, count: int) -> range:
-        """That many ticks (milliseconds and a 12-bit count within them) in a row, each larger than any before it."""
+        """That many ticks in a row, each larger than any before it."""
         with self._lock:
-            tick = (time.time_ns() // 1_000_000) << _COUNT_BITS
+            tick = time.time_ns() // 1_000_000 << _COUNT_BITS
             first = tick if tick > self._last else self._last + 1
             self._last = first + count - 1
+            self._beginning = _beginning(self._last)
             return range(first, first + count)
 
     def forget(self) -> None:  # pragma: no cover - in forked children, where nobody measures
         """Drop what was drawn; called in a forked child, which would otherwise repeat its parent's ids."""
         self._lock = threading.Lock()
         self._reset()
+
+
+def _beginning(tick: int) -> str:
+    stem = f"{tick >> _COUNT_BITS:012x}"
+    return f"{stem[:8]}-{stem[8:]}-7"
 
 
 def _random_ends(count: int) -> list[str]:
@@ -76,8 +88,7 @@ def uuid7s(count: int) -> list[str]:
     beginning, until = "", 0
     for tick, end in zip(_source.reserve(count), _random_ends(count), strict=True):
         if tick >= until:
-            stem = f"{tick:015x}"
-            beginning = f"{stem[:8]}-{stem[8:12]}-7"
-            until = (tick | (_COUNTS - 1)) + 1
-        made.append(f"{beginning}{tick & (_COUNTS - 1):03x}{end}")
+            beginning = _beginning(tick)
+            until = (tick | _COUNT) + 1
+        made.append(f"{beginning}{tick & _COUNT:03x}{end}")
     return made

@@ -177,7 +177,7 @@ async def _run_inline(parts: Parts, executed: Executed) -> None:
     assert handler is not None  # noqa: S101 - resolved tools have one
     # Trying again takes from the same limit.
     limit = permit.limit if executed.tries == 1 else executed.context.remaining(parts.clock.monotonic()) or 0.0
-    deadline = parts.deadlines.start(asyncio.get_running_loop(), task.cancel, limit)
+    deadline = parts.deadlines.start(task.get_loop(), task.cancel, limit)
     try:
         executed.value = await handler(own_copy(permit.arguments), executed.context)
     except asyncio.CancelledError:
@@ -197,7 +197,7 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
     work = _contained(handler(own_copy(permit.arguments), executed.context))
-    await _await_limited(parts, executed, asyncio.get_running_loop().create_task(work))
+    await _await_limited(parts, executed, executed.task.get_loop().create_task(work))
 
 
 async def _contained(work: Awaitable[Any]) -> Any:
@@ -233,7 +233,7 @@ async def _run_process(parts: Parts, executed: Executed) -> None:
 async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True) -> None:
     """Wait for the handler until its limit; past it, or when cancelled, let go and remember who still runs."""
     left = executed.context.remaining(parts.clock.monotonic()) or 0.0
-    loop = asyncio.get_running_loop()
+    loop = executed.task.get_loop()
     # Awaiting the handler itself would cancel it with the caller, and wait for it however long it takes.
     waiter: asyncio.Future[None] = loop.create_future()
     wake = partial(_wake, waiter)

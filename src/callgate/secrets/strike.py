@@ -20,6 +20,7 @@ from callgate.secrets.private import Private
 from callgate.secrets.walk import rewrite, texts
 
 # What orjson would write in a way of its own has to be walked instead.
+_OPENING_BYTES = OPENING.encode()
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS
 
 
@@ -72,11 +73,11 @@ class Striker(Private):
         """The first placeholder in a value (or in its JSON bytes): whoever sends one does not have the secret."""
         unusual = self._known.unusual
         try:
-            data = arguments if isinstance(arguments, bytes) else orjson.dumps(arguments, option=_OPTIONS)
+            data = arguments if type(arguments) is bytes else orjson.dumps(arguments, option=_OPTIONS)
         except (TypeError, RecursionError):
             found = (_placeholder_in(text, unusual) for text in texts(arguments))
             return next((text for text in found if text is not None), None)
-        return _placeholder_in(data.decode("latin-1"), unusual)
+        return _placeholder_in(data.decode("latin-1"), unusual) if unusual or _OPENING_BYTES in data else None
 
     def marks(self, value: Any) -> bool:
         """Whether something was struck from this value, now or before."""
