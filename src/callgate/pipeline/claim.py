@@ -54,10 +54,15 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     if not (tool.is_async or asked.judged or tool.isolation == "process"):
         await _take_place(parts, permit)
     try:
-        await _record_intent(parts, passed, permit)
-    except BaseException:
+        if _is_written_behind(passed):
+            parts.store.behind(attempted(parts, passed, permit))
+        else:
+            await _record_intent(parts, passed, permit)
+    except BaseException as error:
         if permit.lane is not None:
             permit.lane.give()
+        if isinstance(error, StoreUnavailable):
+            raise refused(asked, "store_unavailable", str(error), tool=tool) from error
         raise
     return permit
 
@@ -70,24 +75,23 @@ async def _take_place(parts: Parts, permit: Permit) -> None:
     permit.lane = lane
 
 
+def _is_keyless_read(passed: Passed) -> bool:
+    """Whether nobody can ask for its outcome again, so that it needs no row in the ledger."""
+    asked = passed.authorized.asked
+    return passed.authorized.tool.read_only and asked.key is None and passed.approval is None and not asked.judged
+
+
+def _is_written_behind(passed: Passed) -> bool:
+    return passed.authorized.tool.plain_read and _is_keyless_read(passed)
+
+
 async def _record_intent(parts: Parts, passed: Passed, permit: Permit) -> None:
-    tool, key = permit.tool, permit.asked.key
-    try:
-        if tool.read_only and key is None and passed.approval is None and not permit.asked.judged:
-            await _intent_of_read(parts, passed, permit)
-        else:
-            await _intent_of_effect(parts, passed, permit)
-    except StoreUnavailable as error:
-        raise refused(permit.asked, "store_unavailable", str(error), tool=tool) from error
-
-
-async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
-    draft = attempted(parts, passed, permit)
-    if permit.tool.plain_read:
-        parts.store.behind(draft)
-        return
-    permit.durable = True
-    _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))
+    if _is_keyless_read(passed):
+        draft = attempted(parts, passed, permit)
+        permit.durable = True
+        _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))
+    else:
+        await _intent_of_effect(parts, passed, permit)
 
 
 async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,11 @@ from callgate.pipeline.shield import finish
 from callgate.pipeline.trouble import resets_at, retryable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from callgate.model.tool import Tool
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.permit import Permit
 
+Way = Callable[["Parts", "Executed"], Coroutine[Any, Any, None]]
 _TRIES = 3
 _FIRST_PAUSE = 0.1
 _GRACE = 1.0
@@ -76,7 +75,7 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
             await _check_fence(parts, permit)
         permit.use()
         executed.entered = True
-        await _run_with_retries(parts, executed)
+        await _run(parts, executed)
     except asyncio.CancelledError as error:
         # Somebody cancelled the caller, or the handler gave up by itself: only the first is the caller's to hear.
         if permit.let_go or task.cancelling() > before:
@@ -130,22 +129,25 @@ async def _check_fence(parts: Parts, permit: Permit) -> None:
         raise FenceLost
 
 
-async def _run_with_retries(parts: Parts, executed: Executed) -> None:
-    """Run, and again after a retryable error of a tool that may be repeated, while the limit allows."""
+def _run(parts: Parts, executed: Executed) -> Coroutine[Any, Any, None]:
+    """Run once, or while the limit allows where a retryable error may be tried again."""
     tool = executed.permit.tool
-    repeatable = tool.read_only or tool.idempotent
     run_once = _way_to_run(tool)
+    return (
+        _run_with_retries(parts, executed, run_once) if tool.read_only or tool.idempotent else run_once(parts, executed)
+    )
+
+
+async def _run_with_retries(parts: Parts, executed: Executed, run_once: Way) -> None:
     while True:
         try:
-            await run_once(parts, executed)
+            return await run_once(parts, executed)
         except Exception as error:
-            pause = _pause(parts, executed, error) if repeatable else None
+            pause = _pause(parts, executed, error)
             if pause is None:
                 raise
             executed.tries += 1
             await asyncio.sleep(pause)
-        else:
-            return
 
 
 def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
@@ -162,7 +164,7 @@ def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
     return pause if pause < left else None
 
 
-def _way_to_run(tool: Tool) -> Callable[[Parts, Executed], Coroutine[Any, Any, None]]:
+def _way_to_run(tool: Tool) -> Way:
     if tool.isolation == "process":
         return _run_process
     if not tool.is_async:

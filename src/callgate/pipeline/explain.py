@@ -13,7 +13,7 @@ from callgate.pipeline.recall import recall
 from callgate.pipeline.resolve import resolve
 from callgate.pipeline.stopped import Stopped
 from callgate.pipeline.validate import validate
-from callgate.pipeline.weigh import decide, gather_facts, known_facts
+from callgate.pipeline.weigh import decide, decided_before, gather_facts, known_facts
 
 if TYPE_CHECKING:
     from callgate.pipeline.parts import Asked, Parts
@@ -29,7 +29,7 @@ async def explain(parts: Parts, asked: Asked) -> Decision:
     try:
         authorized = await authorize(parts, valid)
         await recall(parts, authorized, looking=True)
-        decision = await decide(parts, authorized)
+        decision = decided_before(authorized) or await decide(parts, authorized)
         if decision.verdict is Verdict.CONFIRM:
             decision = await granted_by(parts, authorized, decision) or decision
         facts = await gather_facts(parts, authorized)

@@ -14,7 +14,7 @@ from callgate.model.outcome import Previewed
 from callgate.pipeline.preview import preview
 from callgate.pipeline.question import ask
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
-from callgate.pipeline.weigh import decide
+from callgate.pipeline.weigh import decide, decided_before
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval, Grant
@@ -61,7 +61,7 @@ async def gate(parts: Parts, recalled: Recalled) -> Passed:
         Stopped: Previewed, Pending, gate_denied, or what a person said.
     """
     authorized = recalled.authorized
-    decision = await decide(parts, authorized)
+    decision = decided_before(authorized) or await decide(parts, authorized)
     if decision.verdict is Verdict.ALLOW:
         return Passed(authorized, decision)
     if decision.verdict is Verdict.DENY:

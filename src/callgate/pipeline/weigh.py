@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from callgate.pipeline.validate import Valid
 
 
+def decided_before(authorized: Authorized) -> Decision | None:
+    """The decision about a plain read, which nothing the store or the labels know can change; None for other calls."""
+    return authorized.standing.fixed if authorized.tool.plain_read else None
+
+
 async def decide(parts: Parts, authorized: Authorized) -> Decision:
     """The decision about this call, with what the store knows about the session."""
-    fixed = authorized.standing.fixed
-    if fixed is not None and authorized.tool.plain_read:
-        # Nothing the store or the labels know can change the answer about a plain read.
-        return fixed
     facts = await gather_facts(parts, authorized)
     return parts.policy.decide(
         authorized.tool,
