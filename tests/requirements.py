@@ -121,6 +121,7 @@ REQUIREMENTS = {
     # Adapters
     "ADP-01": "A function gives its name, its docstring as description, its source and tag, and any extra field.",
     "ADP-07": "Sync and async callables, partials and objects with an async __call__ run; no handler is an error.",
+    "ADP-08": "What of a source fails to load is told by name and reason; the rest loads.",
     # Staleness
     "STL-01": "A first read of a source and a second one unchanged emit nothing.",
     "STL-02": "Changed content emits source.stale once, a warning with path, project and both hashes.",

@@ -75,6 +75,13 @@ TOOL_QUARANTINED = _warning("tool.quarantined", "A changed or new tool waits unt
 HEALTH_CHANGED = _warning("health.changed", "A connector became healthy, degraded or unavailable.")
 SOURCE_STALE = _warning("source.stale", "A source changed since it was last read.")
 
+SOURCE_LOADED = _info("source.loaded", "A source of tools was attached, or loaded again.")
+SOURCE_FAILED = _warning("source.failed", "A source of tools, or a tool of it, could not be loaded.")
+SOURCE_LOST = _warning("source.lost", "What is behind a source cannot be reached; its tools are unavailable.")
+SOURCE_BACK = _info("source.back", "What is behind a source can be reached again.")
+SOURCE_DETACHED = _info("source.detached", "A source of tools was let go; its tools are gone.")
+SOURCE_SAID = _debug("source.said", "What a server wrote into its own log.")
+
 STREAM_OPENED = _info("stream.opened", "A process began to record, citing the store and the heads it found.")
 STREAM_CLOSED = _info("stream.closed", "A process stopped recording, as it should.")
 CHECKPOINT = _debug("audit.checkpoint", "All heads were signed.")

@@ -3,7 +3,7 @@
 Nothing here knows how any of it is done. A store is held to one contract suite (`tests/contracts/`).
 """
 
-from callgate.ports.edges import Answer, Asker, Clock, Keys, Labels, Limits, SecretsStore
+from callgate.ports.edges import Answer, Asker, Clock, Desk, Keys, Labels, Limits, SecretsStore, Source
 from callgate.ports.store import Reader, Store, Transaction
 from callgate.ports.stored import Checkpoint, Head, Past, Reading
 
@@ -12,6 +12,7 @@ __all__ = [
     "Asker",
     "Checkpoint",
     "Clock",
+    "Desk",
     "Head",
     "Keys",
     "Labels",
@@ -20,6 +21,7 @@ __all__ = [
     "Reader",
     "Reading",
     "SecretsStore",
+    "Source",
     "Store",
     "Transaction",
 ]

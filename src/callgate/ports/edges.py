@@ -9,7 +9,8 @@ from callgate.model.approval import Approval
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.decision import Reason
-from callgate.model.levels import Assurance
+from callgate.model.levels import Assurance, Origin
+from callgate.model.source import Loaded
 from callgate.model.tool import Arguments, Tool
 from callgate.ports.store import Transaction
 
@@ -120,4 +121,58 @@ class Limits(Protocol):
 
     def reserve(self, tx: Transaction, tool: Tool, call: Call, context: Context, /) -> Reason | None:
         """Reserve inside the claim; a reason when a limit is used up."""
+        ...
+
+
+class Desk(Protocol):
+    """What a gate lends to a source while it is attached. Safe to use from any thread."""
+
+    def changed(self) -> None:
+        """Something changed: have the source loaded again soon."""
+        ...
+
+    def unavailable(self, connector: str, reason: str) -> None:
+        """Nothing behind this connector can be called, until `available` says otherwise."""
+        ...
+
+    def available(self, connector: str) -> None:
+        """It can be called again."""
+        ...
+
+    def secret(self, connector: str, key: str) -> str:
+        """A secret, which is struck from everything that leaves from now on.
+
+        Raises:
+            SecretNotFound: Naming the pair.
+        """
+        ...
+
+    def note(self, event: str, payload: dict[str, Any]) -> None:
+        """Record something that is no call: a connection lost, a server's own log line."""
+        ...
+
+
+class Source(Protocol):
+    """Where tools come from: a toolkit, an MCP server, a registry file, a folder of plugins."""
+
+    @property
+    def name(self) -> str:
+        """Unique among the sources of its origin in a gate; the `source_name` of its tools."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """What kind of source it is; the `source` of its tools."""
+        ...
+
+    async def load(self, desk: Desk) -> Loaded:
+        """Everything it has now. Called again to load anew; calls in flight go on with what they began with.
+
+        Raises:
+            ConfigurationError: Nothing could be loaded; what was loaded before goes on serving.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything: the source was detached, or the gate closes. Twice is once."""
         ...

@@ -221,7 +221,7 @@ class HealthBoard:
     def _admit(self, trouble: _Trouble, *, probing: bool) -> str | None:
         health = trouble.health
         if trouble.by_hand:
-            return "its connector was switched off"
+            return trouble.health.last_error or "its connector was switched off"
         resets_at = health.rate_limit_resets_at
         if resets_at is not None and resets_at > self._clock.now():
             return f"its connector is rate limited until {datetime.fromtimestamp(resets_at, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -10,6 +10,7 @@ from typing import Unpack
 
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
+from callgate.model.source import Failure
 from callgate.model.tool import Tool
 from callgate.model.visible import brief
 from callgate.registry.health import HealthBoard, connector_of
@@ -35,7 +36,7 @@ class Changes:
 Listener = Callable[[Changes], None]
 
 
-class Registry:  # noqa: PLR0904 - ten methods, and __init__
+class Registry:  # noqa: PLR0904 - eleven methods, and __init__
     """Which tools there are. Changing it is safe from any thread, reading it takes no lock.
 
     Args:
@@ -130,6 +131,23 @@ class Registry:  # noqa: PLR0904 - ten methods, and __init__
             gone = tuple(tool for tool in present if tool.name not in names)
             after = self.snapshot.without(*(tool.name for tool in gone)).with_tools(coming, update=True)
             return self._swap(after, coming, gone=gone, whole=(source, source_name))
+
+    def take_source(
+        self, source: Origin, source_name: str, *, tools: Iterable[Tool]
+    ) -> tuple[Changes, tuple[Failure, ...]]:
+        """As `replace_source`, but a tool that cannot be added is left out, with the reason, and harms no other."""
+        kept: list[Tool] = []
+        failures: list[Failure] = []
+        with self._lock:
+            others = [tool for tool in self.snapshot if (tool.source, tool.source_name) == (source, source_name)]
+            trial = self.snapshot.without(*(tool.name for tool in others))
+            for tool in tools:
+                try:
+                    trial = trial.with_tools((tool,))
+                    kept.append(tool)
+                except ConfigurationError as error:
+                    failures.append(Failure(brief(tool.name), error.message))
+            return self.replace_source(source, source_name, tools=kept), tuple(failures)
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` after every change, in the order of the changes; the function returned ends that.

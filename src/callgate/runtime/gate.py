@@ -23,6 +23,7 @@ from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
+from callgate.runtime.sourcing import Sourcing
 from callgate.runtime.toolbox import Toolbox, registration_drafts
 from callgate.runtime.unknowns import Unknowns
 
@@ -36,7 +37,7 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Calls, Decisions, Unknowns, Toolbox, Record, Reviewing, Administration):
+class Callgate(Calls, Decisions, Unknowns, Toolbox, Sourcing, Record, Reviewing, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.outcome import Outcome
     from callgate.pipeline.parts import Parts
+    from callgate.runtime.attached import Attached
     from callgate.runtime.auditing import Auditor
 
 Proceed = Callable[["Call", "Context"], Awaitable["Outcome"]]
@@ -45,6 +46,8 @@ class Opened:
     under_way: int = 0
     """Calls that have not ended yet."""
     looked_at_policy: bool = False
+    sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])
+    """Attached sources by name, as they came."""
 
     def look_at_policy(self) -> None:
         """At the first call: say which names the policy knows and the registry does not."""
@@ -77,6 +80,8 @@ class Opened:
             task.cancel()
         await asyncio.gather(*self.loops, return_exceptions=True)
         await self._let_calls_end()
+        while self.sources:
+            await self.sources.popitem()[1].close()
         try:
             if not await self.parts.spool.close():
                 _log.error("%d outcomes could not be recorded; they will read unknown", len(self.parts.spool))

@@ -1,0 +1,46 @@
+"""What a source of tools gives: its tools, and what failed, by name and reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from callgate.model.levels import Origin
+from callgate.model.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something of a source that could not become a tool."""
+
+    name: str
+    """What failed: a tool, a plugin, or the source itself."""
+    reason: str
+    """In words a person can act on; no secrets, no traceback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Everything a source has right now. One bad tool harms no other."""
+
+    tools: tuple[Tool, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReport:
+    """How a source stands after it was loaded, or loaded again."""
+
+    source: str
+    origin: Origin
+    tools: tuple[str, ...] = ()
+    """Names of the tools it serves, the quarantined ones included."""
+    failures: tuple[Failure, ...] = ()
+    quarantined: tuple[tuple[str, str], ...] = ()
+    """Tools that wait until somebody looks at them, and why."""
+    stale: bool = False
+    """The last loading failed as a whole, and what was there before goes on serving."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything loaded."""
+        return not self.failures and not self.stale

@@ -1,0 +1,133 @@
+"""Sourcing: the face of a gate for sources of tools. Attaching, loading again, letting go, and how each stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from callgate.errors import CallgateError, ConfigurationError
+from callgate.events.vocabulary import SOURCE_DETACHED, SOURCE_FAILED, SOURCE_LOADED
+from callgate.model.source import Failure, SourceReport
+from callgate.runtime.attached import Attached
+from callgate.runtime.desk import GateDesk
+from callgate.runtime.opened import Face
+
+if TYPE_CHECKING:
+    from callgate.model.source import Loaded
+    from callgate.ports import Source
+    from callgate.registry.registry import Registry
+
+
+class Sourcing(Face):
+    """The sources of a gate."""
+
+    _registry: Registry
+
+    async def attach(self, source: Source) -> SourceReport:
+        """Add every tool of a source; its tools come and go with it.
+
+        What fails is in the report, by name and reason, and harms nothing else.
+
+        Raises:
+            ConfigurationError: Nothing of it could be loaded, or a source of that name is attached.
+        """
+        opened = self._open()
+        name = source.name
+        if name in opened.sources:
+            raise ConfigurationError(f"a source called {name!r} is attached already; detach it first, or reload it")
+        desk = GateDesk(
+            opened.parts,
+            source=name,
+            trace=opened.default_context.trace_id,
+            reload=lambda: opened.background(self._reload_quietly(name)),
+        )
+        report = SourceReport(source=name, origin=source.origin)
+        attached = opened.sources[name] = Attached(source, desk, report)
+        try:
+            async with attached.turn:
+                return self._take(attached, await source.load(desk))
+        except BaseException as error:
+            del opened.sources[name]
+            await attached.close()
+            if isinstance(error, Exception):
+                raise ConfigurationError(f"{name}: {_told(error)}") from error
+            raise
+
+    async def reload(self, name: str) -> SourceReport:
+        """Load a source again: new tools come, vanished ones go, calls in flight finish on what they began with.
+
+        If nothing can be loaded, what was there goes on serving, and the report says so.
+
+        Raises:
+            ConfigurationError: No such source is attached.
+        """
+        attached = self._attached(name)
+        async with attached.turn:
+            try:
+                loaded = await attached.source.load(attached.desk)
+            except Exception as error:  # noqa: BLE001 - whatever a source does, what it served goes on
+                failure = Failure(name, _told(error))
+                attached.report = replace(attached.report, failures=(failure,), stale=True)
+                attached.desk.note(SOURCE_FAILED, {"failures": {name: failure.reason}, "stale": True})
+                return attached.report
+            return self._take(attached, loaded)
+
+    async def detach(self, name: str) -> None:
+        """Let a source go, and its tools with it; calls in flight finish.
+
+        Raises:
+            ConfigurationError: No such source is attached.
+        """
+        attached = self._attached(name)
+        async with attached.turn:
+            self._open().sources.pop(name, None)
+            self._registry.replace_source(attached.source.origin, name, tools=())
+            attached.desk.note(SOURCE_DETACHED, {})
+            await attached.close()
+
+    def sources(self) -> tuple[SourceReport, ...]:
+        """How every attached source stands, as they came."""
+        return tuple(attached.report for attached in self._open().sources.values())
+
+    def _attached(self, name: str) -> Attached:
+        sources = self._open().sources
+        if name not in sources:
+            known = ", ".join(sources) or "none"
+            raise ConfigurationError(f"no source called {name!r} is attached; attached are: {known}")
+        return sources[name]
+
+    def _take(self, attached: Attached, loaded: Loaded) -> SourceReport:
+        source = attached.source
+        changes, refused = self._registry.take_source(source.origin, source.name, tools=loaded.tools)
+        names = tuple(dict.fromkeys(tool.name for tool in loaded.tools if self._registry.find(tool.name) is tool))
+        attached.report = SourceReport(
+            source=source.name,
+            origin=source.origin,
+            tools=names,
+            failures=(*loaded.failures, *refused),
+            quarantined=tuple(
+                (name, self._registry.quarantined[name]) for name in names if name in changes.quarantined
+            ),
+        )
+        _note(attached)
+        return attached.report
+
+    async def _reload_quietly(self, name: str) -> None:
+        opened = self._opened
+        if opened is not None and not opened.closing and name in opened.sources:
+            await self.reload(name)
+
+
+def _note(attached: Attached) -> None:
+    report = attached.report
+    attached.desk.note(SOURCE_LOADED, {"tools": len(report.tools), "origin": report.origin.value})
+    if report.failures:
+        failures = {failure.name: failure.reason for failure in report.failures}
+        attached.desk.note(SOURCE_FAILED, {"failures": failures, "stale": False})
+
+
+def _told(error: Exception) -> str:
+    """What a person is told: our own errors speak for themselves, others may quote anything."""
+    return (
+        str(error) if isinstance(error, CallgateError) else f"it could not be loaded ({type(error).__name__}: {error})"
+    )
