@@ -228,3 +228,21 @@ async def test_a_timed_out_effect_is_unknown_and_says_that_it_timed_out():
     assert outcome.error is not None
     assert (outcome.error.code, outcome.error.category.value) == ("outcome_unknown", "timeout_error")
     assert outcome.error.details == {"timed_out": True, "timeout": TINY}
+
+
+async def test_calls_of_several_loops_each_keep_their_own_limit():
+    """One gate, used from loops in threads of their own, one after the other and at once, while its own loop waits."""
+    async with asyncio.timeout(30), memory_gate(hangs) as gate:
+
+        def elsewhere() -> str:
+            outcome = asyncio.run(gate.call("hangs", {}, FULL, timeout=TINY))
+            assert outcome.error is not None
+            return outcome.error.code
+
+        waiting = asyncio.ensure_future(gate.call("hangs", {}, FULL, timeout=10 * TINY))
+        assert await asyncio.to_thread(elsewhere) == "timed_out"
+        told = await asyncio.gather(*(asyncio.to_thread(elsewhere) for _ in range(4)))
+        assert told == ["timed_out"] * 4
+        ended = await waiting
+        assert ended.error is not None
+        assert ended.error.code == "timed_out"

@@ -9,53 +9,77 @@ from collections.abc import Callable
 class Deadline:
     """One call's limit. `expired` says it was the limit that stopped it, not somebody outside."""
 
-    __slots__ = ("at", "expired", "stop")
+    __slots__ = ("at", "expired", "finish", "stop")
 
-    def __init__(self, stop: Callable[[], object], at: float) -> None:
+    def __init__(self, stop: Callable[[], object], at: float, finish: Callable[[Deadline], None]) -> None:
         self.stop = stop
         self.at = at
         self.expired = False
+        self.finish = finish
+        """To be called with the deadline when the call has ended."""
+
+
+class _Timer:
+    """The deadlines of one loop's calls; used on that loop alone."""
+
+    def __init__(self) -> None:
+        self.open: set[Deadline] = set()
+        self._handle: asyncio.TimerHandle | None = None
+        self._wakes_at = 0.0
+
+    def start(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object], at: float) -> Deadline:
+        deadline = Deadline(stop, at, self.open.discard)
+        self.open.add(deadline)
+        if self._handle is None or at < self._wakes_at:
+            self._sleep(loop, at)
+        return deadline
+
+    def close(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+        self._handle = None
+        self.open.clear()
+
+    def _sleep(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+        self._wakes_at = until
+        self._handle = loop.call_at(until, self._wake, loop)
+
+    def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._handle = None
+        now = loop.time()
+        for deadline in [item for item in self.open if item.at <= now]:
+            self.open.discard(deadline)
+            deadline.expired = True
+            deadline.stop()
+        if self.open:
+            self._sleep(loop, min(item.at for item in self.open))
 
 
 class Deadlines:
-    """Stops calls whose time is up. One loop's; a new loop starts anew."""
+    """Stops calls whose time is up, on whichever loop each of them runs."""
 
     def __init__(self) -> None:
-        self._open: set[Deadline] = set()
-        self._timer: asyncio.TimerHandle | None = None
-        self._wakes_at = 0.0
+        self._timers: dict[asyncio.AbstractEventLoop, _Timer] = {}
+        self._last: tuple[asyncio.AbstractEventLoop | None, _Timer] = (None, _Timer())
+        """The loop that was seen last, and its timer: mostly there is one."""
 
     def start(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object], seconds: float) -> Deadline:
-        """Call `stop` in so many seconds unless `finish` is called before."""
-        deadline = Deadline(stop, loop.time() + seconds)
-        self._open.add(deadline)
-        if self._timer is None or deadline.at < self._wakes_at:
-            self._sleep(loop, deadline.at)
-        return deadline
-
-    def finish(self, deadline: Deadline) -> None:
-        """The call ended in time."""
-        self._open.discard(deadline)
+        """Call `stop` on this loop in so many seconds, unless the deadline is finished before."""
+        last, timer = self._last
+        if last is not loop:
+            timer = self._timer_of(loop)
+            self._last = (loop, timer)
+        return timer.start(loop, stop, loop.time() + seconds)
 
     def close(self) -> None:
-        """Forget everything."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = None
-        self._open.clear()
+        """Forget the calls of this loop; another one's are its own business."""
+        timer = self._timers.get(asyncio.get_running_loop())
+        if timer is not None:
+            timer.close()
 
-    def _sleep(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._wakes_at = until
-        self._timer = loop.call_at(until, self._wake, loop)
-
-    def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = None
-        now = loop.time()
-        for deadline in [item for item in self._open if item.at <= now]:
-            self._open.discard(deadline)
-            deadline.expired = True
-            deadline.stop()
-        if self._open:
-            self._sleep(loop, min(item.at for item in self._open))
+    def _timer_of(self, loop: asyncio.AbstractEventLoop) -> _Timer:
+        for other in [each for each in self._timers.copy() if each.is_closed()]:
+            self._timers.pop(other, None)
+        return self._timers.setdefault(loop, _Timer())

@@ -186,7 +186,7 @@ async def _run_inline(parts: Parts, executed: Executed) -> None:
         if not deadline.expired:
             raise
     finally:
-        parts.deadlines.finish(deadline)
+        deadline.finish(deadline)
         if deadline.expired:
             executed.timed_out = True
             if task.uncancel() > 0:
@@ -248,7 +248,7 @@ async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Futur
         await _let_go(executed, future, cancel=cancel)
         raise
     finally:
-        parts.deadlines.finish(deadline)
+        deadline.finish(deadline)
     if future.done():
         executed.value = future.result()
         return

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,13 +31,15 @@ class View:
             StoreUnavailable: The file cannot be read.
         """
         self._end_turn()
-        with self._trouble():
+        try:
             reader = self._reader or self._open()
             reader.db.execute("BEGIN")
             try:
                 return query(reader)
             finally:
                 reader.db.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise self._judged(error) from error
 
     def peek(self, query: Callable[[Reader], T], loop: AbstractEventLoop) -> T:
         """Run a query that shares its state with the others of this turn of the loop, as taking one costs more.
@@ -60,16 +61,12 @@ class View:
 
     def _end_turn(self) -> None:
         if self._in_turn and self._reader is not None:
-            with self._trouble():
+            try:
                 self._reader.db.execute("ROLLBACK")
+            except sqlite3.Error:
+                # Nobody waits for this; the next query opens the file again, and says what is wrong with it.
+                self.close()
         self._in_turn = False
-
-    @contextmanager
-    def _trouble(self) -> Generator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._judged(error) from error
 
     def _judged(self, error: sqlite3.Error) -> Exception:
         """What the caller gets; after trouble with the file the connection is not trusted."""
