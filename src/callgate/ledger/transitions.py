@@ -91,6 +91,8 @@ class Resolve(NamedTuple):
     outcome: bytes | None = None
     after_horizon: bool = False
     """For `verify`: *absent* counts only once the tool's horizon has passed."""
+    attempt: tuple[str, int] | None = None
+    """Call and fence of the attempt that was looked at; a later one under the key is another question."""
 
 
 Fact = Claim | Settle | OwnerGone | Silence | Resolve
@@ -229,7 +231,7 @@ def _silence(row: Attempt, fact: Silence) -> Move:
 
 
 def _resolve(row: Attempt, fact: Resolve) -> Move:
-    if not row.open_question:
+    if not row.open_question or fact.attempt not in {None, (row.call_id, row.fence)}:
         return Move(Answer.STALE, row)
     if fact.happened:
         resolved = row._replace(state=AttemptState.SUCCEEDED, happened=None, outcome=fact.outcome)

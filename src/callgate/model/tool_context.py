@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 from callgate.errors import SecretsClosed
 from callgate.model.context import Context
+
+_marking = threading.Lock()
+"""A handler on a thread may pass its point of no return just when its call is given up: one of them is first."""
 
 
 def _no_secret(connector: str, key: str) -> str:
@@ -44,6 +48,10 @@ class ToolContext:
     entered_effect: bool = field(default=False, init=False)
     """Whether the point of no return was passed."""
     closed: bool = field(default=False, init=False)
+    nested: set[Callable[[], object]] = field(default_factory=set["Callable[[], object]"], init=False)
+    """How to stop the calls that the handler made through the gate and that still run; from any thread."""
+    runs_in: object = field(default=None, init=False)
+    """The task the handler runs in, where it is a coroutine."""
 
     @property
     def session_id(self) -> str:
@@ -87,16 +95,20 @@ class ToolContext:
         yield
 
     def _mark(self) -> None:
-        if self.closed:
-            message = f"{self.tool}: the call has ended; its effect must not start now"
-            raise SecretsClosed(message)
-        self.entered_effect = True
+        with _marking:
+            if self.closed:
+                message = f"{self.tool}: the call has ended; its effect must not start now"
+                raise SecretsClosed(message)
+            self.entered_effect = True
         if self.on_mark is not None:
             self.on_mark()
 
     def end(self) -> None:
-        """Called by the gate when the call is over, also for a handler that still runs."""
-        self.closed = True
+        """Called by the gate when the call is over, also for a handler that still runs. What it started ends, too."""
+        with _marking:
+            self.closed = True
+        while self.nested:
+            self.nested.pop()()
 
     def remaining(self, now: float) -> float | None:
         """Seconds left at the monotonic time `now`; None without a limit."""

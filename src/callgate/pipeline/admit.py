@@ -38,11 +38,7 @@ async def admit(
     final = await _edited(parts, authorized, approval) if approval.edited else None
     runs = final or authorized
     if final is not None:
-        decision = await decide(parts, final)
-        if decision.verdict in {Verdict.DENY, Verdict.PREVIEW}:
-            code = decision.code or "gate_denied"
-            message = f"{authorized.tool.name} as edited is no longer allowed"
-            raise refused(authorized.asked, code, message, tool=authorized.tool, decision=decision, event="gate.denied")
+        decision = await _allowed(parts, final, "as edited is no longer allowed")
     changed = _what_changed(parts, runs, approval)
     if changed is not None:
         await _withdraw(parts, approval, changed)
@@ -58,6 +54,27 @@ async def admit(
         )
         raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
     return approval, final
+
+
+async def judge_again(parts: Parts, authorized: Authorized, decision: Decision, approval: Approval) -> Decision:
+    """What the policy says by now: while somebody was waited for, the hour and the session may have become others.
+
+    Raises:
+        Stopped: It is no longer allowed at all.
+    """
+    if approval.state is not ApprovalState.APPROVED:
+        return decision
+    authorized.repeated = None
+    return await _allowed(parts, authorized, "is no longer allowed")
+
+
+async def _allowed(parts: Parts, runs: Authorized, otherwise: str) -> Decision:
+    decision = await decide(parts, runs)
+    if decision.verdict in {Verdict.DENY, Verdict.PREVIEW}:
+        message = f"{runs.tool.name} {otherwise}"
+        code = decision.code or "gate_denied"
+        raise refused(runs.asked, code, message, tool=runs.tool, decision=decision, event="gate.denied")
+    return decision
 
 
 async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> Authorized:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from callgate.approvals.bind import bind, intact
@@ -26,6 +27,7 @@ from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.shield import landed
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.time_limit import time_limit
+from callgate.pipeline.unrun import close_unrun
 from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from callgate.ports import Transaction
 
 T = TypeVar("T")
+_SPOOLED_AT_MOST = 1000
 
 
 async def claim(parts: Parts, passed: Passed) -> Permit:
@@ -62,6 +65,8 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
         if permit.lane is not None:
             permit.lane.give()
         if isinstance(error, StoreUnavailable):
+            if permit.durable and len(parts.spool) < _SPOOLED_AT_MOST:
+                parts.spool.keep(partial(close_unrun, parts, permit))
             raise refused(asked, "store_unavailable", str(error), tool=tool) from error
         raise
     return permit
@@ -262,6 +267,5 @@ def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
         trace=context.trace_id,
         call=asked.call_id,
         payload=payload,
-        # A decision that every call shares repeats nothing of this one.
-        redact=None if passed.authorized.standing.shares(permit.decision) else parts.striker,
+        redact=parts.striker,
     )

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import NoEffect, StoreError
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
-from callgate.pipeline.execute import FenceLost
-from callgate.pipeline.recorded import json_bytes
+from callgate.pipeline.execute import FenceLost, ParentEnded
+from callgate.pipeline.recorded import json_bytes, struck_output
 from callgate.pipeline.trouble import categorize, retryable, speak, suggestion, words
 
 if TYPE_CHECKING:
     from callgate.model.tool import Tool
     from callgate.pipeline.execute import Executed
     from callgate.pipeline.parts import Parts
-
-
-_NUMBERS = frozenset({int, float, bool, type(None)})
-"""What cannot hold a secret."""
 
 
 @dataclass(slots=True)
@@ -34,6 +30,10 @@ class Ending:
     audit_text: str | None = None
     """The exception's own words for the audit, struck; the outcome may mask them."""
     _written: bytes | None = field(default=None, init=False)
+
+    def known(self, written: bytes) -> None:
+        """The output's JSON is this."""
+        self._written = written
 
     @property
     def written(self) -> bytes:
@@ -59,6 +59,10 @@ def ending_of(parts: Parts, executed: Executed) -> Ending:
 def _ending_of(parts: Parts, executed: Executed) -> Ending:
     if isinstance(executed.error, FenceLost):
         return _fence_lost(executed)
+    if isinstance(executed.error, ParentEnded):
+        return _failed(
+            executed, _info(executed.permit.tool, "cancelled", str(executed.error), Category.RUNTIME), Happened.NONE
+        )
     if isinstance(executed.error, StoreError) and not executed.entered:
         return _not_entered(executed, executed.error)
     if executed.timed_out:
@@ -72,16 +76,15 @@ def _ending_of(parts: Parts, executed: Executed) -> Ending:
 
 def _returned(parts: Parts, executed: Executed) -> Ending:
     tool = executed.permit.tool
-    value = executed.value
-    if type(value) not in _NUMBERS:
-        value = parts.striker.strike(value)
-        soft = _soft_error(tool, value)
-        if soft is not None:
-            info = _info(tool, "handler_failed", soft, Category.RUNTIME)
-            return _failed(executed, info, _left_behind(tool, Happened.POSSIBLE))
+    value, written = struck_output(parts, executed.value)
+    soft = _soft_error(tool, value)
+    if soft is not None:
+        info = _info(tool, "handler_failed", soft, Category.RUNTIME)
+        return _failed(executed, info, _left_behind(tool, Happened.POSSIBLE))
     fault = None if tool.output_check is None else tool.output_check(executed.value)
     if fault is not None:
-        text = f"{tool.name} ended, but what it returned does not fit its output schema: {fault}"
+        told = parts.striker.strike_text(fault)
+        text = f"{tool.name} ended, but what it returned does not fit its output schema: {told}"
         return _failed(
             executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(tool, Happened.DONE)
         )
@@ -95,7 +98,9 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
         side_effects=tool.side_effects,
         value=value,
     )
-    return Ending(outcome, "tool_call.succeeded")
+    ending = Ending(outcome, "tool_call.succeeded")
+    ending.known(written)
+    return ending
 
 
 def _soft_error(tool: Tool, value: Any) -> str | None:

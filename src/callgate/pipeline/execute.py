@@ -28,6 +28,10 @@ _GRACE = 1.0
 """How long a cancelled handler may take to clean up before the caller is let go."""
 
 
+class ParentEnded(Exception):
+    """The handler that made this call has ended, so its own is not entered."""
+
+
 class FenceLost(Exception):
     """The row is no longer this owner's; the handler was not entered."""
 
@@ -41,6 +45,8 @@ class Executed:
     started: float
     task: asyncio.Task[Any]
     """Who waits for it."""
+    cancelled_before: int = 0
+    """How often that was cancelled, and went on, before the handler was entered."""
     value: Any = None
     error: BaseException | None = None
     timed_out: bool = False
@@ -54,6 +60,10 @@ class Executed:
     still_running: asyncio.Future[Any] | None = field(default=None)
     """A handler that outlived its limit; its late result is settled when it comes."""
 
+    def stop(self) -> None:
+        """Cancel whoever waits for it, from any thread."""
+        self.task.get_loop().call_soon_threadsafe(self.task.cancel)
+
     @property
     def duration_ms(self) -> float:
         """How long it took."""
@@ -65,20 +75,14 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
     now = parts.clock.monotonic()
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task here
-    executed = Executed(permit, _context(parts, permit, now), now, task)
-    before = task.cancelling()
+    executed = Executed(permit, _context(parts, permit, now), now, task, task.cancelling())
+    parent = running.get()
     token = running.set(executed.context)
     try:
-        if permit.let_go:
-            raise asyncio.CancelledError  # noqa: TRY301 - settled like any other cancellation
-        if permit.row is not None:
-            await _check_fence(parts, permit)
-        permit.use()
-        executed.entered = True
-        await _run(parts, executed)
+        await _go(parts, executed, parent)
     except asyncio.CancelledError as error:
         # Somebody cancelled the caller, or the handler gave up by itself: only the first is the caller's to hear.
-        if permit.let_go or task.cancelling() > before:
+        if permit.let_go or task.cancelling() > executed.cancelled_before:
             executed.cancelled = True
         else:
             executed.error = error
@@ -86,11 +90,44 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
         executed.error = error
     finally:
         running.reset(token)
-        executed.context.end()
-        executed.ended = parts.clock.monotonic()
-        if permit.lane is not None and executed.still_running is None:
-            permit.lane.give()
+        _leave(parts, executed, parent)
     return executed
+
+
+async def _go(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:
+    permit = executed.permit
+    if permit.let_go:
+        raise asyncio.CancelledError  # settled like any other cancellation
+    if permit.row is not None:
+        await _check_fence(parts, permit)
+    if parent is not None:
+        _belong(executed, parent)
+    permit.use()
+    executed.entered = True
+    await _run(parts, executed)
+
+
+def _belong(executed: Executed, parent: ToolContext) -> None:
+    """A call that a handler makes ends with that handler, wherever it runs.
+
+    Raises:
+        ParentEnded: The handler has ended already.
+    """
+    if parent.runs_in is not executed.task:  # else both are stopped by the same cancellation
+        parent.nested.add(executed.stop)
+    if parent.closed:
+        message = f"{executed.permit.tool.name} was not entered: the call of {parent.tool} it belongs to has ended"
+        raise ParentEnded(message)
+
+
+def _leave(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:
+    if parent is not None:
+        parent.nested.discard(executed.stop)
+    executed.context.end()
+    executed.ended = parts.clock.monotonic()
+    lane = executed.permit.lane
+    if lane is not None and executed.still_running is None:
+        lane.give()
 
 
 def ended_late(parts: Parts, executed: Executed, done: asyncio.Future[Any]) -> Executed:
@@ -179,6 +216,7 @@ async def _run_inline(parts: Parts, executed: Executed) -> None:
     assert handler is not None  # noqa: S101 - resolved tools have one
     # Trying again takes from the same limit.
     limit = permit.limit if executed.tries == 1 else executed.context.remaining(parts.clock.monotonic()) or 0.0
+    executed.context.runs_in = task
     deadline = parts.deadlines.start(task.get_loop(), task.cancel, limit)
     try:
         executed.value = await handler(own_copy(permit.arguments), executed.context)
@@ -189,7 +227,7 @@ async def _run_inline(parts: Parts, executed: Executed) -> None:
         deadline.finish(deadline)
         if deadline.expired:
             executed.timed_out = True
-            if task.uncancel() > 0:
+            if task.uncancel() > executed.cancelled_before:
                 executed.cancelled = True
 
 
@@ -199,7 +237,8 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
     work = _contained(handler(own_copy(permit.arguments), executed.context))
-    await _await_limited(parts, executed, executed.task.get_loop().create_task(work))
+    task = executed.context.runs_in = executed.task.get_loop().create_task(work)
+    await _await_limited(parts, executed, task)
 
 
 async def _contained(work: Awaitable[Any]) -> Any:

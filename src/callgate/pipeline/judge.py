@@ -16,7 +16,7 @@ from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded
 from callgate.pipeline.execute import execute
 from callgate.pipeline.pipeline import permit_or_stop
 from callgate.pipeline.record import record
-from callgate.pipeline.recorded import json_bytes, redacted_view, view
+from callgate.pipeline.recorded import json_bytes, redacted_view, struck_output, view
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.settle import settle
 from callgate.pipeline.stopped import Stopped
@@ -106,10 +106,12 @@ def _reported(parts: Parts, row: Attempt, *, ok: bool, output: Any, error: str |
     common: dict[str, Any] = {"tool": row.tool, "call_id": row.call_id, "trace_id": row.trace_id, "key": row.key.key}
     common["duration_ms"] = round((parts.clock.now() - row.started_at) * 1000, 3)
     if ok:
-        return Succeeded(value=parts.striker.strike(output), **common)
+        return Succeeded(value=struck_output(parts, output)[0], **common)
     text = parts.striker.strike_text(error or f"{row.tool} failed at its host")
     info = ErrorInfo(code="handler_failed", message=text, category=Category.RUNTIME, tool=row.tool)
-    return Failed(error=info, happened=Happened.NONE if row.idempotent else Happened.POSSIBLE, **common)
+    tool = parts.registry.snapshot.find(row.tool)
+    left = Happened.NONE if tool is not None and tool.read_only else Happened.POSSIBLE
+    return Failed(error=info, happened=left, **common)
 
 
 def _closing(parts: Parts, row: Attempt, outcome: Outcome, now: float, event: str | None) -> Draft:

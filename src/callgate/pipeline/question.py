@@ -15,7 +15,7 @@ from callgate.model.approval import OPEN_STATES, Approval, ApprovalState
 from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
-from callgate.pipeline.admit import admit
+from callgate.pipeline.admit import admit, judge_again
 from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
@@ -61,12 +61,14 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
             raise said(authorized, approval)
         elif parts.asker is not None and await _ask_now(parts, approval):
             approval = await _again(parts, authorized, approval)
+            decision = await judge_again(parts, authorized, decision, approval)
         elif until is None or parts.clock.monotonic() >= until:
             raise _pending(authorized, approval, decision)
         else:
             await asyncio.sleep(min(pause, max(0.0, until - parts.clock.monotonic())))
             pause = min(pause * 2, _POLL_MOST)
             approval = await _again(parts, authorized, approval)
+            decision = await judge_again(parts, authorized, decision, approval)
 
 
 async def _again(parts: Parts, authorized: Authorized, approval: Approval) -> Approval:
@@ -106,7 +108,9 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
         return found
     new = _new(parts, authorized, decision, await preview(parts, authorized))
     call = authorized.asked.call
-    blob = seal(parts, new.sealed_id, authorized.text, authorized.asked.context, timeout=call.timeout)
+    blob = seal(
+        parts, new.sealed_id, authorized.text, authorized.asked.context, timeout=call.timeout, distinct=call.distinct
+    )
 
     def unit(tx: Transaction) -> Approval | Attempt | None:
         _note_expiry(parts, authorized, tx)

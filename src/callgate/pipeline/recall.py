@@ -119,7 +119,8 @@ async def _meet_unknown(parts: Parts, authorized: Authorized, found: Attempt, *,
     """An equal call whose outcome nobody knows: refused under another key, gone on with under its own."""
     if found.key.key == authorized.asked.key:
         return
-    if authorized.asked.key is None and authorized.tool.idempotent:
+    same = found.fingerprint == authorized.fingerprint
+    if authorized.asked.key is None and authorized.tool.idempotent and same:
         # The same downstream key as before is what makes repeating it harmless.
         await meet(parts, authorized, found.key.key, looking=looking)
         authorized.asked.key = found.key.key

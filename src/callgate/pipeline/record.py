@@ -70,6 +70,7 @@ def _of_replay(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
         call=asked.call_id,
         severity=stop.severity,
         payload=stop.payload,
+        redact=parts.striker,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from callgate.events.recordable import is_short, read_back, recordable_bytes, too_long
-from callgate.model.canonical import NotCanonical, dumps, quick
+from callgate.model.canonical import SORTED, NotCanonical, dumps, quick
 from callgate.model.shapes import as_mapping, as_sequence
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 65_536
 """Beyond this, events keep the beginning and a digest; the ledger keeps the whole."""
 _SCALARS = (str, int, bool, type(None))
+_WRITTEN_ALIKE = frozenset({str, int, float, bool, type(None)})
+"""What has one way to be written."""
 _DEPTH = 60
 
 
@@ -33,6 +35,35 @@ def json_bytes(value: Any) -> bytes:
     except NotCanonical:
         return dumps(_stand_in(value, _DEPTH))
     return text
+
+
+def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
+    """An output without secrets, and its JSON: what is handed out and what is recorded had the same look."""
+    try:
+        text = quick(value)
+    except NotCanonical:
+        text = None
+    if text is None:
+        # It is struck by its own words first, because whoever prints it sees those and not its JSON.
+        value = parts.striker.strike(value)
+        text = json_bytes(value)
+    elif type(value) not in _WRITTEN_ALIKE:
+        text = _reread(text, value)
+    if parts.striker.suspects(text):
+        form = read_back(text)
+        struck_form = parts.striker.strike(form)
+        if struck_form is not form:
+            return struck_form, json_bytes(struck_form)
+    return value, text
+
+
+def _reread(text: bytes, value: Any) -> bytes:
+    """The text, made canonical JSON: ready-made pieces in a value were written as they are, whatever they are."""
+    try:
+        again = orjson.dumps(orjson.loads(text), option=SORTED)
+        return text if again == text else recordable_bytes(read_back(text))
+    except ValueError:
+        return dumps(_stand_in(value, _DEPTH))
 
 
 def json_form(value: Any) -> Any:
@@ -67,8 +98,11 @@ def redacted_view(tool: Tool, output: Any, written: bytes | None = None) -> Any:
 
 
 def struck(parts: Parts, arguments: bytes) -> Any:
-    """Arguments in canonical JSON as an event keeps them: secrets struck, cut when they are large."""
-    if parts.striker.suspects(arguments):
+    """Arguments in canonical JSON as an event keeps them: cut when they are large, and struck before that.
+
+    Half a secret is not recognised; whole ones are struck with the rest of the event.
+    """
+    if len(arguments) > MOST_BYTES and parts.striker.suspects(arguments):
         return view(parts.striker.strike(read_back(arguments)))
     return cut(arguments)
 

@@ -15,7 +15,7 @@ from callgate.ledger.transitions import Answer, Resolve, move
 from callgate.model.attempt import Attempt
 from callgate.model.event import Draft
 from callgate.model.person import person_key, same_person
-from callgate.pipeline.recorded import json_bytes
+from callgate.pipeline.recorded import struck_output
 from callgate.pipeline.seal import open_blob
 from callgate.pipeline.stored_outcome import read_outcome
 
@@ -41,7 +41,7 @@ async def resolve_by_person(
     """
     if same_person(by.name, key.principal) or not person_key(by.name):
         raise OutcomeConflict(f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked")
-    body = _happened(json_bytes(parts.striker.strike(output))) if happened else _absent(key, by.name)
+    body = _happened(struck_output(parts, output)[1]) if happened else _absent(key, by.name)
     fact = Resolve(happened=happened, by=by.name, now=parts.clock.now(), outcome=body)
     text = parts.striker.strike_text(note)
     return await _apply(parts, key, fact, {"by": by.name, "assurance": by.assurance.label, "note": text})
@@ -55,13 +55,13 @@ async def verify(parts: Parts, row: Attempt) -> str:
     if tool.definition_hash != row.definition_hash:
         return "cannot_tell"
     answer = await _ask_tool(parts, tool.hooks.verify, row)
-    now = parts.clock.now()
+    now, attempt = parts.clock.now(), (row.call_id, row.fence)
     if answer == "happened":
-        fact = Resolve(
-            happened=True, by="verify", now=now, outcome=recordable_bytes({"side_effects": sorted(tool.effects)})
-        )
+        body = recordable_bytes({"side_effects": sorted(tool.effects)})
+        fact = Resolve(happened=True, by="verify", now=now, outcome=body, attempt=attempt)
     elif answer == "absent":
-        fact = Resolve(happened=False, by="verify", now=now, after_horizon=True, outcome=_absent(row.key, "verify"))
+        body = _absent(row.key, "verify")
+        fact = Resolve(happened=False, by="verify", now=now, after_horizon=True, outcome=body, attempt=attempt)
     else:
         return "cannot_tell"
     try:

@@ -26,35 +26,48 @@ class Lane:
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._threads = 0
         self._idle = 0
+        self._queued = 0
+        """What waits for a thread."""
         self._waiters: list[asyncio.Future[None]] = []
         self.taken = 0
         """Places in use, those of threads past their limit included."""
 
     async def take(self, seconds: float) -> bool:
         """Take a place, waiting so long at most; False when there is none."""
-        if self.taken < self._limit:
-            self.taken += 1
-            return True
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
+        with self._lock:
+            if self.taken < self._limit:
+                self.taken += 1
+                return True
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
         try:
             await asyncio.wait({waiter}, timeout=seconds)
         except asyncio.CancelledError:
-            if waiter.done():
+            if self._was_handed(waiter):
                 # It was handed a place at the very moment it let go.
                 self.give()
             raise
-        finally:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
-        return waiter.done()
+        return self._was_handed(waiter)
 
     def give(self) -> None:
-        """Give a place back, or hand it to the next who waits."""
-        if self._waiters:
-            self._waiters.pop(0).set_result(None)
-        else:
-            self.taken -= 1
+        """Give a place back, or hand it to the next who waits, on whichever loop."""
+        with self._lock:
+            if not self._waiters:
+                self.taken -= 1
+                return
+            waiter = self._waiters.pop(0)
+        try:
+            waiter.get_loop().call_soon_threadsafe(_wake, waiter)
+        except RuntimeError:  # its loop has ended
+            self.give()
+
+    def _was_handed(self, waiter: asyncio.Future[None]) -> bool:
+        """Whether it has a place; if not, it no longer waits for one."""
+        with self._lock:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+                return False
+            return True
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Run on a thread of this lane, in a copy of the current context. Needs a place."""
@@ -62,11 +75,11 @@ class Lane:
         future: asyncio.Future[Any] = loop.create_future()
         context = contextvars.copy_context()
         with self._lock:
-            if self._idle == 0:
+            self._queued += 1
+            # Places bound what runs, so there is a thread for every place, and never more.
+            if self._queued > self._idle and self._threads < self._limit:
                 self._threads += 1
                 threading.Thread(target=self._loop, name=f"callgate-{self._name}", daemon=True).start()
-            else:
-                self._idle -= 1
         self._work.put((lambda: context.run(function), future, loop))
         return future
 
@@ -78,13 +91,22 @@ class Lane:
 
     def _loop(self) -> None:
         while True:
-            work = self._work.get()
-            if work is None:
-                return
-            _perform(*work)
-            del work
             with self._lock:
                 self._idle += 1
+            work = self._work.get()
+            with self._lock:
+                self._idle -= 1
+                if work is None:
+                    self._threads -= 1
+                    return
+                self._queued -= 1
+            _perform(*work)
+            del work
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def _perform(function: Callable[[], Any], future: asyncio.Future[Any], loop: asyncio.AbstractEventLoop) -> None:

@@ -77,10 +77,6 @@ class Standing:
         """The autonomy that counts, after every ceiling."""
         return self.terms.autonomy
 
-    def shares(self, decision: Decision) -> bool:
-        """Whether other calls have this very decision, so that it says nothing about any one of them."""
-        return decision is self.fixed or decision in self.decided.values()
-
     def told_to(self, principal: str) -> Standing:
         """The same answer, naming who asked; the answer itself is shared by everyone of one authority."""
         reasons = tuple(name_asker(reason, principal) for reason in self.reasons)

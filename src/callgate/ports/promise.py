@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import concurrent.futures
 
 T = TypeVar("T")
 
@@ -17,18 +22,22 @@ class Promise(asyncio.Future[T]):
         return False
 
 
-def promised(work: Coroutine[Any, Any, T]) -> Promise[T]:
-    """The promise of a coroutine's result, on the running loop."""
-    loop = asyncio.get_running_loop()
-    promise: Promise[T] = Promise(loop=loop)
+def promised(work: Coroutine[Any, Any, T], home: asyncio.AbstractEventLoop | None = None) -> Promise[T]:
+    """The promise, on the running loop, of what is done at home: the end of this loop does not end it."""
+    here = asyncio.get_running_loop()
+    promise: Promise[T] = Promise(loop=here)
 
-    def hand_over(task: asyncio.Task[T]) -> None:
-        if task.cancelled():
-            promise.set_exception(asyncio.CancelledError())
-        elif (error := task.exception()) is not None:
-            promise.set_exception(error)
-        else:
-            promise.set_result(task.result())
+    def tell(done: concurrent.futures.Future[T]) -> None:
+        with suppress(RuntimeError):  # this loop has ended, and nobody waits
+            here.call_soon_threadsafe(partial(_hand_over, promise, done))
 
-    loop.create_task(work).add_done_callback(hand_over)
+    asyncio.run_coroutine_threadsafe(work, home or here).add_done_callback(tell)
     return promise
+
+
+def _hand_over(promise: Promise[T], done: concurrent.futures.Future[T]) -> None:
+    error = asyncio.CancelledError() if done.cancelled() else done.exception()
+    if error is not None:
+        promise.set_exception(error)
+    else:
+        promise.set_result(done.result())

@@ -165,7 +165,8 @@ class Calls(Face):
         if context is not None and (context.principal, context.session) != (approval.principal, approval.session):
             raise ApprovalNotFound(f"Unknown approval: {approval_id}")
         arguments = sealed.extra.get("asked", sealed.arguments)
-        call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
+        distinct = sealed.extra.get("distinct", False) is True
+        call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"), distinct=distinct)
         if approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval.state)
         return await _enter(opened, call, sealed.context)

@@ -105,7 +105,8 @@ class Opened:
         try:
             await self.bus.close()
         finally:
-            self.parts.deadlines.close()
+            if not self.under_way:  # what still runs keeps its limit
+                self.parts.deadlines.close()
             self.parts.threads.close()
             # A handler that still runs keeps its rows: nobody may take it for gone while it can act.
             await self.parts.store.close(still_running=bool(self.parts.late) or self.under_way > 0)

@@ -85,7 +85,7 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
             raise self._unusable()
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            return promised(self.write(unit))
+            return promised(self.write(unit), self._awake())
         promise: asyncio.Future[T] = loop.create_future()
         try:
             promise.set_result(self._run(unit))
@@ -170,12 +170,19 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
             except Exception:  # noqa: BLE001 - a listener harms nobody else
                 _log.exception("a listener of the store failed")
 
-    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do on the loop the store was opened on what was asked on another."""
+    def _awake(self) -> asyncio.AbstractEventLoop:
         loop = self._home()
         if loop.is_closed():
-            work.close()
             raise StoreUnavailable("the event loop this store was opened on has ended; open it where it is used")
+        return loop
+
+    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do on the loop the store was opened on what was asked on another."""
+        try:
+            loop = self._awake()
+        except StoreUnavailable:
+            work.close()
+            raise
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
 
     def _home(self) -> asyncio.AbstractEventLoop:

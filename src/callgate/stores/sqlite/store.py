@@ -122,7 +122,7 @@ class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
             raise self._unusable()
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            return promised(self.write(unit))
+            return promised(self.write(unit), self._awake())
         return writer.submit(unit, Promise(loop=loop))
 
     def behind(self, draft: Draft) -> None:
@@ -173,12 +173,19 @@ class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
         finally:
             view.close()
 
-    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do on the loop the store was opened on what was asked on another."""
+    def _awake(self) -> asyncio.AbstractEventLoop:
         loop = self._loop
         if loop is None or loop.is_closed():
-            work.close()
             raise StoreUnavailable("the event loop this store was opened on has ended; open it where it is used")
+        return loop
+
+    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do on the loop the store was opened on what was asked on another."""
+        try:
+            loop = self._awake()
+        except StoreUnavailable:
+            work.close()
+            raise
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
 
     def _unusable(self) -> StoreUnavailable:

@@ -6,6 +6,7 @@ import sqlite3
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import TypeVar
 
 from callgate.ports import Reader
@@ -13,6 +14,8 @@ from callgate.stores.sqlite.connection import connect, is_ours, unavailable
 from callgate.stores.sqlite.reader import SqliteReader
 
 T = TypeVar("T")
+_SHARED_FOR = 0.0002
+"""Seconds; less than a commit and its news take."""
 
 
 class View:
@@ -23,6 +26,7 @@ class View:
         self._reader: SqliteReader | None = None
         self._in_turn = False
         """Whether a state is open that the queries of this turn of the loop share."""
+        self._since = 0.0
 
     def ask(self, query: Callable[[Reader], T]) -> T:
         """Run a query.
@@ -44,16 +48,21 @@ class View:
     def peek(self, query: Callable[[Reader], T], loop: AbstractEventLoop) -> T:
         """Run a query that shares its state with the others of this turn of the loop, as taking one costs more.
 
-        Nobody can tell: whoever learns of a later commit does so in a later turn.
+        Nobody can tell: whoever learns of a later commit does so in a later turn, or has kept the loop waiting for
+        longer than a state is shared.
 
         Raises:
             StoreUnavailable: The file cannot be read.
         """
         try:
             reader = self._reader or self._open()
+            now = monotonic()
+            if self._in_turn and now - self._since > _SHARED_FOR:
+                self._end_turn()
+                reader = self._reader or self._open()
             if not self._in_turn:
                 reader.db.execute("BEGIN")
-                self._in_turn = True
+                self._in_turn, self._since = True, now
                 loop.call_soon(self._end_turn)
             return query(reader)
         except sqlite3.Error as error:
