@@ -226,27 +226,17 @@ def test_a_call_of_code_that_the_provider_runs_is_told_apart():
     code = block | {"caller": {"type": "code_execution_20250825", "tool_id": "srv_1"}}
     direct = block | {"caller": {"type": "direct"}}
     assert [call.programmatic for call in anthropic.calls({"content": [block, code, direct]})] == [False, True, False]
+    item = RESPONSES["output"][1]
+    program = {"type": "program", "caller_id": "prog_1"}
+    items = [item, item | {"caller": program}, item | {"caller": {"type": "direct"}}, item | {"caller": {"type": 3}}]
+    found = openai_responses.calls({"output": items})
+    assert [call.programmatic for call in found] == [False, True, False, True]
+    assert [dict(call.echo) for call in found] == [{}, {"caller": program}, {}, {"caller": {}}]
 
 
 WORDS = [
-    "type",
-    "content",
-    "output",
-    "choices",
-    "message",
-    "tool_calls",
-    "role",
-    "id",
-    "name",
-    "input",
-    "function",
-    "arguments",
-    "args",
-    "call_id",
-    "caller",
-    "invalid_tool_calls",
-    "stop_reason",
-    "function_call",
+    *("type", "content", "output", "choices", "message", "tool_calls", "role", "id", "name", "input", "function"),
+    *("arguments", "args", "call_id", "caller", "invalid_tool_calls", "stop_reason", "function_call"),
 ]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -115,6 +115,8 @@ def test_a_tool_that_chains_may_not_use_is_offered_to_direct_callers_only():
     assert [told["allowed_callers"] for told in pool.to_anthropic(allowed_callers=both)] == [["direct"], both, both]
     code = pool.to_anthropic(allowed_callers=both[1:])
     assert [told["allowed_callers"] for told in code] == [["direct"], both[1:], both[1:]]
+    program = pool.to_openai(allowed_callers=["direct", "programmatic"])
+    assert [len(told["allowed_callers"]) for told in program] == [1, 2, 2]
 
 
 def test_openai_strict_is_said_only_where_it_is_asked_for():

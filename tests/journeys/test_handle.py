@@ -321,6 +321,21 @@ async def test_code_that_the_provider_runs_may_call_only_what_chains_may():
     assert paid == [3]
 
 
+async def test_what_a_provider_wants_to_see_again_is_in_the_result_also_of_a_turn_that_was_kept():
+    caller = {"type": "program", "caller_id": "prog_1"}
+    item = {
+        "type": "function_call",
+        "call_id": "c1",
+        "name": "weather",
+        "arguments": '{"city":"Oslo"}',
+        "caller": caller,
+    }
+    async with gate_of(weather) as gate:
+        turn = await gate.handle({"output": [item]}, MINE)
+        assert turn.results[0]["caller"] == caller
+        assert gate.load_turn(turn.to_json()).results == turn.results
+
+
 async def test_parameters_come_back_under_their_own_names_and_a_null_that_stands_for_nothing_is_none():
     seen: list[Any] = []
     schema = {

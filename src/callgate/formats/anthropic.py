@@ -8,7 +8,7 @@ from typing import Any
 from callgate.model.requested import CUT_SHORT, Requested, attribute, listed, requested
 
 NAME = "anthropic"
-_CUT_SHORT = ("max_tokens", "model_context_window_exceeded")
+_CUT_SHORT = ("max_tokens", "model_context_window_exceeded", "refusal")
 _DIRECT = "direct"
 
 
@@ -63,7 +63,7 @@ def _call(block: Any, *, fault: str | None) -> Requested:
         name=attribute(block, "name"),
         arguments=attribute(block, "input"),
         fault=fault,
-        programmatic=isinstance(caller, str) and caller != _DIRECT,
+        programmatic=caller is not None and caller != _DIRECT,
     )
 
 

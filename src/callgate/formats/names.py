@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 LONGEST = 64
 _ACCEPTED = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -34,7 +34,7 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
     return wires
 
 
-def _marked(name: str) -> Iterable[str]:
+def _marked(name: str) -> Iterator[str]:
     """What can be read of the name, and a digest of all of it; a longer one each time."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     words = _OTHERS.sub("_", name.replace(".", "__"))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from callgate.model.requested import CUT_SHORT, Requested, attribute, listed, requested
 
 NAME = "openai"
+_DIRECT = "direct"
 
 
 def definition(
-    *, name: str, description: str, schema: dict[str, Any], strict: bool | None = None, defer_loading: bool = False
+    *,
+    name: str,
+    description: str,
+    schema: dict[str, Any],
+    strict: bool | None = None,
+    defer_loading: bool = False,
+    allowed_callers: Sequence[str] = (),
 ) -> dict[str, Any]:
     """A tool as `responses.create(tools=…)` takes it; what is not asked for is not there."""
     body: dict[str, Any] = {"type": "function", "name": name, "description": description, "parameters": schema}
@@ -18,6 +26,8 @@ def definition(
         body["strict"] = strict
     if defer_loading:
         body["defer_loading"] = True
+    if allowed_callers:
+        body["allowed_callers"] = list(allowed_callers)
     return body
 
 
@@ -39,12 +49,18 @@ def calls(response: Any) -> list[Requested]:
 def _call(item: Any) -> Requested:
     status = attribute(item, "status")
     cut = isinstance(status, str) and status != "completed"
-    return requested(
+    call = requested(
         attribute(item, "call_id"),
         name=attribute(item, "name"),
         arguments=attribute(item, "arguments"),
         fault=CUT_SHORT if cut else None,
     )
+    caller = attribute(item, "caller")
+    words = {name: attribute(caller, name) for name in ("type", "caller_id")}
+    if words["type"] is None or words["type"] == _DIRECT:
+        return call
+    told = {name: word for name, word in words.items() if isinstance(word, str)}
+    return call._replace(programmatic=True, echo={"caller": told})
 
 
 def result(call_id: str, text: str, *, is_error: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A response is an SDK's object or plain JSON; both are read by attribute, so that
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from callgate.errors import MalformedResponse
@@ -28,6 +29,8 @@ class Requested(NamedTuple):
     """Why it cannot be made, where it cannot: its result says so, and the other calls are made."""
     programmatic: bool = False
     """Asked for by code that the provider runs, not by the model itself."""
+    echo: Mapping[str, Any] = MappingProxyType({})
+    """What the provider wants to see again in the result, besides the id."""
 
 
 def attribute(thing: Any, name: str) -> Any:

@@ -54,37 +54,42 @@ class ModelPool(Pool):
             allowed_callers: Who may call, in the provider's words; a tool that chains may not use is left to `direct`.
             input_examples: Tell the examples the tools declare.
         """
-        return [
-            self._anthropic(tool, strict=_is_chosen(tool, strict), callers=allowed_callers, examples=input_examples)
-            | ({"defer_loading": True} if _is_chosen(tool, defer_loading) else {})
-            for tool in self
-        ]
+        told: list[dict[str, Any]] = []
+        for tool in self:
+            schema, parameters = offered_schema(tool)
+            bound = strict_schema(schema, ANTHROPIC) if _is_chosen(tool, strict) else None
+            examples = tool.examples if input_examples else ()
+            definition = anthropic.definition(
+                name=self._wires[tool.name],
+                description=tool.description,
+                schema=schema if bound is None else bound,
+                strict=bound is not None,
+                defer_loading=_is_chosen(tool, defer_loading),
+                allowed_callers=_callers(tool, allowed_callers),
+                input_examples=[rename_arguments(example, parameters) for example in examples],
+            )
+            told.append(definition)
+        return told
 
-    def _anthropic(self, tool: Tool, *, strict: bool, callers: Sequence[str], examples: bool) -> dict[str, Any]:
-        schema, parameters = offered_schema(tool)
-        bound = strict_schema(schema, ANTHROPIC) if strict else None
-        return anthropic.definition(
-            name=self._wires[tool.name],
-            description=tool.description,
-            schema=schema if bound is None else bound,
-            strict=bound is not None,
-            allowed_callers=_callers(tool, callers),
-            input_examples=[rename_arguments(each, parameters) for each in tool.examples] if examples else (),
-        )
-
-    def to_openai(self, *, strict: Chosen | None = None, defer_loading: Chosen = False) -> list[dict[str, Any]]:
+    def to_openai(
+        self, *, strict: Chosen | None = None, defer_loading: Chosen = False, allowed_callers: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
         """Definitions for OpenAI Responses.
 
         Args:
             strict: Bind the model to the schema, for all tools or those named; False says that it must not be, None
                 leaves it to the provider. A tool whose schema has no strict form is offered with false.
             defer_loading: Leave it to the provider's tool search to show these.
+            allowed_callers: As in `to_anthropic`.
         """
-        told: list[dict[str, Any]] = []
-        for tool in self:
-            words = self._openai(tool, strict)
-            told.append(openai_responses.definition(**words, defer_loading=_is_chosen(tool, defer_loading)))
-        return told
+        return [
+            openai_responses.definition(
+                **self._openai(tool, strict),
+                defer_loading=_is_chosen(tool, defer_loading),
+                allowed_callers=_callers(tool, allowed_callers),
+            )
+            for tool in self
+        ]
 
     def to_openai_chat(self, *, strict: Chosen | None = None) -> list[dict[str, Any]]:
         """Definitions for OpenAI Chat Completions, for who speaks it, and for LangChain's `bind_tools`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, Self
 
 from callgate.errors import MalformedResponse
@@ -61,6 +62,8 @@ class Answered(NamedTuple):
 
     id: str
     outcome: Outcome
+    echo: Mapping[str, Any] = MappingProxyType({})
+    """What the provider wants to see again in the result, besides the id."""
 
 
 class Asker(NamedTuple):
@@ -111,7 +114,10 @@ class Turn:
     @property
     def results(self) -> list[dict[str, Any]]:
         """One result for each call, in order, in the provider's words and with its ids; ready to be sent back."""
-        return [self._form.result(call.id, told(call.outcome), is_error=is_error(call.outcome)) for call in self._calls]
+        return [
+            self._form.result(call.id, told(call.outcome), is_error=is_error(call.outcome)) | dict(call.echo)
+            for call in self._calls
+        ]
 
     @property
     def pending(self) -> list[str]:
@@ -155,7 +161,10 @@ class Turn:
             "provider": self.provider,
             "principal": self.asker.principal,
             "session": self.asker.session,
-            "calls": [{"id": call.id, "outcome": outcome_to_json(call.outcome)} for call in self._calls],
+            "calls": [
+                {"id": call.id, "outcome": outcome_to_json(call.outcome), "echo": dict(call.echo)}
+                for call in self._calls
+            ],
         }
 
     def __repr__(self) -> str:
@@ -180,7 +189,7 @@ def turn_from_json(body: Any, *, desk: Desk) -> Turn:
 
 def _answered(call: Any) -> Answered:
     body: Mapping[Any, Any] = as_mapping(call) or {}
-    outcome = as_mapping(body.get("outcome"))
-    if not isinstance(body.get("id"), str) or outcome is None:
+    outcome, echo = as_mapping(body.get("outcome")), as_mapping(body.get("echo"))
+    if not isinstance(body.get("id"), str) or outcome is None or echo is None:
         raise MalformedResponse("a call of the turn has no id or no outcome")
-    return Answered(body["id"], outcome_from_json(outcome))
+    return Answered(body["id"], outcome_from_json(outcome), dict(echo))

@@ -86,7 +86,7 @@ class Turns(Calls, Toolbox):
             under = replace(ground, caller=Caller.CHAIN) if programmatic else ground
             made = await self.batch([items[at] for at in places], under)
             outcomes |= dict(zip(places, made, strict=True))
-        answered = [Answered(call.id, outcomes[at]) for at, call in enumerate(wanted)]
+        answered = [Answered(call.id, outcomes[at], call.echo) for at, call in enumerate(wanted)]
         return Turn(form, answered, asker=Asker(ground.principal, ground.session), desk=self._desk())
 
     def load_turn(self, data: str | bytes | Mapping[str, Any], context: Context | None = None) -> Turn:
