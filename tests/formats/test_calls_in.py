@@ -166,7 +166,7 @@ def test_no_arguments_are_no_fault(text: Any):
     assert one(text) == Requested("call_1", "weather", {})
 
 
-@pytest.mark.parametrize("name", [None, "", 3, ["weather"], "\ud800"])
+@pytest.mark.parametrize("name", [None, "", 3, ["weather"], "\ud800", "x" * 513])
 def test_a_call_without_a_name_has_a_fault_of_its_own(name: Any):
     assert one("{}", name=name).fault == "the call has no tool name"
 

@@ -76,6 +76,25 @@ async def test_results_come_in_order_with_ids_and_error_marks():
     assert (turn.pending, paid) == ([], [5])
 
 
+@pytest.mark.requirement("SCH-15")
+async def test_names_that_are_nearly_alike_reach_each_its_own_tool():
+    names = ["a.b", "a_b", "ab", "a.b_c", "a_b.c", "a_b_c", f"{'x' * 30}.{'y' * 32}"]
+
+    def saying(name: str) -> Any:
+        @tool(name=name, effects="read_only")
+        async def say() -> str:
+            """Say who it is."""
+            return name
+
+        return say
+
+    async with gate_of(*map(saying, names)) as gate:
+        wires = gate.pool(MINE).wire_names
+        assert [told["function"]["name"] for told in gate.pool(MINE).to_openai_chat()] == [*wires.values()]
+        turn = await gate.handle(message(*(use(name, wires[name]) for name in names)), MINE)
+    assert [result["content"] for result in turn.results] == names
+
+
 @pytest.mark.requirement("SCH-14")
 async def test_each_provider_is_answered_in_its_own_words():
     items = [{"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": '{"city":"Oslo"}'}]

@@ -56,7 +56,7 @@ def requested(
     if not isinstance(call_id, str) or not 0 < len(call_id) <= LONGEST_NAME or not writable(call_id):
         shown = brief(name) if isinstance(name, str) else "a tool"
         raise MalformedResponse(f"the response calls {shown} without a usable id, so its result could not be sent back")
-    if not isinstance(name, str) or not name or not writable(name):
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not writable(name):
         return Requested(call_id, "", {}, fault or "the call has no tool name", programmatic)
     body, unread = _arguments(arguments)
     return Requested(call_id, name, body, fault or unread, programmatic)
@@ -64,7 +64,7 @@ def requested(
 
 def _arguments(given: Any) -> tuple[Mapping[str, Any], str | None]:
     """The arguments and None, or nothing and the fault."""
-    if given is None or given == "":
+    if given is None or (isinstance(given, str) and not given):
         # Some providers leave the text out where a tool takes nothing.
         return {}, None
     try:
