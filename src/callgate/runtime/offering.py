@@ -30,11 +30,12 @@ class ModelPool(Pool):
 
     def __init__(self, tools: Collection[Tool] = ()) -> None:
         super().__init__(tools)
-        self._wires = wire_names(self.names)
+        wires = wire_names(self.names)
+        self._wires = {name: wires[name] for name in self.names}
 
     @property
     def wire_names(self) -> dict[str, str]:
-        """The name by which each tool travels to providers; no two are equal."""
+        """The name by which each tool travels to providers, in the order of the pool; no two are equal."""
         return dict(self._wires)
 
     def to_anthropic(
