@@ -130,13 +130,21 @@ def test_openai_strict_is_said_only_where_it_is_asked_for():
 
 
 def test_a_parameter_that_a_provider_would_refuse_travels_under_another_name():
-    schema = {"type": "object", "properties": {"filter[name]": {"type": "string"}}, "required": ["filter[name]"]}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"filter[name]": {"type": "string"}},
+        "required": ["filter[name]"],
+    }
     example = {"filter[name]": "x"}
     (told,) = ModelPool([weather(input_schema=schema, examples=(example,))]).to_anthropic(input_examples=True)
     (wire,) = told["input_schema"]["properties"]
     assert wire.startswith("filter_name__")
     assert told["input_schema"]["required"] == [wire]
     assert told["input_examples"] == [{wire: "x"}]
+    tied = schema | {"properties": schema["properties"] | {"other": {"$ref": "#/properties/filter[name]"}}}
+    (same,) = ModelPool([weather(input_schema=tied, examples=(example,))]).to_anthropic(input_examples=True)
+    assert list(same["input_schema"]["properties"]) == ["filter[name]", "other"]
+    assert same["input_examples"] == [example]
 
 
 def test_mcp_tells_what_the_tool_declares_and_what_it_returns():

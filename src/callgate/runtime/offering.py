@@ -121,10 +121,11 @@ class ModelPool(Pool):
 
 
 def offered_schema(tool: Tool) -> tuple[dict[str, Any], dict[str, str]]:
-    """The input schema as providers take it, and the name by which each parameter travels."""
+    """The input schema as providers take it, and the name by which each parameter travels that has another there."""
     schema = plain_object(tool.input_schema)
     parameters = wire_names(schema["properties"])
-    return rename_properties(schema, parameters), parameters
+    renamed = rename_properties(schema, parameters)
+    return renamed, {} if renamed is schema else parameters
 
 
 def arguments_meant(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
