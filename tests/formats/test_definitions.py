@@ -141,10 +141,16 @@ def test_a_parameter_that_a_provider_would_refuse_travels_under_another_name():
     assert wire.startswith("filter_name__")
     assert told["input_schema"]["required"] == [wire]
     assert told["input_examples"] == [{wire: "x"}]
-    tied = schema | {"properties": schema["properties"] | {"other": {"$ref": "#/properties/filter[name]"}}}
-    (same,) = ModelPool([weather(input_schema=tied, examples=(example,))]).to_anthropic(input_examples=True)
-    assert list(same["input_schema"]["properties"]) == ["filter[name]", "other"]
-    assert same["input_examples"] == [example]
+
+
+def test_a_parameter_that_the_schema_refers_to_keeps_its_name_also_in_examples():
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"a:b": {"type": "string"}, "c": {"$ref": "#/properties/a:b"}},
+    }
+    (told,) = ModelPool([weather(input_schema=schema, examples=({"a:b": "x"},))]).to_anthropic(input_examples=True)
+    assert list(told["input_schema"]["properties"]) == ["a:b", "c"]
+    assert told["input_examples"] == [{"a:b": "x"}]
 
 
 def test_mcp_tells_what_the_tool_declares_and_what_it_returns():
