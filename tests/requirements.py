@@ -17,11 +17,17 @@ REQUIREMENTS = {
     "REG-17": "A factory-built tool with nothing declared counts as effectful, not concurrency-safe, and is refused.",
     "REG-18": "Adding a tool emits tool.registered with its id, name, source and capabilities.",
     # Schemas
+    "SCH-01": "An Anthropic definition has exactly the keys name, description and input_schema.",
+    "SCH-02": "An OpenAI Responses definition is flat: type function, name, description and parameters, no others.",
+    "SCH-03": "A Chat Completions definition nests name, description and parameters, and no category leaks into it.",
+    "SCH-04": "All formats are made from the one schema of a tool: changing it changes all of them.",
     "SCH-07": "A signature's plain types become their JSON types, self and cls are skipped, defaults make optional.",
     "SCH-08": "Lists, optionals, mappings, literals and enums keep their types; *args and **kwargs are no properties.",
     "SCH-09": "Missing, unknown and mistyped arguments are all reported at once, each by the parameter's name.",
     "SCH-10": "True is no integer, numbers and objects are checked, and defaults are applied before the handler runs.",
     "SCH-11": "A parameter may be called role, context, tool, name, user_id or timeout without colliding with ours.",
+    "SCH-14": "A result goes back in the provider's own shape with the id of its call, and errors are marked.",
+    "SCH-15": "Names with dots, colons or too many characters travel in a form providers accept, and map back exactly.",
     # Permissions and the policy chain
     "POL-01": "A denied tool is refused though its category and an explicit allow both admit it.",
     "POL-02": "An explicitly allowed tool is admitted though its category is not.",

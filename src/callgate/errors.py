@@ -277,5 +277,12 @@ class KeyMissing(ConfigurationError, StoreError):
     code: ClassVar[str] = "key_missing"
 
 
+class MalformedResponse(CallgateError, ValueError):
+    """A model's response, or a turn that was kept, cannot be read: no known shape, or calls without an id.
+
+    Nothing was run.
+    """
+
+
 class AuditBroken(StoreError):
     """The audit log does not verify."""

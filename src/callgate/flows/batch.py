@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from callgate.model.call import Call
 from callgate.model.outcome import Outcome
@@ -21,6 +21,14 @@ _AT_ONCE = 64
 
 class Malformed(ValueError):
     """An element of a batch is no call."""
+
+
+class Unreadable(NamedTuple):
+    """An element that is known to be no call: it gets its own refusal, in its place among the others."""
+
+    tool: str
+    fault: str
+    id: str | None = None
 
 
 async def run_batch(
@@ -52,6 +60,8 @@ def as_call(item: Any) -> Call:
     Raises:
         Malformed: Saying what is missing or mistyped.
     """
+    if isinstance(item, Unreadable):
+        raise Malformed(item.fault)
     if isinstance(item, Call):
         body: Mapping[Any, Any] | None = {"name": item.tool, "arguments": item.arguments}
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from callgate.errors import ApprovalConflict, ApprovalNotFound
 from callgate.flows.batch import run_batch
-from callgate.model.approval import ApprovalState
+from callgate.model.approval import Approval, ApprovalState
 from callgate.model.attempt import AttemptKey
 from callgate.model.call import Call
 from callgate.model.context import Context
@@ -32,6 +32,8 @@ from callgate.runtime.opened import Around, Face, Opened, Proceed
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
     from callgate.model.outcome import Outcome
+
+_SAID_NO = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
 
 
 class Calls(Face):
@@ -167,13 +169,19 @@ class Calls(Face):
         arguments = sealed.extra.get("asked", sealed.arguments)
         distinct = sealed.extra.get("distinct", False) is True
         call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"), distinct=distinct)
-        if approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
-            return await _over(opened.parts, call, sealed.context, approval.state)
+        stale = approval.state in _SAID_NO and opened.parts.clock.now() >= approval.expires_at
+        if stale or approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
+            return await _over(opened.parts, call, sealed.context, approval)
         return await _enter(opened, call, sealed.context)
 
 
-async def _over(parts: Parts, call: Call, context: Context, state: ApprovalState) -> Outcome:
-    asked = _asked(parts, call, context, None)
+async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:
+    asked, state = _asked(parts, call, context, None), approval.state
+    if state in _SAID_NO:
+        # Resuming never asks anew what a person has said no to, however long ago.
+        return await record(
+            parts, asked, refused(asked, f"approval_{state.value}", approval.text or "a person said no")
+        )
     code = "approval_expired" if state is ApprovalState.EXPIRED else "approval_void"
     return await record(parts, asked, refused(asked, code, f"the approval is {state.value}; make the call again"))
 

@@ -16,7 +16,6 @@ from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
 from callgate.runtime.assemble import Choices, assemble
-from callgate.runtime.calls import Calls
 from callgate.runtime.clock import SystemClock
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.modules import load_configured, placed
@@ -24,7 +23,8 @@ from callgate.runtime.opened import Around, Opened
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.sourcing import Sourcing
-from callgate.runtime.toolbox import Toolbox, registration_drafts
+from callgate.runtime.toolbox import registration_drafts
+from callgate.runtime.turns import Turns
 from callgate.runtime.unknowns import Unknowns
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Calls, Decisions, Unknowns, Toolbox, Sourcing, Record, Reviewing, Administration):
+class Callgate(Turns, Decisions, Unknowns, Sourcing, Record, Reviewing, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:

@@ -8,13 +8,13 @@ from callgate.adapters.convert import convert
 from callgate.events.vocabulary import KINDS, TOOL_CHANGED, TOOL_QUARANTINED, TOOL_REGISTERED, TOOL_REMOVED
 from callgate.model.event import Draft
 from callgate.registry.pool import assemble
+from callgate.runtime.offering import ModelPool
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.health import Health
     from callgate.model.tool import Tool
-    from callgate.registry.pool import Pool
     from callgate.registry.registry import Changes, Registry
 
 
@@ -54,8 +54,11 @@ class Toolbox(Face):
         """How the system behind one or more tools is now; a tool without a connector is its own."""
         return self._registry.health.of(connector)
 
-    def pool(self, context: Context | None = None) -> Pool:
-        """What this asker may call now: the same list, in the same order, byte for byte, until something changes."""
+    def pool(self, context: Context | None = None) -> ModelPool:
+        """What this asker may call now: the same list, in the same order, byte for byte, until something changes.
+
+        `to_anthropic()`, `to_openai()`, `to_openai_chat()` and `to_mcp()` tell it to a model.
+        """
         opened = self._open()
         ground = context or opened.default_context
         parts = opened.parts
@@ -64,7 +67,7 @@ class Toolbox(Face):
             ready = tool.unavailable is None and parts.quarantined(tool.name) is None
             return ready and parts.health.look(tool) is None and parts.policy.admits(tool, ground)
 
-        return assemble(parts.registry.snapshot, admits=admits)
+        return ModelPool(assemble(parts.registry.snapshot, admits=admits))
 
     def search(self, words: str, *, limit: int = 10, context: Context | None = None) -> list[Tool]:
         """The tools this asker may use that fit the words best."""
