@@ -13,8 +13,9 @@ from callgate.model.event import Draft, Event
 from callgate.model.levels import Severity
 from callgate.ports import Store
 from callgate.registry.registry import Changes
-from callgate.runtime.toolbox import registration_drafts
+from callgate.runtime.tool_events import registration_drafts
 from tests.events.stories import Story, record
+from tests.registry.making import from_server
 
 TYPE = re.compile(r'"((?:tool_call|gate|approval|grant|tool|health|stream|audit|source|policy|secret)\.[a-z_]+)"')
 NO_TYPES = {"audit.checkpointed": "the name of a note in the store", "tool.call": "the name of another vocabulary"}
@@ -62,7 +63,10 @@ def test_every_type_in_the_vocabulary_is_recorded_by_something():
 
 
 def test_a_tool_that_is_held_back_is_told_as_loudly_as_the_vocabulary_says():
-    (held,) = registration_drafts(Changes(quarantined={"gh.new": "it is new"}), now=1.0, trace="t")
+    new = from_server("gh.new")
+    changes = Changes(added=(new,), quarantined={"gh.new": "it is new", "gh.old": "it waits already"})
+    _, held = registration_drafts(changes, now=1.0, trace="t")
+    assert held.payload == {"tool_name": "gh.new", "definition_hash": new.definition_hash, "reason": "it is new"}
     assert (held.type, held.severity) == (vocabulary.TOOL_QUARANTINED, Severity.WARNING)
 
 

@@ -65,7 +65,7 @@ def test_every_command_that_a_page_names_exists(path: Path):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("see `callgate tools review`", "there is no callgate tools review"),
+        ("see `callgate tools polish`", "there is no callgate tools polish"),
         ("run callgate serve", "there is no callgate serve"),
         ("callgate audit verify, then go on", None),
         ("callgate call pay '{}'", None),

@@ -151,6 +151,8 @@ async def test_what_a_server_claims_about_its_own_tool_is_ignored_until_the_oper
         assert isinstance(await gate.call("gh.list_issues", {}), Pending)
     local = build_tool(claim, source="mcp", source_name="github", scopes=["mcp:connect"], effects="read_only")
     async with gate_of(local) as gate:
+        for found in gate.quarantined():  # where the store remembers what it was, a person has to look
+            await gate.trust(found.name, by="operator", definition_hash=found.definition_hash)
         assert (await gate.call("gh.list_issues", {})).ok
 
 

@@ -20,6 +20,7 @@ NOT_DECLARED = {
     "unavailable": "whether it can be called now",
     "config_ref": "the account its calls act for, which every fingerprint and approval binds by itself",
     "original": "what it was made from",
+    "given": "the same tool with less declared, which has a hash of its own",
     "definition_hash": "the hash itself",
     "read_only": "follows from the effects",
     "plain_read": "follows from effects, egress and scopes",
@@ -57,6 +58,7 @@ CHANGES: dict[str, Any] = {
     "marks_effect": True,
     "code_digest": "x",
     "hooks": Hooks(check=print),
+    "claims": {"readOnlyHint": True},
 }
 
 
@@ -100,6 +102,7 @@ LEFT_OUT: dict[str, Any] = {
     "unavailable": "no code",
     "config_ref": "bank/main",
     "original": object(),
+    "given": TOOL,
 }
 
 

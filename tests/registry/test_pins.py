@@ -1,13 +1,14 @@
 """What was trusted is remembered, and what comes after it is judged against that."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from callgate.errors import ConfigurationError, StoreError
 from callgate.model.levels import Effect, Origin, Risk
-from callgate.registry.pins import Pins, judge_pins
+from callgate.registry.pins import Pins, judge_pins, merge_pins
 from callgate.registry.quarantine import Quarantine
 from tests.registry.making import from_server, make
 
@@ -99,6 +100,8 @@ def damaged() -> list[str]:
         {**whole, "sources": "mcp github"},
         {**whole, "tools": {"a": {}}},
         {**whole, "tools": {"a": None}},
+        {**whole, "held": None},
+        {**whole, "held": {"a": 1}},
         {**whole, "tools": {"a": {**entry, "hash": 1}}},
         {**whole, "tools": {"a": {**entry, "declaration": {"effects": []}}}},
     ]
@@ -180,3 +183,61 @@ def test_a_server_that_lists_nothing_yet_is_not_pinned_as_empty():
     quarantine.judge([], whole=(Origin.MCP, "github"))
     assert quarantine.judge([from_server("a")], whole=(Origin.MCP, "github")) == {}
     assert list(quarantine.judge([from_server("b")])) == ["b"]
+
+
+def test_the_definition_that_is_pinned_is_the_one_its_source_gave():
+    given = from_server("a", declared=False)
+    accepted = replace(given, declared=True, effects=READ, given=given)
+    quarantine = Quarantine()
+    quarantine.judge([given])
+    assert quarantine.judge([accepted]) == {}, "an accepted declaration is no change of the source's"
+    pin = quarantine.pins.get("a")
+    assert pin is not None
+    assert pin.hash == given.definition_hash
+    changed = from_server("a", "Other.", declared=False)
+    quarantine.judge([replace(changed, declared=True, effects=READ, given=changed)])
+    quarantine.release(changed)
+    assert dict(quarantine.reasons) == {}
+
+
+def test_merged_pins_have_what_both_sides_pinned():
+    since = Pins().with_tools([from_server("old")])
+    mine = since.with_tools([from_server("mine")]).with_source(Origin.MCP, "github")
+    theirs = since.with_tools([from_server("theirs")]).with_held({"odd": "looks odd"})
+    merged = merge_pins(mine, theirs, since=since)
+    assert {pin.name for pin in merged} == {"old", "mine", "theirs"}
+    assert (merged.sources, dict(merged.held)) == ({"mcp github"}, {"odd": "looks odd"})
+
+
+def test_pins_that_changed_nothing_give_way_and_stay_the_same_object():
+    since = Pins().with_tools([from_server("a"), from_server("b")])
+    theirs = since.with_tools([from_server("a", "Other.")]).without("b")
+    assert merge_pins(since, theirs, since=since) is theirs
+
+
+def test_what_was_only_seen_gives_way_to_theirs_and_what_somebody_trusted_does_not():
+    mine, theirs = (Pins().with_tools([from_server("a", text)]) for text in ("Mine.", "Theirs."))
+    seen, trusted = (merge_pins(mine, theirs, since=Pins(), firmly=names).get("a") for names in ((), {"a"}))
+    assert seen == theirs.get("a")
+    assert trusted == mine.get("a")
+
+
+def test_forgetting_holding_and_letting_go_reach_the_others():
+    since = Pins().with_tools([from_server("a")]).with_held({"b": "odd"})
+    mine = since.without("a").with_held({"b": None, "c": "odd too"})
+    merged = merge_pins(mine, since.with_tools([from_server("d")]), since=since)
+    assert {pin.name for pin in merged} == {"d"}
+    assert dict(merged.held) == {"c": "odd too"}
+
+
+def test_pins_of_others_hold_and_let_go_what_is_here():
+    quarantine = Quarantine()
+    tool, own = from_server("a"), make("own")
+    quarantine.judge([tool, own])
+    since = quarantine.pins
+    theirs = since.with_tools([from_server("a", "Other.")]).with_held({"own": "odd"})
+    assert list(quarantine.adopt(theirs, since=since, tools=[tool])) == ["a"]
+    assert dict(quarantine.reasons) == {"a": quarantine.reasons["a"], "own": "odd"}
+    assert quarantine.adopt(theirs, since=theirs, tools=[tool]) == {}, "told once"
+    assert quarantine.adopt(since, since=theirs, tools=[tool, own]) == {}
+    assert dict(quarantine.reasons) == {}

@@ -18,7 +18,10 @@ from callgate.cli.place import place_options
 
 _ROOMS = {
     "call": ("callgate.cli.call", "Call a tool through the gate."),
-    "tools": ("callgate.cli.tools", "What can be called: list, show, search."),
+    "tools": (
+        "callgate.cli.tools",
+        "What can be called, and whom to trust: list, show, search, diff, trust, distrust, review.",
+    ),
     "approvals": ("callgate.cli.approvals", "Questions to people: list, show, decide, watch."),
     "outcomes": ("callgate.cli.outcomes", "Calls nobody knows the end of: list, show, verify, resolve."),
     "audit": ("callgate.cli.audit", "What was recorded: verify, list, show, calls, usage, export, rebuild, erase."),

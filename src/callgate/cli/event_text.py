@@ -20,6 +20,7 @@ TOLD = (
     "grant.*",
     "tool.changed",
     "tool.quarantined",
+    "tool.trusted",
     "health.*",
     "source.*",
     "audit.erased",

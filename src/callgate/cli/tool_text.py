@@ -22,14 +22,14 @@ _WORDS = (
 )
 
 
-def tool_row(tool: Tool) -> Row:
+def tool_row(tool: Tool, *, held: str | None) -> Row:
     """One line of a list."""
     risk = tool.base_risk.label
-    return [tool.name, Cell(risk, RISKS[risk]), _effects(tool), _note(tool) + _first_line(tool.description)]
+    return [tool.name, Cell(risk, RISKS[risk]), _effects(tool), _note(tool, held) + _first_line(tool.description)]
 
 
-def tool_document(tool: Tool) -> dict[str, Any]:
-    """Everything a tool declares, as JSON."""
+def tool_document(tool: Tool, *, held: str | None) -> dict[str, Any]:
+    """Everything a tool declares, as JSON; `held` is why it waits until somebody looks at it."""
     body: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description,
@@ -50,17 +50,18 @@ def tool_document(tool: Tool) -> dict[str, Any]:
         "hooks": _hooks(tool),
         "declared": tool.declared,
         "unavailable": tool.unavailable,
+        "quarantined": held,
         "definition_hash": tool.definition_hash,
     }
     return body | {word: getattr(tool, word) for word in _WORDS}
 
 
-def show_tool(screen: Screen, tool: Tool) -> None:
+def show_tool(screen: Screen, tool: Tool, *, held: str | None) -> None:
     """One tool in full."""
     screen.say(tool.name, style="bold")
     screen.say(tool.description or "(no description)", indent=2, mark="")
     screen.say()
-    screen.facts(_facts(tool), indent=2)
+    screen.facts(_facts(tool, held), indent=2)
     rows = list(_parameters(tool.input_schema))
     screen.say()
     if rows:
@@ -70,11 +71,11 @@ def show_tool(screen: Screen, tool: Tool) -> None:
         screen.say("It takes no arguments." if not tool.input_schema.get("properties") else "")
 
 
-def _facts(tool: Tool) -> list[tuple[str, str | Cell]]:
+def _facts(tool: Tool, held: str | None) -> list[tuple[str, str | Cell]]:
     risk = tool.base_risk.label
     source = f"{tool.source.value} {tool.source_name}".strip()
     return [
-        ("state", Cell(_note(tool).rstrip(": "), "yellow")),
+        ("state", Cell(_note(tool, held).rstrip(": "), "yellow")),
         ("risk", Cell(risk + ("" if tool.risk_declared or tool.read_only else " (not declared)"), RISKS[risk])),
         ("effects", _effects(tool)),
         ("also", ", ".join(word.replace("_", " ") for word in _WORDS if getattr(tool, word))),
@@ -93,7 +94,9 @@ def _effects(tool: Tool) -> str:
     return ", ".join(sorted(effect.value for effect in tool.effects)) or "not declared"
 
 
-def _note(tool: Tool) -> str:
+def _note(tool: Tool, held: str | None) -> str:
+    if held is not None:
+        return f"quarantined ({held}): "
     if tool.unavailable is not None:
         return f"unavailable ({tool.unavailable}): "
     return "" if tool.declared else "refused, nothing declared: "

@@ -1,9 +1,9 @@
-"""`callgate tools`: what can be called, by whom, and what each tool declares. Leaves the store alone."""
+"""`callgate tools`: what can be called, by whom, and what each tool declares. Makes no store."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -13,6 +13,7 @@ from callgate.cli.opening import NO_TOOLS, Need, Tools, run, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
 from callgate.cli.tool_text import show_tool, tool_document, tool_row
+from callgate.cli.tools_trust import diff, distrust, review, trust
 from callgate.cli.trouble import wrong
 from callgate.model.context import Context
 from callgate.model.tool import Tool
@@ -21,7 +22,7 @@ from callgate.runtime.gate import Callgate
 
 @click.group("tools")
 def command() -> None:
-    """What can be called: list, show, search."""
+    """What can be called: list, show, search; and whom to trust: diff, trust, distrust, review."""
 
 
 @command.command("list")
@@ -33,14 +34,15 @@ def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> None:
     """List the tools, or those that a role may call."""
     _need_role(place, role)
 
-    async def work(gate: Callgate) -> tuple[Sequence[Tool], bool]:
-        return gate.tools() if role is None else gate.pool(Context(role=role)), bool(gate.tools())
+    async def work(gate: Callgate) -> tuple[Sequence[Tool], bool, Mapping[str, str]]:
+        found = gate.tools() if role is None else gate.pool(Context(role=role))
+        return found, bool(gate.tools()), _held(gate)
 
-    found, any_known = run(place, work, need=Need.NONE, tools=Tools.LOADED)
+    found, any_known, held = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
     if not found and not as_json:
         Screen(sys.stderr).say(f"the role {role} may call none of the tools" if any_known else NO_TOOLS)
         return
-    _show_list(found, as_json=as_json)
+    _show_list(found, held, as_json=as_json)
 
 
 @command.command("show")
@@ -51,14 +53,14 @@ def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> None:
 def show(place: Place, /, *, name: str, as_json: bool) -> None:
     """Show one tool: its arguments, and everything it declares."""
 
-    async def work(gate: Callgate) -> Tool:
-        return gate.tool(name)
+    async def work(gate: Callgate) -> tuple[Tool, str | None]:
+        return gate.tool(name), _held(gate).get(name)
 
-    found = run(place, work, need=Need.NONE, tools=Tools.LOADED)
+    found, held = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
     if as_json:
-        print_document(tool_document(found))
+        print_document(tool_document(found, held=held))
     else:
-        show_tool(Screen(sys.stdout), found)
+        show_tool(Screen(sys.stdout), found, held=held)
 
 
 @command.command("search")
@@ -73,16 +75,24 @@ def search(place: Place, /, **options: Any) -> None:
     _need_role(place, options["role"])
     text, role, limit = " ".join(options["words"]), options["role"], options["limit"]
 
-    async def work(gate: Callgate) -> Sequence[Tool]:
+    async def work(gate: Callgate) -> tuple[Sequence[Tool], Mapping[str, str]]:
         if role is None:
-            return gate.search_all(text, limit=limit)
-        return gate.search(text, limit=limit, context=Context(role=role))
+            return gate.search_all(text, limit=limit), _held(gate)
+        return gate.search(text, limit=limit, context=Context(role=role)), _held(gate)
 
-    found = run(place, work, need=Need.NONE, tools=Tools.LOADED)
+    found, held = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
     if not found and not options["as_json"]:
         Screen(sys.stderr).say(f"no tool fits: {text}")
         return
-    _show_list(found, as_json=options["as_json"])
+    _show_list(found, held, as_json=options["as_json"])
+
+
+for trusting in (diff, trust, distrust, review):
+    command.add_command(trusting)
+
+
+def _held(gate: Callgate) -> Mapping[str, str]:
+    return {found.name: found.reason or "" for found in gate.quarantined()}
 
 
 def _need_role(place: Place, role: str | None) -> None:
@@ -92,9 +102,9 @@ def _need_role(place: Place, role: str | None) -> None:
         wrong(f"there is no role {role}; there is {', '.join(known) or 'none'}")
 
 
-def _show_list(tools: Sequence[Tool], *, as_json: bool) -> None:
+def _show_list(tools: Sequence[Tool], held: Mapping[str, str], *, as_json: bool) -> None:
     if as_json:
-        print_document({"tools": [tool_document(tool) for tool in tools]})
+        print_document({"tools": [tool_document(tool, held=held.get(tool.name)) for tool in tools]})
         return
     heads = [Column("NAME", whole=True), Column("RISK"), Column("EFFECTS"), Column("DESCRIPTION")]
-    Screen(sys.stdout).table(heads, [tool_row(tool) for tool in tools])
+    Screen(sys.stdout).table(heads, [tool_row(tool, held=held.get(tool.name)) for tool in tools])

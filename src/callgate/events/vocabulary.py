@@ -71,6 +71,7 @@ TOOL_REGISTERED = _info("tool.registered", "A tool was added.")
 TOOL_CHANGED = _info("tool.changed", "A tool's definition changed.")
 TOOL_REMOVED = _info("tool.removed", "A tool was taken away.")
 TOOL_QUARANTINED = _warning("tool.quarantined", "A changed or new tool waits until somebody has looked at it.")
+TOOL_TRUSTED = _info("tool.trusted", "A person looked at a held tool and trusts exactly this definition of it.")
 
 HEALTH_CHANGED = _warning("health.changed", "A connector became healthy, degraded or unavailable.")
 SOURCE_STALE = _warning("source.stale", "A source changed since it was last read.")

@@ -123,6 +123,10 @@ class Tool:
     hooks: Hooks = NO_HOOKS
     original: Any = None
     """The function or object it was made from."""
+    claims: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What a foreign source says of it (an MCP server's annotations, say): JSON values, shown and never believed."""
+    given: Tool | None = None
+    """The tool as its source gave it, where the operator's accepted declaration was laid over it."""
     definition_hash: str = field(init=False, repr=False)
     read_only: bool = field(init=False, repr=False)
     """Derived: declared read_only and nothing that changes anything."""
@@ -144,6 +148,11 @@ class Tool:
     def effectful(self) -> bool:
         """Anything that is not read-only."""
         return not self.read_only
+
+    @property
+    def as_given(self) -> Tool:
+        """The tool as its source gave it: what is pinned, and what a person accepts a declaration for."""
+        return self if self.given is None else self.given
 
 
 def _definition_hash(tool: Tool) -> str:
@@ -180,6 +189,8 @@ def _definition_hash(tool: Tool) -> str:
         "code": tool.code_digest,
         "hooks": hooks,
     }
+    if tool.claims:
+        body["claims"] = dict(tool.claims)
     return hashlib.sha256(dumps(body)).hexdigest()
 
 

@@ -23,6 +23,9 @@ from callgate.policy.showing import name_all, show
 from callgate.settings.values import Settings
 
 DEFAULT_ROLE = "default"
+_ACCEPT = (
+    'declare it where it is added: gate.add(..., effects="read_only"), or accept a declaration: callgate tools review'
+)
 MOST_LAYERS = 1024
 """So many layers of contexts are remembered compiled; beyond it, remembering starts anew."""
 
@@ -130,7 +133,7 @@ def undeclared(tool: Tool) -> Reason:
     """Why a tool that declares nothing is refused, with the line to add."""
     text = f"{tool.name} declares no effects, no scopes and no check, so nobody may call it; "
     if tool.source in FOREIGN:
-        return _refuse("declaration", text + 'declare it where it is added: gate.add(..., effects="read_only")')
+        return _refuse("declaration", text + _ACCEPT)
     return _refuse(
         "declaration", text + 'add for example effects="read_only" or scopes={"fs:write"} to its declaration'
     )

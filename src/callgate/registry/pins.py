@@ -5,7 +5,8 @@ Knows nothing of where pins are kept (the runtime puts them into the store) nor 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from callgate.errors import StoreError
@@ -29,41 +30,58 @@ class Pin(NamedTuple):
 
 
 class Pins:
-    """Trusted definitions by name, and the sources that were trusted as a whole. Immutable."""
+    """Trusted definitions by name, the sources that were trusted as a whole, and what is held by hand. Immutable."""
 
-    __slots__ = ("_tools", "sources")
+    __slots__ = ("held", "sources", "tools")
 
-    def __init__(self, tools: Shards[Pin] | None = None, *, sources: frozenset[str] = frozenset()) -> None:
-        self._tools: Shards[Pin] = tools or Shards()
+    def __init__(
+        self,
+        tools: Shards[Pin] | None = None,
+        *,
+        sources: frozenset[str] = frozenset(),
+        held: Mapping[str, str] | None = None,
+    ) -> None:
+        self.tools: Shards[Pin] = tools or Shards()
+        """By name."""
         self.sources = sources
         """`mcp github`: a further tool of one of these is not trusted by itself."""
+        self.held: Mapping[str, str] = MappingProxyType(dict(held or {}))
+        """Tools that somebody holds by hand, each with the reason."""
 
     def get(self, name: str) -> Pin | None:
         """The trusted definition of that name, or None."""
-        return self._tools.get(name)
+        return self.tools.get(name)
 
     def with_tools(self, tools: Iterable[Tool]) -> Pins:
-        """Pins that remember these definitions as trusted, in place of earlier ones."""
-        draft = self._tools.edit()
+        """Pins that remember these definitions, as their sources gave them, as trusted in place of earlier ones."""
+        draft = self.tools.edit()
         for tool in tools:
-            draft.put(tool.name, Pin(tool.name, tool.definition_hash, declaration(tool)))
-        return Pins(draft.done(), sources=self.sources)
+            given = tool.as_given
+            draft.put(given.name, Pin(given.name, given.definition_hash, declaration(given)))
+        return Pins(draft.done(), sources=self.sources, held=self.held)
 
     def with_source(self, source: Origin, source_name: str) -> Pins:
         """Pins for which all tools of that source have been looked at."""
-        return Pins(self._tools, sources=self.sources | {f"{source.value} {source_name}".rstrip()})
+        name = f"{source.value} {source_name}".rstrip()
+        return self if name in self.sources else Pins(self.tools, sources=self.sources | {name}, held=self.held)
+
+    def with_held(self, reasons: Mapping[str, str | None]) -> Pins:
+        """Pins by which these tools are held whatever they are, each with its reason; None lets one go."""
+        held = {name: reason for name, reason in {**self.held, **reasons}.items() if reason is not None}
+        return Pins(self.tools, sources=self.sources, held=held)
 
     def without(self, *names: str) -> Pins:
         """Pins that have forgotten these tools."""
-        draft = self._tools.edit()
+        draft = self.tools.edit()
         for name in names:
             draft.drop(name)
-        return Pins(draft.done(), sources=self.sources)
+        return Pins(draft.done(), sources=self.sources, held=self.held)
 
     def to_json(self) -> str:
         """For the store; the same text for the same pins."""
         tools = {pin.name: {"hash": pin.hash, "declaration": dict(pin.declaration)} for pin in self}
-        return dumps({"version": _VERSION, "tools": tools, "sources": sorted(self.sources)}).decode()
+        body = {"version": _VERSION, "tools": tools, "sources": sorted(self.sources), "held": dict(self.held)}
+        return dumps(body).decode()
 
     @classmethod
     def from_json(cls, text: str | None) -> Pins:
@@ -78,14 +96,35 @@ class Pins:
             return _read(loads(text))
         except (NotCanonical, KeyError, TypeError, ValueError, AttributeError) as error:
             raise StoreError(
-                "the trusted definitions of tools cannot be read; restore the store or trust anew"
+                "the trusted definitions of tools cannot be read; restore the store from a backup"
             ) from error
 
     def __iter__(self) -> Iterator[Pin]:
-        return iter(self._tools)
+        return iter(self.tools)
 
     def __len__(self) -> int:
-        return len(self._tools)
+        return len(self.tools)
+
+
+def merge_pins(mine: Pins, theirs: Pins, *, since: Pins, firmly: Container[str] = ()) -> Pins:
+    """Their pins with what changed in mine since `since`.
+
+    A tool that both sides pinned meanwhile stays as they have it: it was seen here, and looked at by nobody. Only those
+    in `firmly`, which somebody trusted here, stand before theirs.
+    """
+    changed = {
+        name: pin for name, pin, before in _changed(mine, since) if name in firmly or _same(theirs.get(name), before)
+    }
+    if not changed and mine.sources <= theirs.sources and mine.held == since.held:
+        return theirs
+    draft = theirs.tools.edit()
+    for name, pin in changed.items():
+        if pin is None:
+            draft.drop(name)
+        else:
+            draft.put(name, pin)
+    held = _merged_held(mine.held, theirs.held, since=since.held)
+    return Pins(draft.done(), sources=mine.sources | theirs.sources, held=held)
 
 
 def judge_pins(pins: Pins, tools: Iterable[Tool]) -> dict[str, str]:
@@ -107,7 +146,8 @@ def is_foreign(tool: Tool) -> bool:
     return tool.source in FOREIGN
 
 
-def _judge(pins: Pins, tool: Tool) -> str | None:
+def _judge(pins: Pins, coming: Tool) -> str | None:
+    tool = coming.as_given
     pin = pins.get(tool.name)
     if pin is None:
         if is_foreign(tool) and owner(tool) in pins.sources:
@@ -128,6 +168,31 @@ def _was_refused(pin: Pin) -> bool:
     return pin.declaration["declared"] is False and pin.declaration["source"][0] not in FOREIGN
 
 
+def _changed(mine: Pins, since: Pins) -> Iterator[tuple[str, Pin | None, Pin | None]]:
+    """Each tool whose pin is another one now: its name, the pin now, and the one before."""
+    for name in {pin.name for pins in (mine, since) for pin in pins}:
+        now, before = mine.get(name), since.get(name)
+        if not _same(now, before):
+            yield name, now, before
+
+
+def _same(one: Pin | None, other: Pin | None) -> bool:
+    return one is other or (one is not None and other is not None and one.hash == other.hash)
+
+
+def _merged_held(mine: Mapping[str, str], theirs: Mapping[str, str], *, since: Mapping[str, str]) -> dict[str, str]:
+    """Holding and letting go are always somebody's doing, so that what changed here stands."""
+    merged = dict(theirs)
+    for name in {*mine, *since}:
+        if mine.get(name) == since.get(name):
+            continue
+        if name in mine:
+            merged[name] = mine[name]
+        else:
+            merged.pop(name, None)
+    return merged
+
+
 def _read(body: Any) -> Pins:
     if body["version"] != _VERSION or not isinstance(body["sources"], list):
         raise ValueError(body["version"])
@@ -136,4 +201,11 @@ def _read(body: Any) -> Pins:
         if not isinstance(entry["hash"], str) or not is_declaration(entry["declaration"]):
             raise TypeError(name)
         draft.put(name, Pin(name, entry["hash"], entry["declaration"]))
-    return Pins(draft.done(), sources=frozenset(map(str, cast("list[Any]", body["sources"]))))
+    held = {str(name): _text(reason) for name, reason in body["held"].items()}
+    return Pins(draft.done(), sources=frozenset(map(str, cast("list[Any]", body["sources"]))), held=held)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value

@@ -31,6 +31,7 @@ _TEXTS = (
     "timeout",
     "examples",
     "code",
+    "claims",
 )
 """What is neither looser nor stricter by itself."""
 
@@ -73,6 +74,7 @@ def declaration(tool: Tool) -> dict[str, Any]:
         "horizon": tool.horizon,
         "examples": [dict(example) for example in tool.examples],
         "code": tool.code_digest,
+        "claims": dict(tool.claims),
         **{flag: getattr(tool, flag) for flag in (*_BURDENS, *_PROMISES)},
     }
 

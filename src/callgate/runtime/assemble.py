@@ -16,9 +16,11 @@ from callgate.pipeline.parts import Parts
 from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
 from callgate.policy.policy import Policy
+from callgate.runtime.accepting import Acceptance, accepted_file
 from callgate.runtime.auditing import Auditor
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.opened import Around, Opened
+from callgate.runtime.pinning import Pinning
 from callgate.runtime.progress import Progress
 from callgate.runtime.terminal import TerminalAsker
 from callgate.runtime.watching import StalenessWatch
@@ -134,10 +136,13 @@ def _lasting(keys: KeyRing, settings: Settings) -> KeyRing:
 
 def _opened(choices: Choices, made: _Made) -> Opened:
     auditor = Auditor(made.store, made.keys, choices.clock)
+    parts = _parts(choices, made)
     return Opened(
-        parts=_parts(choices, made),
+        parts=parts,
         bus=Bus(made.store),
         auditor=auditor,
+        pinning=Pinning(parts, trace=choices.context.trace_id),
+        acceptance=Acceptance(accepted_file(made.settings, Path(choices.working_directory))),
         default_context=choices.context,
         around=choices.around,
     )
@@ -180,6 +185,7 @@ def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...
     """Callgate's own files, out of reach of every tool, also where they do not exist yet."""
     folder = Path(choices.working_directory)
     paths = [config_folder(), secrets_file(), folder / DEFAULT_FILE, folder / ".callgate"]
+    paths.append(accepted_file(settings, folder))
     if settings.file is not None:
         paths.append(Path(settings.file))
     if settings.secrets.path is not None:

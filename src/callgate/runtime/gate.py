@@ -23,7 +23,8 @@ from callgate.runtime.opened import Around, Opened
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.sourcing import Sourcing
-from callgate.runtime.toolbox import registration_drafts
+from callgate.runtime.tool_events import registration_drafts
+from callgate.runtime.trusting import Trusting
 from callgate.runtime.turns import Turns
 from callgate.runtime.unknowns import Unknowns
 
@@ -37,7 +38,7 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Turns, Decisions, Unknowns, Sourcing, Record, Reviewing, Administration):
+class Callgate(Turns, Decisions, Unknowns, Sourcing, Trusting, Record, Reviewing, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:
@@ -101,6 +102,7 @@ class Callgate(Turns, Decisions, Unknowns, Sourcing, Record, Reviewing, Administ
         self._opened = opened
         opened.parts.background = opened.background
         try:
+            await opened.pinning.open()
             await opened.auditor.start()
             self._start(opened)
             await self._announce_new(opened)
@@ -128,6 +130,8 @@ class Callgate(Turns, Decisions, Unknowns, Sourcing, Record, Reviewing, Administ
 
     def _start(self, opened: Opened) -> None:
         settings, folder = opened.parts.settings, Path(self._choices.working_directory)
+        opened.acceptance.read()
+        self._lay_over_present()
         for at, module in enumerate(load_configured(settings, working_directory=folder)):
             with placed(settings, f"modules[{at}]"):
                 self.add(module, update=True)
@@ -140,7 +144,10 @@ class Callgate(Turns, Decisions, Unknowns, Sourcing, Record, Reviewing, Administ
         tools = {f"tool:{tool.name}": tool for tool in self._registry.list_tools()}
         known = await parts.store.read(lambda reader: {name: reader.meta(name) for name in tools})
         new = {name: tool for name, tool in tools.items() if known[name] != tool.definition_hash}
-        drafts = registration_drafts(Changes(added=tuple(new.values())), now=parts.clock.now(), trace=trace)
+        held = {tool.name: self._registry.quarantined[tool.name] for tool in new.values() if self._is_held(tool)}
+        changes = Changes(added=tuple(new.values()), quarantined=held)
+        drafts = registration_drafts(changes, now=parts.clock.now(), trace=trace)
+        self._registry.quarantine.remember(tools.values())
 
         def unit(tx: Transaction) -> None:
             for name, tool in new.items():
@@ -150,12 +157,15 @@ class Callgate(Turns, Decisions, Unknowns, Sourcing, Record, Reviewing, Administ
 
         if new:
             await parts.store.write(unit)
+        await opened.pinning.keep()
 
     def _announce(self, changes: Changes) -> None:
         opened = self._opened
         if opened is None:
             return
         parts = opened.parts
+        self._registry.quarantine.remember((*changes.added, *(new for _, new in changes.changed)))
+        opened.pinning.keep_soon()
         for draft in registration_drafts(changes, now=parts.clock.now(), trace=opened.default_context.trace_id):
             parts.store.behind(draft)
 
@@ -170,6 +180,8 @@ class Callgate(Turns, Decisions, Unknowns, Sourcing, Record, Reviewing, Administ
                 if parts.clock.monotonic() - dropped_at >= _DROP_EVERY:
                     dropped_at, now = parts.clock.monotonic(), parts.clock.now()
                     await parts.store.write(lambda tx, now=now: tx.drop_sealed(before=now))
+                await opened.pinning.refresh()
+                await opened.pinning.keep()
             except StoreError as error:
                 _log.warning("%s", error)
             await asyncio.sleep(_LOOK_EVERY)

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.outcome import Outcome
     from callgate.pipeline.parts import Parts
+    from callgate.runtime.accepting import Acceptance
     from callgate.runtime.attached import Attached
     from callgate.runtime.auditing import Auditor
+    from callgate.runtime.pinning import Pinning
 
 Proceed = Callable[["Call", "Context"], Awaitable["Outcome"]]
 Around = Callable[["Call", "Context", Proceed], Awaitable["Outcome"]]
@@ -36,6 +38,9 @@ class Opened:
     parts: Parts
     bus: Bus
     auditor: Auditor
+    pinning: Pinning
+    acceptance: Acceptance
+    """What people accepted that foreign tools declare."""
     default_context: Context
     around: tuple[Around, ...] = ()
     loops: set[asyncio.Task[Any]] = field(default_factory=set["asyncio.Task[Any]"])
@@ -83,6 +88,7 @@ class Opened:
         while self.sources:
             await self.sources.popitem()[1].close()
         try:
+            await self.pinning.try_to_keep()
             if not await self.parts.spool.close():
                 _log.error("%d outcomes could not be recorded; they will read unknown", len(self.parts.spool))
             await self.auditor.close()

@@ -45,7 +45,8 @@ class Sourcing(Face):
         attached = opened.sources[name] = Attached(source, desk, report)
         try:
             async with attached.turn:
-                return self._take(attached, await source.load(desk))
+                opened.acceptance.read()
+                return await self._take(attached, await source.load(desk))
         except BaseException as error:
             del opened.sources[name]
             await attached.close()
@@ -64,13 +65,14 @@ class Sourcing(Face):
         attached = self._attached(name)
         async with attached.turn:
             try:
+                self._open().acceptance.read()
                 loaded = await attached.source.load(attached.desk)
             except Exception as error:  # noqa: BLE001 - whatever a source does, what it served goes on
                 failure = Failure(name, _told(error))
                 attached.report = replace(attached.report, failures=(failure,), stale=True)
                 attached.desk.note(SOURCE_FAILED, {"failures": {name: failure.reason}, "stale": True})
                 return attached.report
-            return self._take(attached, loaded)
+            return await self._take(attached, loaded)
 
     async def detach(self, name: str) -> None:
         """Let a source go, and its tools with it; calls in flight finish.
@@ -96,18 +98,21 @@ class Sourcing(Face):
             raise ConfigurationError(f"no source called {name!r} is attached; attached are: {known}")
         return sources[name]
 
-    def _take(self, attached: Attached, loaded: Loaded) -> SourceReport:
-        source = attached.source
-        changes, refused = self._registry.take_source(source.origin, source.name, tools=loaded.tools)
-        names = tuple(dict.fromkeys(tool.name for tool in loaded.tools if self._registry.find(tool.name) is tool))
+    async def _take(self, attached: Attached, loaded: Loaded) -> SourceReport:
+        source, opened = attached.source, self._open()
+        # Judged by what others on the store trust, and kept before anybody builds on it.
+        await opened.pinning.try_to_keep()
+        tools = opened.acceptance.lay_over(loaded.tools)
+        _, refused = self._registry.take_source(source.origin, source.name, tools=tools)
+        await opened.pinning.try_to_keep()
+        names = tuple(dict.fromkeys(tool.name for tool in tools if self._registry.find(tool.name) is tool))
+        held = self._registry.quarantined
         attached.report = SourceReport(
             source=source.name,
             origin=source.origin,
             tools=names,
             failures=(*loaded.failures, *refused),
-            quarantined=tuple(
-                (name, self._registry.quarantined[name]) for name in names if name in changes.quarantined
-            ),
+            quarantined=tuple((name, held[name]) for name in names if name in held),
         )
         _note(attached)
         return attached.report

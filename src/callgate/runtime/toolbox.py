@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from callgate.adapters.convert import convert
-from callgate.events.vocabulary import KINDS, TOOL_CHANGED, TOOL_QUARANTINED, TOOL_REGISTERED, TOOL_REMOVED
-from callgate.model.event import Draft
 from callgate.registry.pool import assemble
 from callgate.runtime.offering import ModelPool
 from callgate.runtime.opened import Face
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.health import Health
     from callgate.model.tool import Tool
-    from callgate.registry.registry import Changes, Registry
+    from callgate.registry.registry import Registry
 
 
 class Toolbox(Face):
@@ -34,7 +32,8 @@ class Toolbox(Face):
         Raises:
             ConfigurationError: A thing is no tool, is declared wrong, or its name is taken.
         """
-        tools = [tool for thing in things for tool in convert(thing, **declaration)]
+        made = [tool for thing in things for tool in convert(thing, **declaration)]
+        tools = made if self._opened is None else self._opened.acceptance.lay_over(made)
         self._registry.add_many(tools, update=update)
         return tools
 
@@ -74,26 +73,3 @@ class Toolbox(Face):
         allowed = self.pool(context)
         found = self._registry.snapshot.search(words, limit=limit, admits=lambda tool: tool.name in allowed.names)
         return list(found)
-
-
-def registration_drafts(changes: Changes, *, now: float, trace: str) -> list[Draft]:
-    """What is recorded of a change of the registry."""
-    drafts = [_draft(TOOL_REGISTERED, tool, now, trace) for tool in changes.added]
-    drafts += [_draft(TOOL_CHANGED, new, now, trace) for _, new in changes.changed]
-    drafts += [_draft(TOOL_REMOVED, tool, now, trace) for tool in changes.removed]
-    for name, reason in changes.quarantined.items():
-        payload = {"tool_name": name, "reason": reason}
-        severity = KINDS[TOOL_QUARANTINED].severity
-        drafts.append(Draft(type=TOOL_QUARANTINED, time=now, trace=trace, severity=severity, payload=payload))
-    return drafts
-
-
-def _draft(event: str, tool: Tool, now: float, trace: str) -> Draft:
-    payload = {
-        "tool_id": tool.id,
-        "tool_name": tool.name,
-        "source": tool.source.value,
-        "capabilities": list(tool.capabilities),
-        "definition_hash": tool.definition_hash,
-    }
-    return Draft(type=event, time=now, trace=trace, severity=KINDS[event].severity, payload=payload)

@@ -1,0 +1,91 @@
+"""Accepting: the file of accepted declarations, as it is in force, and written anew when a person accepts more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from callgate.adapters.overlay import lay_over
+from callgate.errors import ConfigurationError
+from callgate.model.levels import FOREIGN
+from callgate.settings.accepted import AcceptedDeclaration, AcceptedDeclarations, ToolOfSource
+from callgate.settings.load_accepted import ACCEPTED_FILE, load_accepted, parse_accepted
+
+if TYPE_CHECKING:
+    from callgate.model.tool import Tool
+    from callgate.registry.proposals import Proposal
+    from callgate.settings.values import Settings
+
+
+def accepted_file(settings: Settings, working_directory: Path) -> Path:
+    """Where accepted declarations are kept: beside the configuration, else in the working directory."""
+    folder = working_directory if settings.file is None else Path(settings.file).parent
+    return folder / ACCEPTED_FILE
+
+
+class Acceptance:
+    """What people accepted that foreign tools declare."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._said = AcceptedDeclarations()
+
+    def read(self) -> None:
+        """Read the file; what it says is in force from now on, for tools that are added or loaded.
+
+        Raises:
+            ConfigurationError: It is wrong, with every complaint; what was in force stays so.
+        """
+        self._said = load_accepted(self.file)
+
+    def lay_over(self, tools: Iterable[Tool]) -> list[Tool]:
+        """The tools, the foreign ones under what was accepted for exactly their definition."""
+        return [self._laid_over(tool) if tool.source in FOREIGN else tool for tool in tools]
+
+    def accepts(self, tool: Tool) -> bool:
+        """Whether somebody accepted a declaration for this definition of the tool."""
+        entry = self._entry(tool)
+        return entry is not None and entry.hash == tool.as_given.definition_hash
+
+    def write(self, proposals: Iterable[Proposal], *, by: str) -> None:
+        """Add these to the file, in place of earlier ones: the whole of it, or nothing.
+
+        Raises:
+            ConfigurationError: The file that is there is wrong, or cannot be written.
+        """
+        self.read()
+        said = self._said
+        for proposal in proposals:
+            entry = AcceptedDeclaration(hash=proposal.definition_hash, fields=proposal.fields, by=by)
+            said = said.with_entry(ToolOfSource(proposal.source, proposal.source_name, proposal.tool), entry)
+        text = said.to_text()
+        self._said = parse_accepted(text, file=str(self.file))
+        _replace(self.file, text)
+
+    def _laid_over(self, tool: Tool) -> Tool:
+        entry = self._entry(tool)
+        if entry is None:
+            return tool.as_given
+        return lay_over(tool, entry.fields, definition_hash=entry.hash)
+
+    def _entry(self, tool: Tool) -> AcceptedDeclaration | None:
+        return self._said.find(ToolOfSource(tool.source.value, tool.source_name, tool.name))
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write beside it, then put it in its place: a reader sees the old file or the new one."""
+    beside = file.with_name(f".{file.name}.{token_hex(4)}")
+    try:
+        with beside.open("x", encoding="utf-8", newline="\n") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(file)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ConfigurationError(
+            f"cannot be written: {os.strerror(error.errno or 0).lower()}", file=str(file)
+        ) from None
