@@ -12,6 +12,7 @@ from callgate.runtime.trusting import Difference, Proposal, ProposalGroup
 
 SHORT = 16
 """So much of a definition's hash is shown, and enough to name it."""
+_MOST_LINES = 2000
 _SHOWN = ("description", "input_schema", "output_schema", "claims", "examples")
 _ABOUT = {
     ProposalGroup.READ: "they only read, by their names",
@@ -98,7 +99,17 @@ def _changed_lines(found: Difference) -> Iterator[str]:
         if old != new:
             yield ""
             yield f"{field.replace('_', ' ')}:"
-            yield from (line for line in difflib.ndiff(old, new) if not line.startswith("?"))
+            yield from _difference(old, new)
+
+
+def _difference(old: list[str], new: list[str]) -> Iterator[str]:
+    if max(len(old), len(new)) > _MOST_LINES:
+        # Comparing takes the square of it, and whoever writes a schema could make that long.
+        yield f"has {len(new)} lines, and had {len(old)}; too many to show here, see --json"
+        return
+    for line in difflib.unified_diff(old, new, lineterm="", n=1):
+        if not line.startswith(("---", "+++", "@@")):
+            yield f"{line[:1]} {line[1:]}"
 
 
 def _lines(value: Any) -> list[str]:

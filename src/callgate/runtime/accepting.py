@@ -62,8 +62,10 @@ class Acceptance:
             entry = AcceptedDeclaration(hash=proposal.definition_hash, fields=proposal.fields, by=by)
             said = said.with_entry(ToolOfSource(proposal.source, proposal.source_name, proposal.tool), entry)
         text = said.to_text()
-        self._said = parse_accepted(text, file=str(self.file))
+        # Read as it will be read the next time, before it takes the place of what is there.
+        said = parse_accepted(text, file=str(self.file))
         _replace(self.file, text)
+        self._said = said
 
     def _laid_over(self, tool: Tool) -> Tool:
         entry = self._entry(tool)
