@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
@@ -207,20 +207,24 @@ async def test_grants_and_approvals_for_what_a_tool_was_are_void_for_what_it_is(
         assert not resumed.ok
 
 
-async def test_what_one_process_trusts_or_holds_counts_for_the_others(file_store: str) -> None:
+async def test_what_one_process_trusts_or_holds_counts_for_the_others(
+    file_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("callgate.runtime.gate._LOOK_EVERY", 0.01)
     async with serving(reader(), store=file_store) as one, serving(reader(), store=file_store) as two:
         await two.distrust("gh.get_issue", by="ann", why="odd")
-        await parts_and_refresh(one)
+        await until(one.quarantined)
         assert code(await one.call("gh.get_issue")) == "tool_quarantined"
         [found] = one.quarantined()
         await one.trust("gh.get_issue", by="bob", definition_hash=found.definition_hash)
-        await parts_and_refresh(two)
+        await until(lambda: not two.quarantined())
         assert (await two.call("gh.get_issue")).ok
 
 
-async def parts_and_refresh(gate: Callgate) -> None:
-    """What the gate does once a second."""
-    await gate._open().pinning.refresh()  # pyright: ignore[reportPrivateUsage]
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.005)  # between two looks
 
 
 async def test_two_processes_keep_each_others_pins_and_the_first_look_at_a_tool_stands(file_store: str) -> None:

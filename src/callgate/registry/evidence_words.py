@@ -58,6 +58,7 @@ _COMMANDING = (
 _MOST_TEXTS = 2000
 _LONGEST = 100_000
 _WORD = re.compile(r"[^\W\d_]+")
+_SHOWN = re.compile(r"<(U\+[0-9A-F]{4,6})>")
 _JOINS = frozenset({"and", "or", "then"})
 _DOING = re.compile(r"(?:^|[.;:!?(]\s*|\b(?:and|or|then|will|can|may|also|it|which|that|tool|to)\s+)([^\W\d_]+)")
 """Where a text says what is done: at the beginning of a sentence, or behind a word that leads to it."""
@@ -139,7 +140,9 @@ def _suspicious(texts: list[str], *, too_much: bool) -> str:
     if too_much:
         return "it has more text than anybody reads"
     for text in texts:
-        hidden = first_hidden(text)
+        # Whoever took the tool in may have made it visible already.
+        shown = _SHOWN.search(text)
+        hidden = first_hidden(text) if shown is None else shown[1]
         if hidden:
             return f"its texts have the hidden character {hidden}"
     plain = [_plain(text) for text in texts]

@@ -45,11 +45,6 @@ class Acceptance:
         """The tools, the foreign ones under what was accepted for exactly their definition."""
         return [self._laid_over(tool) if tool.source in FOREIGN else tool for tool in tools]
 
-    def accepts(self, tool: Tool) -> bool:
-        """Whether somebody accepted a declaration for this definition of the tool."""
-        entry = self._entry(tool)
-        return entry is not None and entry.hash == tool.as_given.definition_hash
-
     def write(self, proposals: Iterable[Proposal], *, by: str) -> None:
         """Add these to the file, in place of earlier ones: the whole of it, or nothing.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from callgate.model.source import Loaded
     from callgate.ports import Source
     from callgate.registry.registry import Registry
+    from callgate.runtime.opened import Opened
 
 
 class Sourcing(Face):
@@ -45,8 +46,8 @@ class Sourcing(Face):
         attached = opened.sources[name] = Attached(source, desk, report)
         try:
             async with attached.turn:
-                opened.acceptance.read()
-                return await self._take(attached, await source.load(desk))
+                await _look_again(opened)
+                return self._take(opened, attached, loaded=await source.load(desk))
         except BaseException as error:
             del opened.sources[name]
             await attached.close()
@@ -62,17 +63,17 @@ class Sourcing(Face):
         Raises:
             ConfigurationError: No such source is attached.
         """
-        attached = self._attached(name)
+        opened, attached = self._open(), self._attached(name)
         async with attached.turn:
             try:
-                self._open().acceptance.read()
+                await _look_again(opened)
                 loaded = await attached.source.load(attached.desk)
             except Exception as error:  # noqa: BLE001 - whatever a source does, what it served goes on
                 failure = Failure(name, _told(error))
                 attached.report = replace(attached.report, failures=(failure,), stale=True)
                 attached.desk.note(SOURCE_FAILED, {"failures": {name: failure.reason}, "stale": True})
                 return attached.report
-            return await self._take(attached, loaded)
+            return self._take(opened, attached, loaded=loaded)
 
     async def detach(self, name: str) -> None:
         """Let a source go, and its tools with it; calls in flight finish.
@@ -98,13 +99,10 @@ class Sourcing(Face):
             raise ConfigurationError(f"no source called {name!r} is attached; attached are: {known}")
         return sources[name]
 
-    async def _take(self, attached: Attached, loaded: Loaded) -> SourceReport:
-        source, opened = attached.source, self._open()
-        # Judged by what others on the store trust, and kept before anybody builds on it.
-        await opened.pinning.try_to_keep()
+    def _take(self, opened: Opened, attached: Attached, *, loaded: Loaded) -> SourceReport:
+        source = attached.source
         tools = opened.acceptance.lay_over(loaded.tools)
         _, refused = self._registry.take_source(source.origin, source.name, tools=tools)
-        await opened.pinning.try_to_keep()
         names = tuple(dict.fromkeys(tool.name for tool in tools if self._registry.find(tool.name) is tool))
         held = self._registry.quarantined
         attached.report = SourceReport(
@@ -121,6 +119,16 @@ class Sourcing(Face):
         opened = self._opened
         if opened is not None and not opened.closing and name in opened.sources:
             await self.reload(name)
+
+
+async def _look_again(opened: Opened) -> None:
+    """What people accepted and what other processes trust may have changed since this one last looked.
+
+    Raises:
+        ConfigurationError: The file of accepted declarations is wrong.
+    """
+    opened.acceptance.read()
+    await opened.pinning.try_to_keep()
 
 
 def _note(attached: Attached) -> None:

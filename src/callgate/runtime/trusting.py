@@ -111,14 +111,12 @@ class Trusting(Face):
 
         Args:
             source: Only of this one: its name, or its kind and name (`mcp github`).
-            everything: Also for tools whose declaration somebody accepted already.
+            everything: Also for tools that are declared already.
 
         Raises:
             ConfigurationError: No tool of such a source is here.
         """
-        acceptance = self._open().acceptance
-        tools = self._of_source(source)
-        return tuple(propose(tool) for tool in tools if everything or not acceptance.accepts(tool))
+        return tuple(propose(tool) for tool in self._of_source(source) if everything or not tool.declared)
 
     async def accept(
         self, proposals: Iterable[Proposal], *, by: str, assurance: Assurance = Assurance.ASSERTED
