@@ -259,6 +259,26 @@ async def test_pins_that_were_edited_or_taken_away_without_the_key_keep_the_gate
                 pass
 
 
+async def test_where_the_pins_were_taken_away_as_a_whole_everything_foreign_waits(tmp_path: Path) -> None:
+    file = tmp_path / "trust.db"
+    async with serving(reader(), store=f"sqlite:///{file}"):
+        pass
+    with closing(sqlite3.connect(file)) as store:
+        store.execute("DELETE FROM meta WHERE name IN ('pins', 'pins_seal')")
+        store.commit()
+    async with serving(reader(), store=f"sqlite:///{file}") as gate:
+        [found] = gate.quarantined()
+        assert found.reason is not None
+        assert "gone from the store" in found.reason
+        await gate.trust("gh.get_issue", by="ann", definition_hash=found.definition_hash)
+        with closing(sqlite3.connect(file)) as store:
+            store.execute("DELETE FROM meta WHERE name IN ('pins', 'pins_seal')")
+            store.commit()
+        with pytest.raises(StoreError, match="changed without the key"):
+            await gate.distrust("gh.get_issue", by="ann", why="odd")
+        assert len(gate.quarantined()) == 1, "held all the same"
+
+
 async def test_a_trust_that_cannot_be_written_lets_nothing_go(file_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with serving(reader(), store=file_store) as gate:
         await gate.distrust("gh.get_issue", by="ann", why="odd")

@@ -8,7 +8,7 @@ import pytest
 
 from callgate.errors import ConfigurationError, StoreError
 from callgate.model.levels import Effect, Origin, Risk
-from callgate.registry.pins import Pins, judge_pins, merge_pins
+from callgate.registry.pins import Pins, judge_pins, lost_pins, merge_pins
 from callgate.registry.quarantine import Quarantine
 from tests.registry.making import from_server, make
 
@@ -69,6 +69,17 @@ def test_a_new_tool_of_a_source_that_was_trusted_as_a_whole_waits():
     new = from_server("gh.b")
     assert judge_pins(pins, [new]) == {"gh.b": "it is new: mcp github did not have it when its tools were trusted"}
     assert judge_pins(pins, [make("x.b", source=Origin.MCP, source_name="other"), make("c")]) == {}
+
+
+def test_where_pins_were_lost_everything_foreign_waits_until_somebody_looks():
+    quarantine = Quarantine(Pins.from_json(lost_pins().to_json()))
+    tool = from_server("gh.a")
+    assert quarantine.judge([tool, make("own")]) == {
+        "gh.a": "what was trusted before is gone from the store, so that it counts as new"
+    }
+    quarantine.release(tool)
+    assert quarantine.judge([tool]) == {}
+    assert list(quarantine.judge([make("x.b", source=Origin.PLUGIN)])) == ["x.b"]
 
 
 def test_pins_survive_json_and_are_the_same_text_however_they_came():

@@ -18,6 +18,7 @@ from callgate.registry.snapshot import owner
 from callgate.registry.trust import Declaration, compare_declarations, declaration, is_declaration
 
 _VERSION = 1
+_EVERY = "*"
 
 
 class Pin(NamedTuple):
@@ -44,7 +45,7 @@ class Pins:
         self.tools: Shards[Pin] = tools or Shards()
         """By name."""
         self.sources = sources
-        """`mcp github`: a further tool of one of these is not trusted by itself."""
+        """`mcp github`: a further tool of one of these is not trusted by itself; `*` is whatever source."""
         self.held: Mapping[str, str] = MappingProxyType(dict(held or {}))
         """Tools that somebody holds by hand, each with the reason."""
 
@@ -106,6 +107,11 @@ class Pins:
         return len(self.tools)
 
 
+def lost_pins() -> Pins:
+    """Where pins should be and are not: nothing foreign is trusted by being seen first."""
+    return Pins(sources=frozenset({_EVERY}))
+
+
 def merge_pins(mine: Pins, theirs: Pins, *, since: Pins, firmly: Container[str] = ()) -> Pins:
     """Their pins with what changed in mine since `since`.
 
@@ -150,6 +156,8 @@ def _judge(pins: Pins, coming: Tool) -> str | None:
     tool = coming.as_given
     pin = pins.get(tool.name)
     if pin is None:
+        if is_foreign(tool) and _EVERY in pins.sources:
+            return "what was trusted before is gone from the store, so that it counts as new"
         if is_foreign(tool) and owner(tool) in pins.sources:
             return f"it is new: {owner(tool)} did not have it when its tools were trusted"
         return None

@@ -13,8 +13,8 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from callgate.errors import StoreError
-from callgate.events.vocabulary import TOOL_QUARANTINED
-from callgate.registry.pins import Pins, is_foreign, merge_pins
+from callgate.events.vocabulary import STREAM_CLOSED, STREAM_OPENED, TOOL_QUARANTINED
+from callgate.registry.pins import Pins, is_foreign, lost_pins, merge_pins
 from callgate.runtime.tool_events import trust_draft
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PINS = "pins"
 _SEAL = "pins_seal"
+_OPENINGS = frozenset({STREAM_OPENED, STREAM_CLOSED})
+_SOME = 1000
 _CHANGED = "the trusted definitions of tools were changed without the key; restore the store from a backup"
 _log = logging.getLogger("callgate")
 
@@ -54,7 +56,9 @@ class Pinning:
             StoreError: The pins cannot be read, or were changed without the key. They must not count as none.
         """
         quarantine = self._parts.registry.quarantine
-        pins, self._seal = await self._parts.store.read(self._read)
+        store = self._parts.store
+        is_there = await store.read(lambda reader: reader.meta(_PINS) or reader.meta(_SEAL))
+        pins, self._seal = await (store.read(self._read) if is_there else store.write(self._first))
         quarantine.adopt(pins, since=quarantine.pins, tools=self._parts.registry.list_tools())
         self._kept, self._loop = pins, asyncio.get_running_loop()
 
@@ -127,10 +131,16 @@ class Pinning:
                 facts = {"reason": held[tool.name]}
                 self._parts.store.behind(trust_draft(TOOL_QUARANTINED, tool, now=now, trace=self._trace, **facts))
 
-    def _read(self, reader: Reader) -> tuple[Pins, str | None]:
+    def _first(self, tx: Transaction) -> tuple[Pins, str]:
+        """Pins for a store without any: none in a new one. One with a past had some, and somebody took them away."""
+        if tx.meta(_PINS) or tx.meta(_SEAL):
+            return self._read(tx)
+        has_past = any(event.type not in _OPENINGS for event in tx.events(limit=_SOME))
+        pins = lost_pins() if has_past else Pins()
+        return pins, self._write(tx, pins)
+
+    def _read(self, reader: Reader) -> tuple[Pins, str]:
         text, seal = reader.meta(_PINS), reader.meta(_SEAL)
-        if text is None and seal is None:
-            return Pins(), None
         if text is None or seal is None or not hmac.compare_digest(seal.encode(), self._sealed(text).encode()):
             raise StoreError(_CHANGED)
         return Pins.from_json(text), seal
