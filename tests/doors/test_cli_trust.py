@@ -107,6 +107,13 @@ def test_a_changed_tool_is_marked_shown_and_trusted_by_its_definition(cli: Cli, 
     assert "tool.trusted" in told
 
 
+def test_a_text_without_end_is_told_by_its_length(cli: Cli, server: Any):
+    assert cli("call", "gh.get_issue", "--module", FOREIGN).code == 3
+    server("\nmore" * 3000)
+    shown = tools(cli, "diff", "gh.get_issue").out
+    assert "has 3001 lines, and had 1; too many to show here, see --json" in shown
+
+
 def test_another_definition_than_the_one_looked_at_is_not_trusted(cli: Cli, server: Any):
     short = changed(cli, server)
     server(" And yet more.")
