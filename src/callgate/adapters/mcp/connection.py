@@ -119,6 +119,9 @@ class Connection:
         keeper, self._keeper = self._keeper, None
         if keeper is None:
             return
+        if not self.connected:
+            # It is on its way to a session nobody wants any more.
+            keeper.cancel()
         _, late = await asyncio.wait({keeper}, timeout=_LEAVING)
         if late:
             keeper.cancel()
@@ -164,6 +167,9 @@ class Connection:
         def end(reason: str) -> None:
             why[0] = reason
             ended.set()
+            if self._session is not None and not self._closing.is_set():
+                # Told before any call on its way ends, so that the next one is refused and not tried.
+                self._listeners.lost(reason)
 
         client = Client(
             self._transport(end),

@@ -87,6 +87,8 @@ class McpServer:
         self._connection: Connection | None = None
         self._listed: Mapping[str, str] = {}
         self._fresh = asyncio.Event()
+        """Set while what was listed last is what the server says it has."""
+        self._changes = 0
         self._loading = False
         self._loaded = False
 
@@ -112,16 +114,16 @@ class McpServer:
         if not await connection.tried(self._how.startup):
             return self._unreachable(desk, connection.trouble)
         client = await connection.client(self._how.startup)
-        # What the server says from here on is newer than what is asked for now.
-        self._fresh.set()
+        changes = self._changes
         try:
             listed = await list_tools(client)
         except Exception as error:  # noqa: BLE001 - whatever it answers, it is asked again in a new session
-            self._fresh.clear()
             connection.doubt(client)
             return self._unreachable(desk, f"its tools could not be listed ({explain(error)})")
         loaded, self._listed = take(listed, self._home)
         self._loaded = True
+        if changes == self._changes:
+            self._fresh.set()
         desk.available(self.connector)
         return loaded
 
@@ -173,6 +175,7 @@ class McpServer:
             desk.changed()
 
     def _changed(self, desk: Desk) -> None:
+        self._changes += 1
         self._fresh.clear()
         desk.changed()
 

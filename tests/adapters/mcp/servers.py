@@ -1,0 +1,56 @@
+"""Servers for the tests about MCP: how they are started, what they witnessed, and waiting for what nobody tells."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from callgate import Callgate
+from callgate.adapters.mcp import McpServer
+from callgate.model.event import Event
+from callgate.model.levels import Autonomy, HealthStatus
+from callgate.settings.values import Settings
+
+SCRIPT = Path(__file__).with_name("scripted_server.py")
+FREE = Settings(autonomy=Autonomy.A4)
+READS = {"effects": "read_only"}
+WRITES = {"effects": "modifies_files", "risk": "low", "destructive": False}
+EFFECTS = ("note", "die_after", "hang_write")
+DECLARED = {"note": WRITES, "die_after": WRITES, "*": READS}
+
+
+def command(folder: Path, mode: str = "plain") -> list[str]:
+    """Starts the scripted server."""
+    return [sys.executable, "-I", str(SCRIPT), str(folder), mode]
+
+
+def scripted(folder: Path, mode: str = "plain", **fields: Any) -> McpServer:
+    """The scripted server as a source, every tool declared."""
+    return McpServer("srv", **{"command": command(folder, mode), "declare": DECLARED, **fields})
+
+
+def witnessed(folder: Path, name: str) -> list[str]:
+    """What a server wrote down under that name."""
+    file = folder / name
+    return file.read_text().splitlines() if file.exists() else []
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait for what nobody tells, and not for ever."""
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.01)  # between two looks
+
+
+async def until_available(gate: Callgate, connector: str = "mcp.srv", *, available: bool = True) -> None:
+    """Wait until a server is there, or gone."""
+    await until(lambda: (gate.health(connector).status is not HealthStatus.UNAVAILABLE) is available)
+
+
+async def events(gate: Callgate, *types: str) -> list[Event]:
+    """Everything recorded of these types so far."""
+    await gate.flush()
+    return [event async for event in gate.events(types=list(types))]
