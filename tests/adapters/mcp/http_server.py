@@ -36,7 +36,7 @@ class Handler(BaseHTTPRequestHandler):
         method = request.get("method")
         if method == "initialize":
             info = {"name": "by hand", "version": "1"}
-            result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+            result: Message = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
             self.answer(request, result)
         elif method == "server/discover":
             self.reply(400, b"")
@@ -93,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:
             witness("cut off")
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it is called there
         """Nobody reads it."""
 
 

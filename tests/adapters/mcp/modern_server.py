@@ -1,4 +1,4 @@
-"""An MCP server made with the official SDK, of the protocol 2026-07-28, over stdio or HTTP; its witness is in a folder."""
+"""An MCP server made with the official SDK, of the protocol 2026-07-28, over stdio or HTTP; a folder is its witness."""
 
 import os
 import sys

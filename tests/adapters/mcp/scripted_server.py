@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,8 @@ def garbage(_: Message, request: Message) -> Message:
     write("this is no JSON")
     write('{"jsonrpc": "1.0"}')
     write("[" * 50)
-    for wrong in (987_654, "nobody", None, -1, True, {}):
+    wrong_ones: list[Any] = [987_654, "nobody", None, -1, True, {}]
+    for wrong in wrong_ones:
         send(id=wrong, result=text_of("not yours"))
     send(method="notifications/unheard_of", params={"a": 1})
     send(id=77, method="sampling/createMessage", params={"messages": [], "maxTokens": 5})
@@ -172,7 +174,7 @@ def change(_: Message, __: Message) -> Message:
     return text_of("changed")
 
 
-TOOLS = {
+TOOLS: dict[str, Callable[[Message, Message], Message]] = {
     "add": add,
     "lie": lie,
     "silent": lambda _, __: text_of("no structure"),

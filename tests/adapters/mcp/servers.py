@@ -10,15 +10,13 @@ from typing import Any
 
 from callgate import Callgate
 from callgate.adapters.mcp import McpServer
-from callgate.model.event import Event
 from callgate.model.levels import Autonomy, HealthStatus
 from callgate.settings.values import Settings
 
 SCRIPT = Path(__file__).with_name("scripted_server.py")
 FREE = Settings(autonomy=Autonomy.A4)
-READS = {"effects": "read_only"}
-WRITES = {"effects": "modifies_files", "risk": "low", "destructive": False}
-EFFECTS = ("note", "die_after", "hang_write")
+READS: dict[str, Any] = {"effects": "read_only"}
+WRITES: dict[str, Any] = {"effects": "modifies_files", "risk": "low", "destructive": False}
 DECLARED = {"note": WRITES, "die_after": WRITES, "*": READS}
 
 
@@ -29,7 +27,8 @@ def command(folder: Path, mode: str = "plain") -> list[str]:
 
 def scripted(folder: Path, mode: str = "plain", **fields: Any) -> McpServer:
     """The scripted server as a source, every tool declared."""
-    return McpServer("srv", **{"command": command(folder, mode), "declare": DECLARED, **fields})
+    given: Any = {"command": command(folder, mode), "declare": DECLARED, **fields}
+    return McpServer("srv", **given)
 
 
 def witnessed(folder: Path, name: str) -> list[str]:
@@ -50,7 +49,8 @@ async def until_available(gate: Callgate, connector: str = "mcp.srv", *, availab
     await until(lambda: (gate.health(connector).status is not HealthStatus.UNAVAILABLE) is available)
 
 
-async def events(gate: Callgate, *types: str) -> list[Event]:
-    """Everything recorded of these types so far."""
+async def told(gate: Callgate, *types: str) -> list[dict[str, Any]]:
+    """What was recorded of these types so far, each with its type and call."""
     await gate.flush()
-    return [event async for event in gate.events(types=list(types))]
+    found = [event async for event in gate.events(types=list(types))]
+    return [{**(event.payload or {}), "type": event.type, "call": event.call} for event in found]

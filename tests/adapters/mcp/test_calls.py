@@ -6,13 +6,14 @@ import asyncio
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callgate import Context, Failed, Refused, Succeeded, Unknown
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Happened, Origin, Risk
-from tests.adapters.mcp.servers import FREE, READS, WRITES, events, scripted, until, witnessed
+from tests.adapters.mcp.servers import FREE, READS, WRITES, scripted, told, until, witnessed
 from tests.journeys.gates import gate_of
 
 SECRET = "s3cret-value-of-the-test"
@@ -62,15 +63,17 @@ async def test_the_exact_name_stands_before_a_glob_and_the_first_glob_before_the
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "words"),
     [
         ({"note": {"effects": ["read_only", "modifies_files"]}}, "note: effects: read_only combines with"),
         ({"note": {"efects": "read_only"}}, "note: efects: a tool declares no 'efects'"),
         ({"note": {"effects": "read_only", "name": "other"}}, "note: name is the server's own"),
     ],
 )
-def test_a_wrong_declaration_is_refused_before_anything_starts(tmp_path: Path, fields: dict, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_a_wrong_declaration_is_refused_before_anything_starts(
+    tmp_path: Path, fields: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
         scripted(tmp_path, declare=fields)
     assert witnessed(tmp_path, "starts") == []
 
@@ -114,8 +117,8 @@ async def test_progress_is_forwarded_as_events_of_the_call(tmp_path: Path) -> No
         await gate.attach(scripted(tmp_path))
         done = await gate.call("srv.steps")
         assert done.unwrap() == "all done"
-        told = await events(gate, "tool_call.progress")
-        assert [(event.call, event.payload["fraction"], event.payload["note"].strip()) for event in told] == [
+        steps = await told(gate, "tool_call.progress")
+        assert [(step["call"], step["fraction"], step["note"].strip()) for step in steps] == [
             (done.call_id, 0.5, "step 1"),
             (done.call_id, 1.0, "step 2"),
         ]
@@ -156,17 +159,15 @@ async def test_a_child_sees_only_what_was_declared_for_it(tmp_path: Path, monkey
         assert (await gate.call("srv.echo", {"text": "x"})).unwrap().startswith("x [")
 
 
-async def test_the_servers_own_log_is_kept_apart_and_struck(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_servers_own_log_is_kept_apart_and_struck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALLGATE_SECRET_SRV_TOKEN", SECRET)
     async with gate_of(config=FREE) as gate:
         await gate.attach(scripted(tmp_path, env={"TOKEN": "secret:srv/token"}))
         assert (await gate.call("srv.say")).unwrap() == "said"
-        told = []
-        while len(told) < 2:
-            told = await events(gate, "source.said")
-        lines = {(event.payload["level"], event.payload["text"].partition(" ")[0]) for event in told}
+        async with asyncio.timeout(20):
+            while len(said := await told(gate, "source.said")) < 2:  # noqa: ASYNC110 - nobody tells of it
+                await asyncio.sleep(0.01)  # between two looks
+        lines = {(line["level"], line["text"].partition(" ")[0]) for line in said}
         assert lines == {("stderr", "warming"), ("warning", "careful")}
         everything = [event.payload async for event in gate.events()]
         assert SECRET not in json.dumps(everything)

@@ -20,8 +20,8 @@ from tests.adapters.mcp.servers import (
     READS,
     WRITES,
     command,
-    events,
     scripted,
+    told,
     until,
     until_available,
     witnessed,
@@ -49,7 +49,7 @@ async def test_a_server_killed_in_the_middle_comes_back_without_the_gate_being_o
         assert isinstance(await effect, Unknown)
         await until_available(gate)
         assert (await gate.call("srv.echo", {"text": "back"})).ok
-        assert [event.type for event in await events(gate, "source.lost", "source.back")] == [
+        assert [event["type"] for event in await told(gate, "source.lost", "source.back")] == [
             "source.lost",
             "source.back",
         ]
@@ -100,7 +100,7 @@ async def test_a_server_that_cannot_be_started_is_named_and_comes_when_it_can(tm
         assert "the MCP server srv cannot be reached: there is no program" in failure.reason
         assert gate.health("mcp.srv").status is HealthStatus.UNAVAILABLE
         program.symlink_to(sys.executable)
-        await until(lambda: gate.tools())
+        await until(gate.tools)
         assert (await gate.call("srv.add")).ok
 
 

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callgate import Context, Failed, Refused, Unknown
 from callgate.adapters.mcp import McpServer
-from tests.adapters.mcp.servers import FREE, READS, WRITES, events, until, until_available, witnessed
+from tests.adapters.mcp.servers import FREE, READS, WRITES, told, until, until_available, witnessed
 from tests.journeys.gates import gate_of
 
 pytestmark = pytest.mark.slow
@@ -41,8 +42,8 @@ def running(script: str, folder: Path, port: int) -> Generator[subprocess.Popen[
 
 
 def at(port: int, **fields: object) -> McpServer:
-    options = {"url": f"http://127.0.0.1:{port}/mcp", "declare": DECLARED, "startup": 20, **fields}
-    return McpServer("srv", **options)  # pyright: ignore[reportArgumentType]
+    options: Any = {"url": f"http://127.0.0.1:{port}/mcp", "declare": DECLARED, "startup": 20, **fields}
+    return McpServer("srv", **options)
 
 
 async def come(port: int) -> None:
@@ -75,8 +76,7 @@ async def test_a_server_of_the_newest_protocol_keeps_every_promise(tmp_path: Pat
             [image] = (await gate.call("srv.picture")).unwrap()["blocks"]
             assert (image["type"], image["mimeType"]) == ("image", "image/png")
             assert (await gate.call("srv.steps")).unwrap() == {"result": "done over 2026-07-28"}
-            told = [event.payload["note"] for event in await events(gate, "tool_call.progress")]
-            assert told == ["half", "whole"]
+            assert [step["note"] for step in await told(gate, "tool_call.progress")] == ["half", "whole"]
             assert isinstance(await gate.call("srv.hang", timeout=1), Unknown)
             await until(lambda: witnessed(tmp_path, "cancelled"))
             assert (await gate.call("srv.change")).ok
@@ -166,5 +166,5 @@ async def test_a_server_that_is_not_there_gives_no_tools_and_comes_by_itself(tmp
         [failure] = report.failures
         assert "the MCP server srv cannot be reached" in failure.reason
         with running("http_server.py", tmp_path, port):
-            await until(lambda: gate.tools())
+            await until(gate.tools)
             assert (await gate.call("srv.echo", {"text": "hello"})).ok

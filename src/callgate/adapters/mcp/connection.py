@@ -25,6 +25,7 @@ _LONGEST_PAUSE = 30.0
 _LASTED = 5.0
 """A session that held so long counts as one that worked; the next loss begins with a short pause again."""
 _LEAVING = 15.0
+_LISTEN_AGAIN = 1.0
 
 
 class NotSent(NoEffect, ConnectionError):
@@ -208,15 +209,25 @@ class Connection:
         tools = client.server_capabilities.tools
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
             return
+        if await self._listen(client):
+            while await self._listen(client):
+                # Whatever changed between two streams was told to nobody.
+                self._listeners.changed()
+                await asyncio.sleep(_LISTEN_AGAIN)
+            # It listened to us before: a new session finds out whether the server is still there.
+            session.ended.set()
+
+    async def _listen(self, client: Client) -> bool:
+        """Listen until the stream ends; whether there was one. A stream may end long before its server does."""
+        heard = False
         try:
             async with client.listen(tools_list_changed=True) as changes:
+                heard = True
                 async for _ in changes:
                     self._listeners.changed()
-        except Exception as error:  # noqa: BLE001 - a server that will not tell is a server that does not tell
+        except Exception as error:  # noqa: BLE001 - a server that will not tell is one that does not tell
             _log.debug("listening for changes ended: %s", type(error).__name__)
-        if not session.ended.is_set():
-            # The stream is gone; a new session finds out whether the server is.
-            session.ended.set()
+        return heard
 
     async def _heard(self, message: Any) -> None:
         from mcp_types import ToolListChangedNotification  # noqa: PLC0415 - the SDK is loaded by now

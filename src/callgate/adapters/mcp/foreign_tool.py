@@ -20,12 +20,14 @@ from callgate.model.levels import Origin
 from callgate.model.naming import check_name, snake_case
 from callgate.model.tool import Arguments, Tool
 from callgate.model.tool_context import ToolContext
-from callgate.model.visible import brief
+from callgate.model.visible import brief, one_line
 
 if TYPE_CHECKING:
     from mcp_types import Tool as Listed
 
 CONNECT = "mcp:connect"
+_SHOWN_TO_NOBODY = {"meta", "icons"}
+"""Of a listed tool: neither a model nor a person reads it here, and some servers write the time into it."""
 Declarations = Mapping[str, Mapping[str, Any]]
 
 
@@ -87,6 +89,7 @@ def make_tool(listed: Listed, home: Home) -> tuple[Tool, list[str]]:
         code=handler,
         output_schema=None if output is None else output[0],
         output_check=None if output is None else structured_check(output[1]),
+        marks_effect=True,
     )
     made = assemble(declaration, parts)
     code = hashlib.sha256(dumps([home.place, digest])).hexdigest()
@@ -97,8 +100,10 @@ def tool_name(name: str, prefix: str) -> str:
     """The gate's name of a server's tool.
 
     Raises:
-        ConfigurationError: Nothing of the name can be one.
+        ConfigurationError: The name hides something, or nothing of it can be one.
     """
+    if one_line(name) != name:
+        raise ConfigurationError(f"the name {brief(name)!r} has hidden characters or line breaks in it")
     return check_name(f"{prefix}.{snake_case(name)}")
 
 
@@ -110,13 +115,15 @@ def declaration_of(name: str, declared: Declarations) -> Mapping[str, Any] | Non
 
 
 def definition_digest(listed: Listed) -> str:
-    """Changes with anything the server says about the tool.
+    """Changes with anything the server says about the tool that anybody reads.
 
     Raises:
         ConfigurationError: What it says is not JSON that has one form.
     """
     try:
-        return hashlib.sha256(dumps(listed.model_dump(mode="json", by_alias=True, exclude_none=True))).hexdigest()
+        return hashlib.sha256(
+            dumps(listed.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_SHOWN_TO_NOBODY))
+        ).hexdigest()
     except NotCanonical as error:
         raise ConfigurationError(f"{brief(listed.name)!r} is not plain JSON: {error}") from None
 

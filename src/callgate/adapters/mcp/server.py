@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from callgate.adapters.declare import declare
-from callgate.adapters.mcp.calling import call_tool
+from callgate.adapters.mcp.calling import Line, call_tool
 from callgate.adapters.mcp.connection import Connection, Ended, Listeners, NotSent, explain
 from callgate.adapters.mcp.foreign_tool import Home, Request
 from callgate.adapters.mcp.http import http_transport
@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10.0
 """Seconds a call waits for a session that is being made again; its own time limit counts too."""
-_NOT_THEIRS = frozenset({"id", "name", "source", "source_name", "connector", "input_schema", "isolation", "config_ref"})
+_NOT_THEIRS = frozenset(
+    {
+        "id", "name", "description", "source", "source_name", "connector", "input_schema", "isolation", "config_ref",
+        "marks_effect", "unavailable", "tags",
+    }
+)  # fmt: skip
 
 
 class ServerFields(TypedDict, total=False):
@@ -187,7 +192,10 @@ class McpServer:
         patience = _PATIENCE if left is None else min(_PATIENCE, left)
         client = await connection.client(patience)
         await self._look_again(request, patience)
-        return await call_tool(client, request, doubt=lambda: connection.doubt(client))
+        line = Line(client, lambda: connection.doubt(client), can_be_forgotten=bool(self._how.url))
+        # From here on it may happen; before, nothing was sent.
+        async with request.context.effect():
+            return await call_tool(line, request)
 
     async def _look_again(self, request: Request, patience: float) -> None:
         """What is sent must be what was judged, also when the server changed its tools a moment ago."""
