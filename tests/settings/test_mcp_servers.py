@@ -11,7 +11,8 @@ def test_a_server_is_read_with_everything_it_may_say():
     mcp_servers:
       github: {command: [github-mcp, --stdio], env: {TOKEN: "secret:github/token"}, cwd: /srv, prefix: gh,
         trust: pinned, mode: enforce, startup: 30s,
-        declare: {"get_*": {effects: read_only}, create_issue: {effects: [network_access], scopes: "net:outbound", risk: medium, destructive: false, timeout: 1m}}}
+        declare: {"get_*": {effects: read_only}, create_issue: {effects: [network_access],
+          scopes: "net:outbound", risk: medium, destructive: false, timeout: 1m}}}
       docs: {url: "https://example.com/mcp", headers: {Authorization: "Bearer secret:docs/token"}}
     """).mcp_servers
     assert servers == {

@@ -102,6 +102,14 @@ async def test_images_and_resources_are_kept_beside_the_text(tmp_path: Path) -> 
     }
 
 
+async def test_structured_content_beside_an_image_is_checked_and_kept(tmp_path: Path) -> None:
+    async with gate_of(config=FREE) as gate:
+        await gate.attach(scripted(tmp_path))
+        output = (await gate.call("srv.chart")).unwrap()
+    assert output["structured"] == {"sum": 3}
+    assert [block["type"] for block in output["blocks"]] == ["image"]
+
+
 async def test_a_failure_the_server_tells_of_may_have_left_something(tmp_path: Path) -> None:
     async with gate_of(config=FREE) as gate:
         await gate.attach(scripted(tmp_path, declare={"fail": WRITES, "refuse": WRITES, "ask": READS}))

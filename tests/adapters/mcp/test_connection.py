@@ -55,6 +55,18 @@ async def test_a_server_killed_in_the_middle_comes_back_without_the_gate_being_o
         ]
 
 
+@pytest.mark.slow
+async def test_a_stream_of_changes_that_ends_is_listened_to_again_and_costs_no_session(tmp_path: Path) -> None:
+    async with gate_of(config=FREE) as gate:
+        await gate.attach(scripted(tmp_path, "modern"))
+        await until(lambda: len(witnessed(tmp_path, "listens")) == 2)
+        assert (await gate.call("srv.echo", {"text": "x"})).ok
+        # What may have been missed between the two streams was asked for.
+        await until(lambda: len(witnessed(tmp_path, "lists")) == 2)
+        assert (await gate.call("srv.note", {"text": "x"})).ok
+    assert len(witnessed(tmp_path, "starts")) == 1
+
+
 @pytest.mark.requirement("ADP-05")
 async def test_tools_vanish_come_and_are_unavailable_as_the_server_says(tmp_path: Path) -> None:
     async with gate_of(config=FREE) as gate:

@@ -11,7 +11,7 @@ import pytest
 
 from callgate import Context, Failed, Pending, Refused, Unknown
 from callgate.adapters.mcp import McpServer
-from callgate.model.levels import Autonomy, Risk
+from callgate.model.levels import Autonomy, Happened, Risk
 from callgate.settings.values import Settings
 from tests.adapters.mcp.servers import FREE, READS, WRITES, command, scripted, told, until, until_available, witnessed
 from tests.journeys.gates import gate_of
@@ -23,7 +23,8 @@ async def test_a_tool_that_changes_after_it_was_listed_waits_for_a_person(tmp_pa
         assert (await gate.call("srv.note", {"text": "before"})).ok
         assert (await gate.call("srv.change")).ok
         refused = await gate.call("srv.note", {"text": "at once"})
-        assert not refused.ok, "already judged by the old words, and not sent"
+        assert isinstance(refused, Failed | Refused), "already judged by the old words, and not sent"
+        assert not isinstance(refused, Failed) or refused.happened is Happened.NONE
         await until(lambda: "srv.brand_new" in {tool.name for tool in gate.tools()})
         for name in ("srv.note", "srv.brand_new"):
             refused = await gate.call(name, {"text": "after"} if name == "srv.note" else {})
@@ -77,11 +78,14 @@ async def test_no_name_of_a_server_takes_the_place_of_another_tool(tmp_path: Pat
 async def test_claims_of_a_server_tighten_and_never_loosen(tmp_path: Path) -> None:
     async with gate_of(config=FREE) as gate:
         nothing = {"effects": "network_access"}
-        await gate.attach(scripted(tmp_path, "hostile", declare={"claims": nothing, "admits": READS}))
+        await gate.attach(
+            scripted(tmp_path, "hostile", declare={"claims": nothing, "admits": {**READS, "idempotent": True}})
+        )
         claims, admits = gate.tool("srv.claims"), gate.tool("srv.admits")
         assert (claims.read_only, claims.idempotent, claims.destructive) == (False, False, True)
         assert claims.base_risk is Risk.HIGH
         assert (admits.read_only, admits.destructive, admits.egress) == (False, True, True)
+        assert not admits.idempotent
         [report] = gate.sources()
         assert any("the server says that it changes something" in failure.reason for failure in report.failures)
     async with gate_of(config=Settings(autonomy=Autonomy.A3)) as gate:
@@ -187,7 +191,12 @@ async def test_a_chatterer_is_counted_and_not_recorded_line_by_line(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("mode", "reason"),
-    [("endless", "more than 100 pages"), ("malformed", "ValidationError"), ("mute", "did not answer within 0.3 sec")],
+    [
+        ("endless", "more than 100 pages"),
+        ("many", "more than 2000 tools"),
+        ("malformed", "ValidationError"),
+        ("mute", "did not answer within 0.3 sec"),
+    ],
 )
 async def test_a_list_that_is_none_gives_no_tools_and_says_why(tmp_path: Path, mode: str, reason: str) -> None:
     async with gate_of(config=FREE) as gate:

@@ -209,20 +209,24 @@ class Connection:
         tools = client.server_capabilities.tools
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
             return
-        if await self._listen(client):
-            while await self._listen(client):
-                # Whatever changed between two streams was told to nobody.
-                self._listeners.changed()
-                await asyncio.sleep(_LISTEN_AGAIN)
-            # It listened to us before: a new session finds out whether the server is still there.
-            session.ended.set()
+        heard = await self._listen(client, again=False)
+        if not heard:
+            return
+        while heard:
+            await asyncio.sleep(_LISTEN_AGAIN)
+            heard = await self._listen(client, again=True)
+        # It told us before: a new session finds out whether the server is still there.
+        session.ended.set()
 
-    async def _listen(self, client: Client) -> bool:
+    async def _listen(self, client: Client, *, again: bool) -> bool:
         """Listen until the stream ends; whether there was one. A stream may end long before its server does."""
         heard = False
         try:
             async with client.listen(tools_list_changed=True) as changes:
                 heard = True
+                if again:
+                    # Whatever changed between two streams was told to nobody.
+                    self._listeners.changed()
                 async for _ in changes:
                     self._listeners.changed()
         except Exception as error:  # noqa: BLE001 - a server that will not tell is one that does not tell
