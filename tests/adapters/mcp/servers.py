@@ -12,12 +12,18 @@ from callgate import Callgate
 from callgate.adapters.mcp import McpServer
 from callgate.model.levels import Autonomy, HealthStatus
 from callgate.settings.values import Settings
+from callgate.testing import memory_gate
 
 SCRIPT = Path(__file__).with_name("scripted_server.py")
 FREE = Settings(autonomy=Autonomy.A4)
 READS: dict[str, Any] = {"effects": "read_only"}
 WRITES: dict[str, Any] = {"effects": "modifies_files", "risk": "low", "destructive": False}
 DECLARED = {"note": WRITES, "die_after": WRITES, "*": READS}
+
+
+def gate_of(**options: Any) -> Callgate:
+    """An unopened gate in memory."""
+    return memory_gate(**options)
 
 
 def command(folder: Path, mode: str = "plain") -> list[str]:

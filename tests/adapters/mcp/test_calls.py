@@ -13,8 +13,7 @@ import pytest
 from callgate import Context, Failed, Refused, Succeeded, Unknown
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Happened, Origin, Risk
-from tests.adapters.mcp.servers import FREE, READS, WRITES, scripted, told, until, witnessed
-from tests.journeys.gates import gate_of
+from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, scripted, told, until, witnessed
 
 SECRET = "s3cret-value-of-the-test"
 

@@ -11,8 +11,7 @@ import pytest
 
 from callgate.adapters.mcp import McpServers
 from callgate.errors import ConfigurationError
-from tests.adapters.mcp.servers import FREE, READS, SCRIPT, witnessed
-from tests.journeys.gates import gate_of
+from tests.adapters.mcp.servers import FREE, READS, SCRIPT, gate_of, witnessed
 
 
 def written(folder: Path, document: Any) -> Path:

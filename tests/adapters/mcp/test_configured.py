@@ -12,8 +12,7 @@ import pytest
 
 from callgate import Callgate, Refused
 from callgate.errors import ConfigurationError
-from tests.adapters.mcp.servers import command, told, until, witnessed
-from tests.journeys.gates import gate_of
+from tests.adapters.mcp.servers import command, gate_of, told, until, witnessed
 
 
 def configured(folder: Path, *, program: str = sys.executable, declare: str = "{add: {effects: read_only}}") -> Path:

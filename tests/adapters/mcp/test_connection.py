@@ -20,13 +20,13 @@ from tests.adapters.mcp.servers import (
     READS,
     WRITES,
     command,
+    gate_of,
     scripted,
     told,
     until,
     until_available,
     witnessed,
 )
-from tests.journeys.gates import gate_of
 
 
 def kill(folder: Path) -> None:

@@ -13,8 +13,18 @@ from callgate import Context, Failed, Pending, Refused, Unknown
 from callgate.adapters.mcp import McpServer
 from callgate.model.levels import Autonomy, Happened, Risk
 from callgate.settings.values import Settings
-from tests.adapters.mcp.servers import FREE, READS, WRITES, command, scripted, told, until, until_available, witnessed
-from tests.journeys.gates import gate_of
+from tests.adapters.mcp.servers import (
+    FREE,
+    READS,
+    WRITES,
+    command,
+    gate_of,
+    scripted,
+    told,
+    until,
+    until_available,
+    witnessed,
+)
 
 
 async def test_a_tool_that_changes_after_it_was_listed_waits_for_a_person(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ import pytest
 
 from callgate import Context, Failed, Refused, Unknown
 from callgate.adapters.mcp import McpServer
-from tests.adapters.mcp.servers import FREE, READS, WRITES, told, until, until_available, witnessed
-from tests.journeys.gates import gate_of
+from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, told, until, until_available, witnessed
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,7 @@ from callgate import Failed, Pending, Refused
 from callgate.adapters.mcp import McpServer, McpServers
 from callgate.model.levels import Autonomy
 from callgate.settings.values import DEFAULT_FAMILIES, Family, Settings
-from tests.adapters.mcp.servers import FREE, READS, WRITES
-from tests.journeys.gates import gate_of
+from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of
 
 pytestmark = pytest.mark.slow
 
