@@ -54,6 +54,7 @@ PLAIN = [
     listed("steps"),
     listed("note", "text"),
     listed("hang"),
+    listed("open_file", "path"),
     listed("die_after", "text"),
     listed("die_once"),
     listed("environment"),

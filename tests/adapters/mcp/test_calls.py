@@ -180,6 +180,16 @@ async def test_the_servers_own_log_is_kept_apart_and_struck(tmp_path: Path, monk
         assert SECRET not in json.dumps(everything)
 
 
+async def test_paths_are_confined_where_the_tool_is_declared_to_touch_files(tmp_path: Path) -> None:
+    declared = {"open_file": {"effects": "read_only", "scopes": "fs:read"}}
+    async with gate_of(config=FREE, working_directory=tmp_path) as gate:
+        await gate.attach(scripted(tmp_path, declare=declared))
+        assert (await gate.call("srv.open_file", {"path": "a.txt"})).ok
+        refused = await gate.call("srv.open_file", {"path": "/etc/passwd"})
+        assert isinstance(refused, Refused)
+    assert witnessed(tmp_path, "calls") == ["open_file"]
+
+
 async def test_two_calls_with_one_key_reach_the_server_once(tmp_path: Path) -> None:
     async with gate_of(config=FREE) as gate:
         await gate.attach(scripted(tmp_path))
