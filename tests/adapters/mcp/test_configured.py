@@ -62,6 +62,12 @@ async def test_a_declaration_that_cannot_be_is_told_with_its_place(tmp_path: Pat
     assert witnessed(tmp_path, "starts") == []
 
 
+def test_a_gate_for_blocking_code_has_them_too(tmp_path: Path) -> None:
+    with Callgate.open_sync("memory://", configured(tmp_path)) as gate:
+        assert gate.call("srv.add").unwrap() == {"sum": 3}
+    assert witnessed(tmp_path, "ended") == [""]
+
+
 def shell(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "callgate", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False

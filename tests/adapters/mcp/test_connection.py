@@ -149,6 +149,22 @@ def test_a_server_has_either_a_command_or_a_url(fields: dict[str, object]) -> No
         McpServer("srv", **fields)  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.parametrize("value", ["secret:github", "secret:a/b/c", "Bearer  secret:a/b", "x-secret:a/b hunter2"])
+def test_what_looks_like_a_secrets_name_and_is_none_is_refused_and_not_shown(value: str) -> None:
+    with pytest.raises(ConfigurationError, match="TOKEN names no secret") as caught:
+        McpServer("srv", command=["x"], env={"TOKEN": value})
+    assert value not in str(caught.value)
+
+
+async def test_a_server_that_was_let_go_can_be_attached_again(tmp_path: Path) -> None:
+    server = scripted(tmp_path)
+    for _ in range(2):
+        async with gate_of(config=FREE) as gate:
+            assert (await gate.attach(server)).ok
+            assert (await gate.call("srv.add")).ok
+    assert len(witnessed(tmp_path, "starts")) == len(witnessed(tmp_path, "ended")) == 2
+
+
 def test_a_name_that_can_be_no_prefix_needs_one() -> None:
     with pytest.raises(ConfigurationError, match="needs a prefix in snake_case"):
         McpServer("9", command=["x"])

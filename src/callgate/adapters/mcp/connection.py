@@ -75,8 +75,8 @@ class Connection:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a session now."""
-        return self._session is not None
+        """Whether there is a session now that nobody has given up."""
+        return self._session is not None and not self._session.ended.is_set()
 
     def start(self) -> None:
         """Begin to connect, and to connect again; twice is once."""
@@ -91,10 +91,10 @@ class Connection:
         """
         try:
             async with asyncio.timeout(patience), self._news:
-                await self._news.wait_for(lambda: self._session is not None or self._closing.is_set())
+                await self._news.wait_for(lambda: self.connected or self._closing.is_set())
         except TimeoutError:
             raise NotSent(f"there is no connection: {self.trouble or 'it is still being made'}") from None
-        if self._session is None:
+        if self._session is None or not self.connected:
             raise NotSent("the connection was closed")
         return self._session.client
 
@@ -102,7 +102,7 @@ class Connection:
         """Wait until there is a session, or the first try has failed, or that many seconds have passed."""
         try:
             async with asyncio.timeout(patience), self._news:
-                await self._news.wait_for(lambda: self._session is not None or self.trouble != "")
+                await self._news.wait_for(lambda: self.connected or self.trouble != "")
         except TimeoutError:
             self.trouble = f"it did not answer within {patience:g} seconds"
         return self.connected

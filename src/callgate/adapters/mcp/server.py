@@ -19,7 +19,7 @@ from callgate.adapters.mcp.sdk import need_sdk
 from callgate.adapters.mcp.server_log import ServerLog
 from callgate.adapters.mcp.stdio import Child, child_transport
 from callgate.adapters.mcp.taking import take
-from callgate.adapters.mcp.values import child_environment, resolve
+from callgate.adapters.mcp.values import check_references, child_environment, resolve
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.naming import is_name_part, snake_case
@@ -79,6 +79,7 @@ class McpServer:
         how = replace(settings or McpServerSettings(), **fields)
         if bool(how.command) == bool(how.url):
             raise ConfigurationError(f"the MCP server {brief(name)!r} needs either a command or a url")
+        check_references({**how.env, **how.headers})
         self.name = name
         self._how = how
         self._home = Home(
@@ -135,6 +136,7 @@ class McpServer:
     async def close(self) -> None:
         """Leave the session, and end the program."""
         connection, self._connection = self._connection, None
+        self._loaded, self._listed = False, {}
         if connection is not None:
             await connection.close()
 
@@ -190,8 +192,10 @@ class McpServer:
             raise NotSent(f"the MCP server {self.name} was let go")
         left = request.context.remaining(time.monotonic())
         patience = _PATIENCE if left is None else min(_PATIENCE, left)
-        client = await connection.client(patience)
+        await connection.client(patience)
         await self._look_again(request, patience)
+        # It may be another session by now.
+        client = await connection.client(patience)
         line = Line(client, lambda: connection.doubt(client), can_be_forgotten=bool(self._how.url))
         # From here on it may happen; before, nothing was sent.
         async with request.context.effect():

@@ -29,6 +29,8 @@ _PATIENCE = 2.0
 """Seconds for each: to end by itself once its stdin is closed, after SIGTERM, after SIGKILL."""
 _LOOK_AGAIN = 0.01
 _STDERR_CHUNK = 4096
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""Windows has only one way to end a process, and it is final."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,13 +154,13 @@ async def _end(process: asyncio.subprocess.Process, tasks: Sequence[asyncio.Futu
     """First politely, as the protocol says: close its stdin and wait; then not."""
     if process.stdin is not None:
         process.stdin.close()
-    for number in (None, signal.SIGTERM, signal.SIGKILL):
+    for number in (None, signal.SIGTERM, _KILL):
         if number is not None:
             _signal(process, number)
         if await _ended(process):
             break
     # What it left running in its group goes too.
-    _signal(process, signal.SIGKILL)
+    _signal(process, _KILL)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

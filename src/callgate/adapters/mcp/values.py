@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+from callgate.errors import ConfigurationError
+
 Secret = Callable[[str, str], str]
 """A secret by connector and key; raises SecretNotFound."""
 
@@ -16,6 +18,17 @@ _PLAIN = (
     "APPDATA", "COMSPEC", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
 )  # fmt: skip
 """Where programs and people's files are, which language and which time; nothing here is a credential."""
+
+
+def check_references(values: Mapping[str, str]) -> None:
+    """Refuse what looks like the name of a secret and is none: it would be sent as it stands.
+
+    Raises:
+        ConfigurationError: Naming the variable or header, and nothing of its value.
+    """
+    for name, value in values.items():
+        if "secret:" in value and _REFERENCE.fullmatch(value) is None:
+            raise ConfigurationError(f"{name} names no secret; write secret:connector/key, or Bearer before it")
 
 
 def resolve(values: Mapping[str, str], secret: Secret) -> dict[str, str]:
