@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from callgate import Refused, Succeeded, Unknown
+from callgate import Failed, Refused, Succeeded, Unknown
 from callgate.adapters.mcp import McpServer
 from callgate.errors import ConfigurationError
-from callgate.model.levels import HealthStatus
+from callgate.model.levels import Happened, HealthStatus
 from tests.adapters.mcp.servers import (
     DECLARED,
     FREE,
@@ -77,11 +77,27 @@ async def test_tools_vanish_come_and_are_unavailable_as_the_server_says(tmp_path
         assert "srv.say" not in {tool.name for tool in gate.tools()}
 
 
+def removable(folder: Path) -> tuple[McpServer, Path]:
+    """The scripted server, and the file without which it does not start again."""
+    starter = folder / "starter.py"
+    starter.write_text(f"import runpy, sys\nsys.argv = {command(folder)[2:]!r}\nrunpy.run_path(sys.argv[0])\n")
+    return McpServer("srv", command=[sys.executable, "-I", str(starter)], declare=DECLARED), starter
+
+
+async def test_a_read_whose_server_stays_away_fails_within_its_time(tmp_path: Path) -> None:
+    server, starter = removable(tmp_path)
+    async with gate_of(config=FREE) as gate:
+        await gate.attach(server)
+        starter.unlink()
+        failed = await gate.call("srv.die_once", timeout=0.7)
+        assert isinstance(failed, Failed)
+        assert failed.happened is Happened.NONE
+    assert len(witnessed(tmp_path, "tries")) == 1
+
+
 @pytest.mark.requirement("ADP-05", "ADP-09")
 async def test_a_server_that_is_gone_makes_its_tools_unavailable_and_is_named(tmp_path: Path) -> None:
-    starter = tmp_path / "starter.py"
-    starter.write_text(f"import runpy, sys\nsys.argv = {command(tmp_path)[2:]!r}\nrunpy.run_path(sys.argv[0])\n")
-    server = McpServer("srv", command=[sys.executable, "-I", str(starter)], declare=DECLARED)
+    server, starter = removable(tmp_path)
     async with gate_of(config=FREE) as gate:
         await gate.attach(server)
         assert (await gate.call("srv.add")).ok
