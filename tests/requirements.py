@@ -126,8 +126,11 @@ REQUIREMENTS = {
     "BAT-08": "Duplicate call ids never give two results under one id.",
     # Adapters
     "ADP-01": "A function gives its name, its docstring as description, its source and tag, and any extra field.",
+    "ADP-04": "An MCP tool keeps name, description and schema, needs mcp:connect, is tagged, and is really called.",
+    "ADP-05": "Tools that vanish from a server's list go, new ones come, and a lost connection makes them unavailable.",
     "ADP-07": "Sync and async callables, partials and objects with an async __call__ run; no handler is an error.",
     "ADP-08": "What of a source fails to load is told by name and reason; the rest loads.",
+    "ADP-09": "A tool of an MCP server that is not configured or not reached is an error that names the server.",
     # Staleness
     "STL-01": "A first read of a source and a second one unchanged emit nothing.",
     "STL-02": "Changed content emits source.stale once, a warning with path, project and both hashes.",

@@ -201,7 +201,6 @@ def test_an_unknown_time_zone_is_refused_and_no_path_is_followed(zone: str):
             "store: postgresql://me:hunter2@db/callgate",
             "store: this version of Callgate does not have PostgreSQL stores yet; use sqlite:///path or memory://",
         ),
-        ("mcp_servers: {github: {}}", "mcp_servers: this version of Callgate does not have MCP servers yet"),
         ("plugins: {folders: [x]}", "plugins: this version of Callgate does not have plugin folders yet"),
         ("limits: [{match: pay}]", "limits: this version of Callgate does not have limits yet"),
         ("global: {limits: []}", "global.limits: this version of Callgate does not have limits yet"),

@@ -70,6 +70,27 @@ families = some(
 )
 sources = st.just("*") | st.sampled_from(list(Origin)).map("source:{}".format)
 observed = some({}, source=sources, since=st.just("2026-01-05"), by=words, **{"for": durations})
+declared = some(
+    {
+        "scopes": scopes | st.lists(scopes, max_size=2),
+        "risk": risks,
+        "idempotent": st.booleans(),
+        "timeout": durations,
+        "allowed_callers": st.sampled_from(["direct", "chain"]),
+    },
+    effects=st.sampled_from(["read_only", ["network_access"], ["modifies_files", "local_exec"]]),
+)
+server: dict[str, Any] = {
+    "prefix": words.filter(lambda word: not word.endswith("_") and "__" not in word),
+    "startup": st.integers(1, 3600) | st.sampled_from(["45s", "10m", "1h"]),
+    "declare": st.dictionaries(words | st.just("get_*"), declared, max_size=2),
+    "mode": st.just("enforce"),
+    "trust": st.just("pinned"),
+}
+servers = some(
+    {**server, "env": st.dictionaries(words, words, max_size=2), "cwd": words},
+    command=st.lists(words, min_size=1, max_size=3),
+) | some({**server, "headers": st.dictionaries(words, words, max_size=2)}, url=st.just("https://example.com/mcp"))
 hours = {"from": st.just("22:00"), "to": st.just("06:00")}
 documents = some(
     {
@@ -81,6 +102,7 @@ documents = some(
         "global": some(layer),
         "roles": st.dictionaries(words, some({**layer, "scopes": st.lists(scopes, max_size=3)}), max_size=2),
         "modules": st.lists(words, max_size=2),
+        "mcp_servers": st.dictionaries(words, servers, max_size=2),
         "timeout": durations,
         "timeouts": some({"tools": st.dictionaries(words, durations, max_size=2)}),
         "require_keys": st.booleans(),

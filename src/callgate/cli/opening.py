@@ -102,10 +102,12 @@ def gate_of(
     store = _store(store_url(place, settings), need=need, place=place)
     modules = () if tools is Tools.NONE else modules_of(place, settings)
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
-    gate = Callgate.open(store, replace(settings, modules=()), ask=ask, context=context)
+    # Nor are servers started for a look at the record.
+    kept = replace(settings, modules=(), mcp_servers={}) if tools is Tools.NONE else replace(settings, modules=())
+    gate = Callgate.open(store, kept, ask=ask, context=context)
     for module in modules:
         gate.add(module)
-    if tools is Tools.NEEDED and not gate.tools():
+    if tools is Tools.NEEDED and not gate.tools() and not kept.mcp_servers:
         wrong(NO_TOOLS)
     return gate
 

@@ -132,6 +132,9 @@ def _scopes(tool: Tool, granted: Granted, *, whose: str) -> Iterator[Reason]:
 def undeclared(tool: Tool) -> Reason:
     """Why a tool that declares nothing is refused, with the line to add."""
     text = f"{tool.name} declares no effects, no scopes and no check, so nobody may call it; "
+    if tool.source in FOREIGN and tool.config_ref is not None:
+        line = f"say what it does in the configuration, under {tool.config_ref}, for example effects: read_only"
+        return _refuse("declaration", text + line)
     if tool.source in FOREIGN:
         return _refuse("declaration", text + _ACCEPT)
     return _refuse(

@@ -17,6 +17,7 @@ from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
 from callgate.runtime.assemble import Choices, assemble
 from callgate.runtime.clock import SystemClock
+from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.opened import Around, Opened
@@ -104,6 +105,8 @@ class Callgate(Turns, Decisions, Unknowns, Sourcing, Trusting, Record, Reviewing
         try:
             await opened.pinning.open()
             await opened.auditor.start()
+            self._add_configured(opened)
+            await attach_configured(self, opened.parts.settings)
             self._start(opened)
             await self._announce_new(opened)
             await recover(opened.parts)
@@ -128,13 +131,15 @@ class Callgate(Turns, Decisions, Unknowns, Sourcing, Trusting, Record, Reviewing
         finally:
             self._opened = None
 
-    def _start(self, opened: Opened) -> None:
+    def _add_configured(self, opened: Opened) -> None:
         settings, folder = opened.parts.settings, Path(self._choices.working_directory)
         opened.acceptance.read()
         self._lay_over_present()
         for at, module in enumerate(load_configured(settings, working_directory=folder)):
             with placed(settings, f"modules[{at}]"):
                 self.add(module, update=True)
+
+    def _start(self, opened: Opened) -> None:
         self._unlisten = self._registry.on_change(self._announce)
         opened.loop(self._look_around(opened))
 

@@ -14,6 +14,7 @@ from callgate.settings.kinds import Block, Fields, Key, ListOf, NotBuilt, Readin
 from callgate.settings.leaves import Choice, Duration, Flag, Number, OrWord, Text, Version
 from callgate.settings.read_layers import AUTONOMY, CONFIRM_BY, GLOBAL, ROLES, make_role
 from callgate.settings.read_matrix import MatrixKind
+from callgate.settings.read_mcp_servers import MCP_SERVERS
 from callgate.settings.read_scopes import Scopes
 from callgate.settings.read_times import OBSERVE, QUIET_HOURS, TIMEOUTS
 from callgate.settings.values import ApprovalSettings, RiskSettings, SecretsSettings, Settings
@@ -123,6 +124,7 @@ DOCUMENT = Block(
             "Python modules whose tools are added: dotted names, or .py files below this file's folder.",
             [],
         ),
+        "mcp_servers": Key(MCP_SERVERS, "MCP servers by name, whose tools are added.", {}),
         "timeout": Key(Duration(), "The time limit of a call where nothing nearer says.", "30s"),
         "timeouts": Key(TIMEOUTS, "Time limits by tool and by user."),
         "require_keys": Key(Flag(), "Refuse calls with an effect that bring no idempotency key.", default=False),
@@ -138,7 +140,6 @@ DOCUMENT = Block(
             30,
         ),
         "builtin_tools": Key(NotBuilt("built-in tools"), "Built-in tools; not in this version."),
-        "mcp_servers": Key(NotBuilt("MCP servers"), "MCP servers; not in this version."),
         "plugins": Key(NotBuilt("plugin folders"), "Plugin folders; not in this version."),
         "limits": Key(NotBuilt("limits"), "Limits on calls, concurrency and amounts; not in this version."),
         "model": Key(NotBuilt("tools that use a model"), "The model that tools use; not in this version."),

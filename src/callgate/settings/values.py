@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from callgate.model.layer import ConfirmBy, Layer
 from callgate.model.levels import Autonomy, Risk, Verdict
@@ -105,6 +106,27 @@ class SecretsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpServerSettings:
+    """An MCP server: how it is reached, what its tools are called here, and what the operator declares of them."""
+
+    command: tuple[str, ...] = ()
+    """The program and its arguments; empty for a server that is reached by its URL."""
+    url: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Handed to the program; a value may be `secret:connector/key`."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Sent with every request; a value may be `secret:connector/key` or `Bearer secret:connector/key`."""
+    cwd: str | None = None
+    prefix: str | None = None
+    """Stands before the names of its tools; None is the server's own name."""
+    trust: str = "pinned"
+    startup: float = 10.0
+    """Seconds an opening gate waits for it."""
+    declare: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """What the operator declares, by the server's name of a tool or by a glob over those names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole configuration. `Settings()` is what an empty file means."""
 
@@ -121,6 +143,8 @@ class Settings:
     roles: Mapping[str, Role] | None = None
     """None: the file has no `roles:`, so the role `default` stands open."""
     modules: tuple[str, ...] = ()
+    mcp_servers: Mapping[str, McpServerSettings] = field(default_factory=dict[str, McpServerSettings])
+    """By name."""
     timeout: float | None = None
     """The instance's default time limit in seconds; None is 30."""
     tool_timeouts: Mapping[str, float] = field(default_factory=dict[str, float])
