@@ -93,7 +93,13 @@ def make_tool(listed: Listed, home: Home) -> tuple[Tool, list[str]]:
     )
     made = assemble(declaration, parts)
     code = hashlib.sha256(dumps([home.place, digest])).hexdigest()
-    return dataclasses.replace(made, code_digest=code, declared=stated is not None), changed
+    return dataclasses.replace(made, code_digest=code, declared=stated is not None, claims=_claims(listed)), changed
+
+
+def _claims(listed: Listed) -> dict[str, Any]:
+    """What the server says of the tool, for a person who reviews it."""
+    said = listed.annotations
+    return {} if said is None else said.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def tool_name(name: str, prefix: str) -> str:
