@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from callgate.adapters.base_tool import BaseTool
     from callgate.adapters.build import build_tool
     from callgate.adapters.function import tool
+    from callgate.adapters.toolkits.source import ToolkitSource
+    from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
     from callgate.model.call import Call
     from callgate.model.context import Context
@@ -34,8 +36,11 @@ _PLACES = {
     "Refused": "callgate.model.outcome",
     "Succeeded": "callgate.model.outcome",
     "ToolContext": "callgate.model.tool_context",
+    "Toolkit": "callgate.adapters.toolkits.toolkit",
+    "ToolkitSource": "callgate.adapters.toolkits.source",
     "Unknown": "callgate.model.outcome",
     "build_tool": "callgate.adapters.build",
+    "register_toolkit": "callgate.adapters.toolkits.toolkit",
     "tool": "callgate.adapters.function",
 }
 
@@ -52,8 +57,11 @@ __all__ = [
     "Refused",
     "Succeeded",
     "ToolContext",
+    "Toolkit",
+    "ToolkitSource",
     "Unknown",
     "build_tool",
+    "register_toolkit",
     "tool",
 ]
 

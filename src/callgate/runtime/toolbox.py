@@ -22,7 +22,7 @@ class Toolbox(Face):
     _registry: Registry
 
     def add(self, *things: Any, update: bool = False, **declaration: Any) -> list[Tool]:
-        """Add tools: functions, methods, BaseTool classes, protocol objects, modules, lists of these.
+        """Add tools: functions, methods, toolkits, BaseTool classes, protocol objects, modules, lists of these.
 
         Args:
             things: What to add; all of it, or an error and nothing.
