@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from callgate.model.attempt import AttemptKey
+from callgate.model.context import Context
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ class Administration(Face):
     def search_all(self, words: str, *, limit: int = 10) -> list[Tool]:
         """The tools that fit the words best among all of them, whoever may use them."""
         return list(self._registry.snapshot.search(words, limit=limit))
+
+    def roles(self) -> tuple[str, ...]:
+        """The roles that the configuration knows; without any, the role `default`."""
+        roles = self._open().parts.settings.roles
+        return (Context().role,) if roles is None else tuple(roles)
 
     async def attempts(
         self,

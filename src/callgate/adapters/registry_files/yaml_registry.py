@@ -74,12 +74,17 @@ class YamlRegistry:
             ConfigurationError: The file cannot be read, or is no registry.
         """
         # Reading and importing may take long, and the loop has calls to run.
-        return await asyncio.to_thread(self._load)
+        return await asyncio.to_thread(self.read)
 
     async def close(self) -> None:
         """There is nothing to let go."""
 
-    def _load(self) -> Loaded:
+    def read(self) -> Loaded:
+        """As `load`, for code that cannot await.
+
+        Raises:
+            ConfigurationError: The file cannot be read, or is no registry.
+        """
         text = read_text(str(self.path), required=False)
         if text is None:
             _log.warning("%s: does not exist; no tools were loaded", self.path)
