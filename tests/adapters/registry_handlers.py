@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from callgate import ToolContext, tool
@@ -26,6 +27,11 @@ def anything(**fields: Any) -> dict[str, Any]:
 def search_code(query: str, limit: int = 5) -> list[str]:
     """Search."""
     return [query] * limit
+
+
+def yields() -> Iterator[int]:
+    """No single value."""
+    yield 1
 
 
 class Box:

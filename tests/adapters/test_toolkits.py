@@ -326,3 +326,32 @@ async def test_a_toolkit_is_made_once_read_again_and_closed_once():
 async def test_what_a_function_makes_must_be_a_toolkit():
     [failure] = (await loaded(ToolkitSource(lambda: 3, name="odd"))).failures
     assert "no toolkit" in failure.reason
+
+
+async def test_a_map_that_is_none_is_told_and_another_s_class_is_not_closed():
+    class Listed:
+        def get_tools_map(self) -> Any:
+            return [_twice]
+
+    class Theirs:
+        def get_tools_map(self) -> Any:
+            return {"twice": _twice}
+
+        def close(self) -> None:
+            raise AssertionError("nobody said that it has our words")
+
+    source = ToolkitSource(Listed, Theirs(), 3)
+    found = await loaded(source)
+    assert [each.name for each in found.tools] == ["twice"]
+    reasons = {failure.name: failure.reason for failure in found.failures}
+    assert "not functions by name" in reasons["listed"]
+    assert "no toolkit" in reasons["int"]
+    await source.close()
+
+
+async def test_a_toolkit_without_a_name_is_told_as_well():
+    class Unnamed(Toolkit):
+        name = "…"
+
+    [failure] = (await loaded(ToolkitSource(Unnamed, NotesToolkit))).failures
+    assert (failure.name, "no name for a toolkit" in failure.reason) == ("Unnamed", True)

@@ -158,6 +158,8 @@ async def test_unknown_words_are_dropped_with_a_warning_and_never_loosen(
         ("category: web", "no handler is named"),
         (f"handler: {HERE}:fetch_docs\nparameters: {{link: string}}", "takes no 'link'"),
         (f"handler: {HERE}:fetch_docs\nparameters: {{depth: int}}", "needs 'url'"),
+        (f"handler: {HERE}:Box\nparameters: {{}}", "is a class"),
+        (f"handler: {HERE}:yields", "yields"),
         (f"handler: {HERE}:fetch_docs\nparameters: {{url: {{type: string, required: no}}}}", "needs 'url'"),
     ],
 )

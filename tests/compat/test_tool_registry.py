@@ -109,6 +109,16 @@ def test_a_file_that_is_not_there_loads_nothing_and_is_warned_of(
     assert registry.load_from_yaml(tmp_path / "tool_registry.yaml") == 4
 
 
+def test_a_name_that_is_another_s_is_warned_of_and_not_counted(
+    registry: ToolRegistry, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    path = tmp_path / "other.yaml"
+    path.write_text(REGISTRY)
+    with caplog.at_level(logging.WARNING, logger="callgate"):
+        assert registry.load_from_yaml(path) == 0
+    assert "cannot take its place" in caplog.text
+
+
 @pytest.mark.requirement("REG-14")
 def test_a_tool_without_its_handler_is_no_success(registry: ToolRegistry):
     registry.add_role_policy("worker", PolicyLayer("worker"))

@@ -13,7 +13,7 @@ from callgate.adapters.json_schema import compile_schema
 from callgate.adapters.registry_files.claims import DECLARING, tightening
 from callgate.adapters.registry_files.handlers import Found
 from callgate.adapters.registry_files.parameters import disagreement
-from callgate.errors import ConfigurationError, ToolExecutionError
+from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.source import Failure
 from callgate.model.tool import Tool
@@ -102,18 +102,12 @@ def _make(entry: Entry, declaration: Declaration) -> Tool:
 def _without_handler(declaration: Declaration, missing: str, *, function: Callable[..., Any] | None) -> Tool:
     schema = declaration.input_schema or {"type": "object"}
     compiled = compile_schema(schema, limit=declaration.max_argument_bytes)
-    stated = declaration.with_more({"unavailable": missing, "isolation": "thread"})
     parts = Parts(
         original=function,
-        handler=_never,
+        handler=None,
         is_async=False,
         input_schema=compiled.schema,
         validator=compiled.validator,
-        code=_never,
+        code=function,
     )
-    return replace(assemble(stated, parts), handler=None)
-
-
-def _never(_arguments: Any, _tool_context: Any) -> Any:
-    message = "it has no handler"
-    raise ToolExecutionError(message)
+    return assemble(declaration.with_more({"unavailable": missing, "isolation": "thread"}), parts)

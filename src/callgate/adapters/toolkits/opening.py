@@ -36,13 +36,13 @@ class OpenToolkit:
     """Those it offers, by name; filters have been applied."""
 
 
-async def open_toolkit(thing: Any, *, name: str | None = None) -> OpenToolkit:
+async def open_toolkit(thing: Any) -> OpenToolkit:
     """Make the toolkit, let it get ready, and read what it offers.
 
     Raises:
         ConfigurationError: It cannot be made; names it and says why.
     """
-    called = name or toolkit_name(thing)
+    called = toolkit_name(thing)
     try:
         kit = await _made(thing)
         if isinstance(kit, Toolkit):
@@ -107,7 +107,7 @@ def make_tools(thing: Any, stated: Declaration) -> list[Tool]:
         ConfigurationError: It cannot be made, has to be waited for, or one of its methods cannot be a tool.
     """
     called = toolkit_name(thing)
-    opened = without_waiting(open_toolkit(thing, name=called), name=called)
+    opened = without_waiting(open_toolkit(thing), name=called)
     if not opened.functions:
         raise ConfigurationError(f"the toolkit {opened.name} has no public method")
     return [make_tool(opened, key, stated=stated) for key in opened.functions]

@@ -76,11 +76,11 @@ class ToolkitSource:
         """Every tool of every toolkit, and what failed."""
         kits: list[OpenToolkit] = []
         failures: list[Failure] = []
-        for called, thing in self._chosen():
+        for thing in self._toolkits or registered_toolkits().values():
             try:
-                kits.append(await self._opened(thing, called))
+                kits.append(await self._opened(thing))
             except ConfigurationError as error:
-                failures.append(Failure(called, error.message))
+                failures.append(Failure(_called(thing), error.message))
         tools: list[Tool] = []
         taken, idle = self._taken(kits)
         for kit, key in taken:
@@ -99,15 +99,10 @@ class ToolkitSource:
             except Exception as error:  # noqa: BLE001 - the others still have to be closed
                 _log.warning("toolkit %s did not close: %s", each.name, type(error).__name__)
 
-    def _chosen(self) -> list[tuple[str, Any]]:
-        if not self._toolkits:
-            return list(registered_toolkits().items())
-        return [(_called(thing), thing) for thing in self._toolkits]
-
-    async def _opened(self, thing: Any, called: str) -> OpenToolkit:
+    async def _opened(self, thing: Any) -> OpenToolkit:
         known = self._open.get(id(thing))
         if known is None:
-            opened = await open_toolkit(thing, name=called)
+            opened = await open_toolkit(thing)
             self._made.append(thing)
         else:
             opened = replace(known, functions=await _functions(known))
@@ -125,7 +120,7 @@ class ToolkitSource:
 def _called(thing: Any) -> str:
     with contextlib.suppress(ConfigurationError):
         return toolkit_name(thing)
-    return brief(type(thing).__name__)
+    return brief(str(getattr(thing, "__name__", type(thing).__name__)))
 
 
 async def _functions(known: OpenToolkit) -> dict[str, Any]:
