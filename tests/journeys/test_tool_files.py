@@ -152,3 +152,29 @@ async def test_each_agent_scope_is_a_source_of_its_own(tmp_path: Path):
         report = await gate.attach(SchemaFile(path, handlers={"vault_read": vault_read}, scope="librarian"))
         assert report.tools == ("vault_read", "vault_move")
         assert "no handler was given" in (await gate.call("vault_move", {"path": "a"})).to_human()
+
+
+async def test_the_files_that_say_which_tools_there_are_are_out_of_reach_of_tools(tmp_path: Path):
+    path = tmp_path / "tools.yaml"
+    path.write_text(REGISTRY)
+
+    @tool(effects="modifies_files", scopes=["fs:write"], risk="low")
+    async def write_file(path: str) -> str:
+        """Write a file."""
+        return path
+
+    async with gate_of(write_file, config=FREE, working_directory=tmp_path) as gate:
+        assert (await gate.call("write_file", {"path": "tools.yaml"})).ok
+        await gate.attach(YamlRegistry(path, accept=True))
+        await gate.attach(SchemaFile(tmp_path / "absent.json", write_json(tmp_path / "tools.json"), name="schemas"))
+        for name in ("tools.yaml", "TOOLS.yaml", "./tools.json", "absent.json"):
+            refused = await gate.call("write_file", {"path": name})
+            assert isinstance(refused, Refused), name
+        assert (await gate.call("write_file", {"path": "other.yaml"})).ok
+        gate.protect(tmp_path / "treasure")
+        assert not (await gate.call("write_file", {"path": "treasure/chest"})).ok
+
+
+def write_json(path: Path) -> Path:
+    path.write_text("[]")
+    return path

@@ -67,6 +67,7 @@ class ToolRegistry:  # noqa: PLR0904 - three registries in one
         Raises:
             ConfigurationError: The file is no registry.
         """
+        self._gate.protect(path)
         loaded = YamlRegistry(path, accept=True).read()
         for failure in loaded.failures:
             _log.warning("%s: %s", failure.name, failure.reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from callgate.model.attempt import AttemptKey
@@ -36,6 +37,10 @@ class Administration(Face):
         """The roles that the configuration knows; without any, the role `default`."""
         roles = self._open().parts.settings.roles
         return (Context().role,) if roles is None else tuple(roles)
+
+    def protect(self, *paths: str | os.PathLike[str]) -> None:
+        """Put files and folders out of reach of every tool for as long as the gate is open, as Callgate's own are."""
+        self._open().parts.policy.protect([os.fspath(path) for path in paths])
 
     async def attempts(
         self,

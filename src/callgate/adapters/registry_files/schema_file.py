@@ -63,8 +63,9 @@ class SchemaFile:
     ) -> None:
         if not paths:
             raise ConfigurationError("name the file of schemas")
-        self.paths = tuple(Path(path) for path in paths)
-        self.name = name or snake_case(self.paths[0].stem)
+        self.files = tuple(Path(path) for path in paths)
+        """Out of reach of every tool: who writes them says what tools there are."""
+        self.name = name or snake_case(self.files[0].stem)
         if not is_name_part(self.name):
             raise ConfigurationError(f"{brief(self.name)!r} is no name for a source: write snake_case", key="name")
         self._scope = scope
@@ -138,14 +139,14 @@ class SchemaFile:
         return [each for each in self._kept if scope is None or scope in each.agent_scope]
 
     def _read(self) -> tuple[_Definition, ...]:
-        for path in self.paths:
+        for path in self.files:
             text = read_text(str(path), required=False)
             if text is not None:
                 return tuple(
                     _definition(item, at, file=str(path)) for at, item in enumerate(_items(text, file=str(path)))
                 )
         raise ConfigurationError(
-            "does not exist; a model would be told that there are no tools", file=str(self.paths[0])
+            "does not exist; a model would be told that there are no tools", file=str(self.files[0])
         )
 
 

@@ -58,6 +58,8 @@ class YamlRegistry:
         handlers: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         self.path = Path(path)
+        self.files = (self.path,)
+        """Out of reach of every tool: who writes them says what tools there are."""
         self.name = name or snake_case(self.path.stem)
         for key, word in (("name", self.name), ("prefix", prefix or "none")):
             if not is_name_part(word):
