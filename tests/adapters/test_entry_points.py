@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,14 @@ def install(folder: Path, package: str, **points: str) -> None:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that Python finds packages in."""
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     (tmp_path / "bird_tools.py").write_text(CODE)
     (tmp_path / "ends_tools.py").write_text("raise SystemExit(3)")
+    yield tmp_path
     for name in ("bird_tools", "ends_tools"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return tmp_path
+        sys.modules.pop(name, None)
 
 
 async def load(source: EntryPoints) -> Loaded:
@@ -110,9 +111,8 @@ async def test_nothing_installed_is_nothing_loaded():
     assert await load(EntryPoints(group="callgate.tools.of.nobody")) == Loaded()
 
 
-async def test_what_is_not_included_is_not_imported(site: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_what_is_not_included_is_not_imported(site: Path):
     install(site, "bird-tools", letters="bird_tools:count_letters", ends="ends_tools")
     found: list[Any] = list((await load(EntryPoints(include="letters", accept=True))).tools)
     assert [each.name for each in found] == ["count_letters"]
     assert "ends_tools" not in sys.modules
-    monkeypatch.delitem(sys.modules, "bird_tools")

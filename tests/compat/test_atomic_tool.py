@@ -73,7 +73,8 @@ async def test_the_executor_runs_it_through_the_gate_with_the_permissions_of_its
         tool = reading()
         context = ToolContext(agent_id="ada", trace="t1", granted_permissions=list(READS))
         assert await executor.run(tool, context, number=3) == 6
-        assert await executor.run(tool, context, number=4) == 8
+        told = ToolContext(agent_id="ada", trace=Context(trace_id="t1"), granted_permissions=list(READS))
+        assert await executor.run(tool, told, number=4) == 8
         with pytest.raises(ToolPermissionError, match="fs:read"):
             await executor.run(tool, ToolContext(agent_id="bob"), number=3)
         told = [(event.type, event.trace) async for event in gate.events(types=["tool_call.succeeded"])]

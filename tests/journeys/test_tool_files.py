@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from callgate import Context, Refused, SchemaFile, Toolkit, ToolkitSource, YamlRegistry, tool
+from callgate.adapters.toolkits import toolkit as known
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
 from tests.journeys.gates import gate_of
@@ -67,6 +69,25 @@ async def test_a_toolkit_is_added_or_attached_and_its_tools_pass_the_gate():
         await gate.reload("notes")
         assert kit.closed == 0
     assert kit.closed == 1
+
+
+async def test_a_module_of_the_configuration_brings_its_toolkits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(known, "_registered", {})
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "kit_of_a_module.py").write_text(
+        "from callgate import Toolkit, register_toolkit, tool\n"
+        "@register_toolkit('birds')\n"
+        "class Birds(Toolkit):\n"
+        "    @tool(effects='read_only')\n"
+        "    def sing(self) -> str:\n"
+        "        return 'la'\n"
+    )
+    settings = Settings(modules=("kit_of_a_module.py",))
+    async with gate_of(config=settings, working_directory=tmp_path) as gate:
+        assert (await gate.call("sing")).unwrap() == "la"
+        [sing] = gate.tools(tags=["toolkit:birds"])
+        assert sing.source_name == "birds"
+    del sys.modules["kit_of_a_module"]
 
 
 @pytest.mark.requirement("ADP-08")

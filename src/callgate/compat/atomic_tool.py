@@ -158,15 +158,15 @@ class ToolContext:
     """Who runs an atomic tool, with which permissions."""
 
     agent_id: str
-    trace: str | None = None
-    """The id of the trace; one is made when left out."""
+    trace: Any = None
+    """The id of the trace, or something that has it as `trace_id`; one is made when left out."""
     granted_permissions: list[ToolPermission | str] = field(default_factory=list["ToolPermission | str"])
     working_directory: str | None = None
     timeout_ms: int = 30_000
 
     def as_context(self, ground: Context) -> Context:
         """The same for a gate, over a context that says the rest."""
-        trace = ground.trace_id if self.trace is None else self.trace
+        trace = ground.trace_id if self.trace is None else str(getattr(self.trace, "trace_id", self.trace))
         return Context(
             principal=self.agent_id,
             user=ground.user,

@@ -10,6 +10,7 @@ from callgate.adapters.base_tool import ToolCallContext
 from callgate.compat.atomic_tool import AtomicTool, ToolContext
 from callgate.compat.json_result import json_result
 from callgate.compat.raised import result_or_raise
+from callgate.errors import ToolNotFoundError
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.levels import Autonomy
@@ -86,7 +87,7 @@ class ToolExecutor:
             Exception: What the handler raised, the very object.
         """
         who = context.as_context(self._context) if isinstance(context, ToolContext) else context
-        if isinstance(tool, AtomicTool) and all(each.id != tool.tool_id for each in self._gate.tools()):
+        if isinstance(tool, AtomicTool) and not self._has(tool):
             self._gate.add(tool.as_tool())
         outcome = await self._gate.call(tool if isinstance(tool, str) else tool.name, kwargs, who)
         return result_or_raise(outcome)
@@ -115,6 +116,12 @@ class ToolExecutor:
             autonomy=None if context.autonomy_level is None else Autonomy.parse(context.autonomy_level),
             scopes=context.granted_scopes,
         )
+
+    def _has(self, tool: AtomicTool) -> bool:
+        try:
+            return self._gate.tool(tool.name).id == tool.tool_id
+        except ToolNotFoundError:
+            return False
 
     def _for(self, user_id: str | None) -> Context:
         return self._context if user_id is None else replace(self._context, user=user_id)
