@@ -11,7 +11,8 @@ from typing import Any
 
 from callgate.adapters.convert import convert
 from callgate.adapters.declare import declare
-from callgate.adapters.toolkits.opening import OpenToolkit, close_toolkit, make_tool, open_toolkit, told
+from callgate.adapters.told import told
+from callgate.adapters.toolkits.opening import OpenToolkit, close_toolkit, make_tool, open_toolkit
 from callgate.adapters.toolkits.toolkit import is_toolkit
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Caller, Effect, Origin, Risk

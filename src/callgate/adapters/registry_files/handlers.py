@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
-from callgate.model.visible import brief, visible
+from callgate.adapters.told import told
+from callgate.model.visible import brief
 
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _PLACE = re.compile(rf"(?P<module>{_WORD}(?:\.{_WORD})*)[:.](?P<function>{_WORD}(?:\.{_WORD})*)")
-_LONGEST = 300
 
 
 class Found(NamedTuple):
@@ -41,10 +41,8 @@ def _import(module: str, function: str) -> Found:
         found: Any = importlib.import_module(module)
         for part in function.split("."):
             found = getattr(found, part)
-    except AttributeError as error:
-        return Found(None, f"its handler cannot be imported: {visible(str(error))[:_LONGEST]}")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a module does when it is imported
-        return Found(None, f"its handler cannot be imported: {visible(f'{type(error).__name__}: {error}')[:_LONGEST]}")
+        return Found(None, f"its handler cannot be imported: {told(error)}")
     if not callable(found):
         return Found(None, f"its handler {module}:{function} is no function")
     return Found(found)

@@ -13,7 +13,8 @@ from callgate.adapters.registry_files.claims import read_claims
 from callgate.adapters.registry_files.entries import Entry, Ground, make_entry_tool
 from callgate.adapters.registry_files.handlers import Found, find_handler
 from callgate.adapters.registry_files.parameters import input_schema
-from callgate.errors import CallgateError, ConfigurationError
+from callgate.adapters.told import told
+from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.naming import is_name_part, snake_case
 from callgate.model.source import Failure, Loaded
@@ -98,7 +99,7 @@ class YamlRegistry:
             try:
                 tools.append(make_entry_tool(self._entry(name, body), self._ground))
             except Exception as error:  # noqa: BLE001 - one entry harms no other
-                failures.append(Failure(brief(name), _told(error)))
+                failures.append(Failure(brief(name), told(error)))
         return Loaded(tuple(tools), (*failures, *self._ground.idle(name for name, _ in listed)))
 
     def _listed(self, text: str) -> Iterator[tuple[str, Any]]:
@@ -126,10 +127,6 @@ class YamlRegistry:
             name=name,
             description=str(entry.get("description") or ""),
             schema=input_schema(entry.get("parameters")),
-            claims=read_claims(name, entry),
+            claims=read_claims(brief(name), entry),
             handler=find_handler(entry) if given is None else Found(given),
         )
-
-
-def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, CallgateError) else f"{type(error).__name__}: {error}"

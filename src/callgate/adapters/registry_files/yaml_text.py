@@ -7,6 +7,7 @@ from typing import Any, cast
 import yaml
 
 from callgate.errors import ConfigurationError
+from callgate.model.visible import brief
 
 
 class _Loader(yaml.SafeLoader):
@@ -19,11 +20,12 @@ class _Loader(yaml.SafeLoader):
         return cast("Any", super()).compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - theirs
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for at, name in enumerate(names):
-            if name in names[:at]:
-                problem = f"{name!r} is given twice; keep one"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.value[at][0].start_mark)
+        seen: set[Any] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                problem = f"{brief(str(key.value))!r} is given twice; keep one"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
         return super().construct_mapping(node, deep=deep)
 
 

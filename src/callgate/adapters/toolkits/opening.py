@@ -13,17 +13,17 @@ from typing import Any, TypeVar, cast
 
 from callgate.adapters.declare import Declaration, declare
 from callgate.adapters.function import make_function_tool, marked_declaration
+from callgate.adapters.told import told
 from callgate.adapters.toolkits.toolkit import Toolkit, is_toolkit, toolkit_name, tools_map
-from callgate.errors import CallgateError, ConfigurationError
+from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
-from callgate.model.visible import brief, visible
+from callgate.model.visible import brief
 
 T = TypeVar("T")
 Functions = dict[str, Callable[..., Any]]
 Words = Iterable[str] | str
 """Names or globs."""
-_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +132,6 @@ async def close_toolkit(kit: Any) -> None:
     """Let a toolkit go."""
     if isinstance(kit, Toolkit):
         await _settled(kit.close())
-
-
-def told(error: Exception) -> str:
-    """What a person is told of it: our own errors speak for themselves."""
-    return str(error) if isinstance(error, CallgateError) else visible(f"{type(error).__name__}: {error}")[:_LONGEST]
 
 
 async def _made(thing: Any) -> Any:

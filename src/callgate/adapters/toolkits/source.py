@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from callgate.adapters.declare import declare
+from callgate.adapters.told import told
 from callgate.adapters.toolkits.opening import (
     OpenToolkit,
     close_toolkit,
@@ -16,7 +17,6 @@ from callgate.adapters.toolkits.opening import (
     make_tool,
     open_toolkit,
     read_functions,
-    told,
 )
 from callgate.adapters.toolkits.toolkit import registered_toolkits, toolkit_name
 from callgate.errors import ConfigurationError
