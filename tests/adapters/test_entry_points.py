@@ -102,6 +102,7 @@ async def test_a_package_that_is_not_accepted_is_not_believed(site: Path):
         [tool] = (await load(EntryPoints(accept=accept))).tools
         assert (tool.declared, tool.read_only, tool.idempotent, tool.destructive) == (False, False, False, True)
         assert tool.base_risk is Risk.HIGH
+        assert tool.claims == {"effects": ["read_only"], "destructive": False, "idempotent": True, "risk": "low"}
     for accepted in (True, "whole"):
         [tool] = (await load(EntryPoints(accept=accepted))).tools
         assert (tool.declared, tool.read_only, tool.idempotent) == (True, True, True)

@@ -207,6 +207,7 @@ async def test_the_file_s_own_word_never_makes_a_tool_less_watched(tmp_path: Pat
     )
     assert (theirs.base_risk, theirs.allowed_callers, theirs.egress) == (Risk.HIGH, {Caller.DIRECT}, True)
     assert theirs.scopes == {"compute:run", "fs:read"}
+    assert (theirs.claims["effects"], theirs.claims["risk"]) == (["read_only"], "low")
     mine = await one(tmp_path, fields, declarations={"it": {"effects": "read_only"}})
     assert (mine.declared, mine.read_only, mine.base_risk, mine.idempotent) == (True, True, Risk.LOW, False)
     accepted = await one(tmp_path, fields, accept=True)
@@ -220,6 +221,7 @@ async def test_a_claim_to_be_dangerous_stands_until_the_operator_says_otherwise(
     text = "tools:\n  it:\n" + "\n".join(f"    {line}" for line in fields.splitlines())
     told = await failures(tmp_path, text, declarations={"*": {"effects": "read_only"}})
     assert "read_only and destructive" in told["it"]
+    assert (await one(tmp_path, fields)).claims["destructiveHint"] is True
     tool = await one(tmp_path, fields, declarations={"*": {"effects": "system_state"}})
     assert (tool.destructive, tool.base_risk) == (True, Risk.CRITICAL)
 

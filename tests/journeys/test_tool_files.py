@@ -112,6 +112,7 @@ async def test_the_tools_of_a_yaml_file_wait_for_the_operator_s_word(tmp_path: P
         refused = await gate.call("mine", {"text": "a"})
         assert refused.error is not None
         assert refused.error.code == "policy_denied"
+        assert gate.tool("mine").claims["effects"] == ["read_only"]
         said = {"mine": {"effects": "read_only"}}
         await gate.attach(YamlRegistry(path, name="declared", prefix="own", declarations=said))
         assert gate.pool().names == ("own.mine",)

@@ -108,10 +108,16 @@ def _import(point: EntryPoint) -> Any:
 
 
 def _unbelieved(tool: Tool) -> Tool:
-    """The tool without what it says in its own favour."""
+    """The tool without what it says in its own favour, which is kept for whoever declares it."""
     return replace(
         tool,
         declared=False,
+        claims={
+            "effects": list(tool.side_effects),
+            "destructive": tool.destructive,
+            "idempotent": tool.idempotent,
+            "risk": tool.base_risk.label,
+        },
         effects=tool.effects - {Effect.READ_ONLY},
         destructive=True,
         idempotent=False,

@@ -8,6 +8,7 @@ from typing import Any
 
 from callgate.adapters.assemble import Parts, about, assemble
 from callgate.adapters.declare import Declaration, declare
+from callgate.adapters.fields import read_mapping
 from callgate.adapters.function import make_function_tool, marked_declaration
 from callgate.adapters.json_schema import compile_schema
 from callgate.adapters.registry_files.claims import DECLARING, tightening
@@ -75,8 +76,11 @@ def make_entry_tool(entry: Entry, ground: Ground) -> Tool:
         }
         declaration = declare(**{**counted, **own, **said})
         tool = _make(entry, declaration)
-        trusted = ground.accept or bool(DECLARING & said.keys())
-        return tool if trusted else replace(tool, declared=False)
+        if ground.accept or DECLARING & said.keys():
+            return tool
+        # Shown to whoever declares it, and not believed.
+        hint = {"destructiveHint": True} if entry.claims.get("destructive") is True else {}
+        return replace(tool, declared=False, claims=read_mapping("claims", {**entry.claims, **hint}))
 
 
 def _marked(entry: Entry) -> Mapping[str, Any]:
