@@ -132,9 +132,9 @@ REQUIREMENTS = {
     "BAT-08": "Duplicate call ids never give two results under one id.",
     # Adapters
     "ADP-01": "A function gives its name, its docstring as description, its source and tag, and any extra field.",
+    "ADP-02": "Each method of a toolkit is a tool with its source, tags and toolkit's name, also while a loop runs.",
     "ADP-04": "An MCP tool keeps name, description and schema, needs mcp:connect, is tagged, and is really called.",
     "ADP-05": "Tools that vanish from a server's list go, new ones come, and a lost connection makes them unavailable.",
-    "ADP-02": "Each method of a toolkit is a tool with its source, tags and toolkit's name, also while a loop runs.",
     "ADP-07": "Sync and async callables, partials and objects with an async __call__ run; no handler is an error.",
     "ADP-08": "What of a source fails to load is told by name and reason; the rest loads.",
     "ADP-09": "A tool of an MCP server that is not configured or not reached is an error that names the server.",
