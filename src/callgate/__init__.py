@@ -13,7 +13,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from callgate.adapters.base_tool import BaseTool
     from callgate.adapters.build import build_tool
+    from callgate.adapters.entry_points import EntryPoints
     from callgate.adapters.function import tool
+    from callgate.adapters.registry_files.schema_file import SchemaFile
+    from callgate.adapters.registry_files.yaml_registry import YamlRegistry
+    from callgate.adapters.toolkits.source import ToolkitSource
+    from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
     from callgate.model.call import Call
     from callgate.model.context import Context
@@ -26,16 +31,22 @@ _PLACES = {
     "Call": "callgate.model.call",
     "Callgate": "callgate.runtime.gate",
     "Context": "callgate.model.context",
+    "EntryPoints": "callgate.adapters.entry_points",
     "Failed": "callgate.model.outcome",
     "NoEffect": "callgate.errors",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
     "Previewed": "callgate.model.outcome",
     "Refused": "callgate.model.outcome",
+    "SchemaFile": "callgate.adapters.registry_files.schema_file",
     "Succeeded": "callgate.model.outcome",
     "ToolContext": "callgate.model.tool_context",
+    "Toolkit": "callgate.adapters.toolkits.toolkit",
+    "ToolkitSource": "callgate.adapters.toolkits.source",
     "Unknown": "callgate.model.outcome",
+    "YamlRegistry": "callgate.adapters.registry_files.yaml_registry",
     "build_tool": "callgate.adapters.build",
+    "register_toolkit": "callgate.adapters.toolkits.toolkit",
     "tool": "callgate.adapters.function",
 }
 
@@ -44,16 +55,22 @@ __all__ = [
     "Call",
     "Callgate",
     "Context",
+    "EntryPoints",
     "Failed",
     "NoEffect",
     "Outcome",
     "Pending",
     "Previewed",
     "Refused",
+    "SchemaFile",
     "Succeeded",
     "ToolContext",
+    "Toolkit",
+    "ToolkitSource",
     "Unknown",
+    "YamlRegistry",
     "build_tool",
+    "register_toolkit",
     "tool",
 ]
 

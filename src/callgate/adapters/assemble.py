@@ -23,7 +23,8 @@ class Parts:
     """What an adapter made of the thing it was given."""
 
     original: Any
-    handler: Handler
+    handler: Handler | None
+    """None: its code is missing, and the declaration says why it is unavailable."""
     is_async: bool
     input_schema: dict[str, Any]
     validator: Validator

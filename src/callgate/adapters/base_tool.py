@@ -24,14 +24,14 @@ class ToolCallContext:
     """Everything around one call, so that an implementation reads no state of the system."""
 
     trace_id: str
-    task_id: str | None
-    step_id: str | None
-    idempotency_key: str | None
+    task_id: str | None = None
+    step_id: str | None = None
+    idempotency_key: str | None = None
     """Pass it downstream where the other side takes one."""
-    autonomy_level: str | None
-    granted_scopes: frozenset[str]
+    autonomy_level: str | None = None
+    granted_scopes: frozenset[str] = frozenset()
     """At least those the tool requires."""
-    tool_context: ToolContext
+    tool_context: ToolContext = None  # pyright: ignore[reportAssignmentType] - every handler has it; who asks has none
     """The running call: progress, working directory, deadline, `effect()`."""
 
 

@@ -12,13 +12,15 @@ from callgate.adapters.build import build_declared
 from callgate.adapters.declare import Declaration, Fields, declare
 from callgate.adapters.function import make_function_tool, marked_declaration
 from callgate.adapters.protocol_object import make_protocol_tool, satisfies_protocol
+from callgate.adapters.toolkits.opening import make_tools
+from callgate.adapters.toolkits.toolkit import MARK, is_toolkit
 from callgate.errors import ConfigurationError
 from callgate.model.tool import Tool
 from callgate.ports import SecretsStore
 
 _ACCEPTED = (
     "a function, a method, a callable object, an object with name, input_schema and execute, a BaseTool, "
-    "a dict for build_tool, a Tool, a module with @tool functions, or a list of these"
+    "a toolkit, a dict for build_tool, a Tool, a module with @tool functions, or a list of these"
 )
 _MANY = (list, tuple, set, frozenset)
 
@@ -28,7 +30,7 @@ def convert(thing: Any, *, secrets: SecretsStore | None = None, **declaration: U
 
     Args:
         thing: A function (decorated or not), method, partial, callable object, object of the Tool protocol, BaseTool
-            (class or instance), dict for `build_tool`, `Tool`, module, or a list of these.
+            or Toolkit (class or instance), dict for `build_tool`, `Tool`, module, or a list of these.
         secrets: Handed to BaseTool classes when they are made.
         **declaration: Fields that stand before what the thing says of itself.
 
@@ -51,6 +53,8 @@ def _convert_one(thing: Any, stated: Declaration, *, secrets: SecretsStore | Non
         return make_action_tools(construct(thing, secrets), stated)
     if isinstance(thing, BaseTool):
         return make_action_tools(thing, stated)
+    if is_toolkit(thing):
+        return make_tools(thing, stated)
     if isinstance(thing, Mapping):
         return [build_declared(cast("Mapping[str, Any]", thing), stated)]
     if satisfies_protocol(thing):
@@ -72,15 +76,17 @@ def _untouched(tool: Tool, stated: Declaration) -> Tool:
 
 
 def _marked_in(module: ModuleType) -> list[Any]:
-    """What a module offers: its @tool functions and ready tools, each once, in the order they were written."""
-    found = {
-        id(item): item
-        for item in vars(module).values()
-        if isinstance(item, Tool) or (callable(item) and marked_declaration(item) is not None)
-    }
+    """What a module offers: @tool functions, ready tools, toolkits it registers; each once, as they were written."""
+    found = {id(item): item for item in vars(module).values() if _offered(item, module)}
     if not found:
         raise ConfigurationError(f"the module {module.__name__} has no @tool function")
     return list(found.values())
+
+
+def _offered(item: Any, module: ModuleType) -> bool:
+    if isinstance(item, type):
+        return MARK in vars(item) and item.__module__ == module.__name__
+    return isinstance(item, Tool) or (callable(item) and marked_declaration(item) is not None)
 
 
 def _alone(stated: Declaration, tools: list[Tool]) -> list[Tool]:

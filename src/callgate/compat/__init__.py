@@ -9,25 +9,60 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from callgate.adapters.base_tool import ToolCallContext
+    from callgate.compat.atomic_tool import (
+        AtomicTool,
+        DeterminismClass,
+        SideEffectClass,
+        ToolContext,
+        ToolPermission,
+        ToolSource,
+    )
     from callgate.compat.executor import ToolExecutor
     from callgate.compat.permissions import ToolPermissions, permissions_to_policy
     from callgate.compat.policy_chain import PolicyLayer, resolve_policy_chain
+    from callgate.compat.registered_tool import ProviderType, RegisteredTool, ToolConfig, ToolHealth
     from callgate.compat.tool_output import ToolOutput
+    from callgate.compat.tool_registry import ToolRegistry
 
 _PLACES = {
+    "AtomicTool": "callgate.compat.atomic_tool",
+    "DeterminismClass": "callgate.compat.atomic_tool",
     "PolicyLayer": "callgate.compat.policy_chain",
+    "ProviderType": "callgate.compat.registered_tool",
+    "RegisteredTool": "callgate.compat.registered_tool",
+    "SideEffectClass": "callgate.compat.atomic_tool",
+    "ToolCallContext": "callgate.adapters.base_tool",
+    "ToolConfig": "callgate.compat.registered_tool",
+    "ToolContext": "callgate.compat.atomic_tool",
     "ToolExecutor": "callgate.compat.executor",
+    "ToolHealth": "callgate.compat.registered_tool",
     "ToolOutput": "callgate.compat.tool_output",
+    "ToolPermission": "callgate.compat.atomic_tool",
     "ToolPermissions": "callgate.compat.permissions",
+    "ToolRegistry": "callgate.compat.tool_registry",
+    "ToolSource": "callgate.compat.atomic_tool",
     "permissions_to_policy": "callgate.compat.permissions",
     "resolve_policy_chain": "callgate.compat.policy_chain",
 }
 
 __all__ = [
+    "AtomicTool",
+    "DeterminismClass",
     "PolicyLayer",
+    "ProviderType",
+    "RegisteredTool",
+    "SideEffectClass",
+    "ToolCallContext",
+    "ToolConfig",
+    "ToolContext",
     "ToolExecutor",
+    "ToolHealth",
     "ToolOutput",
+    "ToolPermission",
     "ToolPermissions",
+    "ToolRegistry",
+    "ToolSource",
     "permissions_to_policy",
     "resolve_policy_chain",
 ]

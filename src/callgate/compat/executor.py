@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from callgate.adapters.base_tool import ToolCallContext
+from callgate.compat.atomic_tool import AtomicTool, ToolContext
 from callgate.compat.json_result import json_result
 from callgate.compat.raised import result_or_raise
+from callgate.errors import ToolNotFoundError
 from callgate.model.call import Call
 from callgate.model.context import Context
+from callgate.model.levels import Autonomy
 from callgate.model.shapes import as_mapping
 
 if TYPE_CHECKING:
@@ -71,18 +75,25 @@ class ToolExecutor:
         """
         return self._gate.time_limit(tool_name, self._for(user_id), timeout=override)
 
-    async def run(self, tool: Tool | str, context: Context, /, **kwargs: Any) -> Any:
-        """Call a tool of the gate and give its output; no argument's name collides with a parameter of ours.
+    async def run(self, tool: Tool | AtomicTool | str, context: Context | ToolContext, /, **kwargs: Any) -> Any:
+        """Call a tool and give its output; no argument's name collides with a parameter of ours.
+
+        An atomic tool that the gate does not have yet is added to it first.
 
         Raises:
+            ToolExecutionError: Nothing is bound to the atomic tool.
+            ConfigurationError: The atomic tool cannot be added, or its name is another's.
             ToolError: It was refused or did not end in time; typed.
             Exception: What the handler raised, the very object.
         """
-        outcome = await self._gate.call(tool if isinstance(tool, str) else tool.name, kwargs, context)
+        who = context.as_context(self._context) if isinstance(context, ToolContext) else context
+        if isinstance(tool, AtomicTool) and not self._has(tool):
+            self._gate.add(tool.as_tool())
+        outcome = await self._gate.call(tool if isinstance(tool, str) else tool.name, kwargs, who)
         return result_or_raise(outcome)
 
     async def call(  # noqa: PLR0917 - as above
-        self, tool_name: str, action: str, request: Mapping[str, Any], context: Context
+        self, tool_name: str, action: str, request: Mapping[str, Any], context: Context | ToolCallContext
     ) -> Any:
         """Call an action of a tool (`gmail`, `send` is the tool `gmail.send`) and give its output.
 
@@ -92,7 +103,25 @@ class ToolExecutor:
             ToolError: Anything else but a success.
         """
         name = f"{tool_name}.{action}" if action else tool_name
-        return (await self._gate.call(name, request, context)).unwrap()
+        who = self._as_asked(context) if isinstance(context, ToolCallContext) else context
+        return (await self._gate.call(name, request, who)).unwrap()
+
+    def _as_asked(self, context: ToolCallContext) -> Context:
+        return replace(
+            self._context,
+            trace_id=context.trace_id,
+            task_id=context.task_id,
+            step_id=context.step_id,
+            idempotency_key=context.idempotency_key,
+            autonomy=None if context.autonomy_level is None else Autonomy.parse(context.autonomy_level),
+            scopes=context.granted_scopes,
+        )
+
+    def _has(self, tool: AtomicTool) -> bool:
+        try:
+            return self._gate.tool(tool.name).id == tool.tool_id
+        except ToolNotFoundError:
+            return False
 
     def _for(self, user_id: str | None) -> Context:
         return self._context if user_id is None else replace(self._context, user=user_id)

@@ -75,6 +75,7 @@ _SUGGESTIONS: dict[str, str] = {
     "tool_unavailable": "Try again later or use another tool.",
     "tool_quarantined": "The operator has to review the tool's change first.",
 }
+_BROKEN = "Use another tool; the operator has to repair this one."
 
 
 def refused(  # noqa: PLR0913 - a refusal says everything it knows
@@ -91,13 +92,15 @@ def refused(  # noqa: PLR0913 - a refusal says everything it knows
     key: str | None = None,
 ) -> Stopped:
     """A refusal, ready to raise."""
+    # A tool whose code is missing stays so until somebody puts it there: no time heals it.
+    broken = code == "tool_unavailable" and tool is not None and tool.unavailable is not None
     info = ErrorInfo(
         code=code,
         message=message,
-        category=CATEGORIES.get(code, Category.RUNTIME),
+        category=Category.CONFIGURATION if broken else CATEGORIES.get(code, Category.RUNTIME),
         tool=asked.call.tool,
-        retryable=code in _RETRYABLE,
-        suggestion=_SUGGESTIONS.get(code),
+        retryable=code in _RETRYABLE and not broken,
+        suggestion=_BROKEN if broken else _SUGGESTIONS.get(code),
         faults=faults,
         details=details or {},
     )

@@ -48,6 +48,10 @@ class OwnFiles:
         self._keys = frozenset(key_of(place + ending) for place in places for ending in _BESIDE)
         self._above = frozenset(key[:length] for key in self._keys for length in range(len(key)))
 
+    def with_more(self, paths: Iterable[Path | str]) -> OwnFiles:
+        """These and others."""
+        return OwnFiles((*self._paths, *paths))
+
     def holds(self, path: str) -> bool:
         """Whether the path is one of them or lies in one of them."""
         key = key_of(path)

@@ -64,6 +64,10 @@ class Policy:
         standing = self._known(tool, context)
         return standing if standing.refusal is None else standing.told_to(context.principal)
 
+    def protect(self, paths: Iterable[Path | str]) -> None:
+        """Put files out of reach of every tool from now on, whether they exist yet or not."""
+        self._resources.protect(paths)
+
     def admits(self, tool: Tool, context: Context) -> bool:
         """Whether the tool belongs into a pool for this context: the same rules that judge the call."""
         return self._known(tool, context).refusal is None

@@ -46,6 +46,10 @@ class Resources:
         self._own = OwnFiles(own_paths)
         self._grounds: dict[tuple[str, str], Ground | None] = {}
 
+    def protect(self, paths: Iterable[Path | str]) -> None:
+        """Put more files out of reach of every tool."""
+        self._own = self._own.with_more(paths)
+
     def judge(self, reach: Reach, arguments: Arguments, *, context: Context) -> Authorization:
         """Resolve and judge everything the call names; every refusal is among the reasons."""
         try:

@@ -153,7 +153,10 @@ class Desk(Protocol):
 
 
 class Source(Protocol):
-    """Where tools come from: a toolkit, an MCP server, a registry file, a folder of plugins."""
+    """Where tools come from: a toolkit, an MCP server, a registry file, a folder of plugins.
+
+    One that reads them from files names these in `files`: they are put out of reach of every tool.
+    """
 
     @property
     def name(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from callgate.model.attempt import AttemptKey
+from callgate.model.context import Context
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -30,6 +32,15 @@ class Administration(Face):
     def search_all(self, words: str, *, limit: int = 10) -> list[Tool]:
         """The tools that fit the words best among all of them, whoever may use them."""
         return list(self._registry.snapshot.search(words, limit=limit))
+
+    def roles(self) -> tuple[str, ...]:
+        """The roles that the configuration knows; without any, the role `default`."""
+        roles = self._open().parts.settings.roles
+        return (Context().role,) if roles is None else tuple(roles)
+
+    def protect(self, *paths: str | os.PathLike[str]) -> None:
+        """Put files and folders out of reach of every tool for as long as the gate is open, as Callgate's own are."""
+        self._open().parts.policy.protect([os.fspath(path) for path in paths])
 
     async def attempts(
         self,

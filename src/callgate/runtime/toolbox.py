@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from callgate.adapters.convert import convert
 from callgate.registry.pool import assemble
 from callgate.runtime.offering import ModelPool
 from callgate.runtime.opened import Face
+from callgate.runtime.tool_search import SEARCH, make_search_tool
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.health import Health
     from callgate.model.tool import Tool
     from callgate.registry.registry import Registry
+    from callgate.registry.snapshot import Filters
 
 
 class Toolbox(Face):
@@ -22,7 +24,7 @@ class Toolbox(Face):
     _registry: Registry
 
     def add(self, *things: Any, update: bool = False, **declaration: Any) -> list[Tool]:
-        """Add tools: functions, methods, BaseTool classes, protocol objects, modules, lists of these.
+        """Add tools: functions, methods, toolkits, BaseTool classes, protocol objects, modules, lists of these.
 
         Args:
             things: What to add; all of it, or an error and nothing.
@@ -45,13 +47,33 @@ class Toolbox(Face):
         """
         self._registry.remove(name)
 
-    def tools(self) -> tuple[Tool, ...]:
-        """Every registered tool, as they came; `pool` has what one asker may use."""
-        return self._registry.list_tools()
+    def add_search(self, *, name: str = SEARCH) -> Tool:
+        """Add a tool with which a model finds the tools it may use, where too many are there to show it all.
+
+        Raises:
+            ConfigurationError: The name is none, or taken.
+        """
+        search = make_search_tool(lambda words, limit, who: self.search(words, limit=limit, context=who), name=name)
+        self._registry.add(search)
+        return search
+
+    def tools(self, *, healthy: bool = False, **filters: Unpack[Filters]) -> tuple[Tool, ...]:
+        """Every registered tool that passes the filters, as they came; `pool` has what one asker may use.
+
+        Args:
+            healthy: Only those that can be called now.
+            **filters: `source`, `tags` (all of them), `category`, `capability`, `connector`.
+        """
+        found = self._registry.list_tools(**filters)
+        return tuple(tool for tool in found if self._registry.health.look(tool) is None) if healthy else found
 
     def health(self, connector: str) -> Health:
         """How the system behind one or more tools is now; a tool without a connector is its own."""
         return self._registry.health.of(connector)
+
+    def set_health(self, connector: str, health: Health) -> None:
+        """Say how the system behind tools is; unavailable stays so until somebody says otherwise."""
+        self._registry.health.set(connector, health)
 
     def pool(self, context: Context | None = None) -> ModelPool:
         """What this asker may call now: the same list, in the same order, byte for byte, until something changes.
