@@ -95,3 +95,16 @@ async def test_any_text_and_any_bytes_can_be_read(store: Store):
 @given(st.binary(), st.binary())
 def test_equal_contents_have_equal_hashes_and_others_do_not(one: bytes, other: bytes):
     assert (content_hash(one) == content_hash(other)) == (one == other)
+
+
+async def test_a_note_that_comes_after_that_of_a_later_call_says_nothing(store: Store):
+    async def seen(content: str, at: float) -> Draft | None:
+        return await store.write(lambda tx: note_reading(tx, content=content, now=at, trace="t", **PLACE))
+
+    await seen("one", 10.0)
+    assert await seen("two", 12.0) is not None
+    assert await seen("one", 11.0) is None
+    await store.write(lambda tx: note_writing(tx, content="one", now=11.5, **PLACE))
+    assert await seen("two", 13.0) is None
+    # A clock that was set back by more than notes lag is believed.
+    assert await seen("three", 13.0 - 3600) is not None

@@ -9,6 +9,7 @@ from callgate.model.event import Draft
 from callgate.ports import Reading, Transaction
 
 _DIGEST_BYTES = 4
+_LAGS_AT_MOST = 60.0
 
 
 def content_hash(content: str | bytes) -> str:
@@ -30,9 +31,12 @@ def note_reading(
 ) -> Draft | None:
     """Remember what a tool read; an event to append if it is not what was read the last time.
 
-    Each user's and project's readings of a path are their own. The store keeps a bounded number of them.
+    Each user's and project's readings of a path are their own. The store keeps a bounded number of them. `now` is when
+    the call ended: a note that comes after that of a later call says nothing any more.
     """
     before = tx.reading(user, project, path)
+    if _overtaken(before, now):
+        return None
     digest = content_hash(content)
     tx.put_reading(user, project, path, Reading(digest, now))
     if before is None or before.digest == digest:
@@ -53,4 +57,10 @@ def note_writing(tx: Transaction, *, user: str, project: str, path: str, content
 
     Only the writer's own record is refreshed: to other users and projects that read the path before, it did change.
     """
-    tx.put_reading(user, project, path, Reading(content_hash(content), now))
+    if not _overtaken(tx.reading(user, project, path), now):
+        tx.put_reading(user, project, path, Reading(content_hash(content), now))
+
+
+def _overtaken(last: Reading | None, now: float) -> bool:
+    """Whether a later call was noted already; further ahead than any note lags, it is the clock that went back."""
+    return last is not None and 0 < last.at - now < _LAGS_AT_MOST

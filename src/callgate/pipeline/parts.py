@@ -54,8 +54,10 @@ Sources = tuple[tuple[str, str | bytes], ...]
 class Watch(Protocol):
     """Told what a successful call read or wrote; runs inside a transaction, so it asks nobody."""
 
-    def __call__(self, tx: Transaction, tool: Tool, sources: Sources, context: Context, /, *, project: str) -> None:
-        """Record what follows from it."""
+    def __call__(
+        self, tx: Transaction, tool: Tool, sources: Sources, context: Context, /, *, project: str, at: float
+    ) -> None:
+        """Record what follows from it; `at` is when the call ended, and notes of calls may come in another order."""
         ...
 
 

@@ -210,10 +210,10 @@ def _tell_edit(parts: Parts, executed: Executed, outcome: Outcome) -> Outcome:
 def _watch_later(parts: Parts, executed: Executed, ending: Ending) -> None:
     """A tool that declares what it read: asked and noted after the call, which does not wait for it."""
     if executed.permit.tool.hooks.reads is not None and parts.watches and isinstance(ending.outcome, Succeeded):
-        parts.background(_watch(parts, executed.permit, ending.outcome))
+        parts.background(_watch(parts, executed.permit, ending.outcome, at=parts.clock.now()))
 
 
-async def _watch(parts: Parts, permit: Permit, outcome: Succeeded) -> None:
+async def _watch(parts: Parts, permit: Permit, outcome: Succeeded, *, at: float) -> None:
     sources = await sources_read(parts, permit, outcome)
     if not sources:
         return
@@ -221,7 +221,7 @@ async def _watch(parts: Parts, permit: Permit, outcome: Succeeded) -> None:
 
     def unit(tx: Transaction) -> None:
         for watch in parts.watches:
-            watch(tx, permit.tool, sources, permit.context, project=project)
+            watch(tx, permit.tool, sources, permit.context, project=project, at=at)
 
     await parts.store.write(unit)
 

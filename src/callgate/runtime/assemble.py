@@ -23,7 +23,7 @@ from callgate.runtime.opened import Around, Opened
 from callgate.runtime.pinning import Pinning
 from callgate.runtime.progress import Progress
 from callgate.runtime.terminal import TerminalAsker
-from callgate.runtime.watching import StalenessWatch
+from callgate.runtime.watching import note_sources
 from callgate.secrets.handout import SecretsDoor
 from callgate.secrets.keys import KeyRing, config_folder, open_keys, throwaway_keys
 from callgate.secrets.sources import open_secrets
@@ -170,7 +170,7 @@ def _parts(choices: Choices, made: _Made) -> Parts:
         background=lambda work: work.close(),
         asker=_asker(choices.ask),
         working_directory=choices.working_directory,
-        watches=(StalenessWatch(choices.clock),),
+        watches=(note_sources,),
         quarantined=made.registry.quarantined.get,
         progress=Progress(made.store, striker, choices.clock),
     )

@@ -10,22 +10,18 @@ if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.tool import Tool
     from callgate.pipeline.parts import Sources
-    from callgate.ports import Clock, Transaction
+    from callgate.ports import Transaction
 
 
-class StalenessWatch:
-    """Notes the sources a successful call read or wrote."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-
-    def __call__(self, tx: Transaction, tool: Tool, sources: Sources, context: Context, /, *, project: str) -> None:
-        """Note every source; one that changed since this user's last reading gets its event."""
-        user, now, trace = context.user or context.principal, self._clock.now(), context.trace_id
-        for path, content in sources:
-            if tool.effectful:
-                note_writing(tx, user=user, project=project, path=path, content=content, now=now)
-                continue
-            draft = note_reading(tx, user=user, project=project, path=path, content=content, now=now, trace=trace)
-            if draft is not None:
-                tx.append(draft)
+def note_sources(
+    tx: Transaction, tool: Tool, sources: Sources, context: Context, /, *, project: str, at: float
+) -> None:
+    """Note every source a call read or wrote; one that changed since this user's last reading gets its event."""
+    user, trace = context.user or context.principal, context.trace_id
+    for path, content in sources:
+        if tool.effectful:
+            note_writing(tx, user=user, project=project, path=path, content=content, now=at)
+            continue
+        draft = note_reading(tx, user=user, project=project, path=path, content=content, now=at, trace=trace)
+        if draft is not None:
+            tx.append(draft)
