@@ -102,9 +102,10 @@ class Sourcing(Face):
         return sources[name]
 
     def _take(self, opened: Opened, attached: Attached, *, loaded: Loaded) -> SourceReport:
-        source = attached.source
+        source, before = attached.source, frozenset(self._registry.quarantined)
         tools = opened.acceptance.lay_over(loaded.tools)
         _, refused = self._registry.take_source(source.origin, source.name, tools=tools)
+        self._expect(loaded, held=before)
         names = tuple(dict.fromkeys(tool.name for tool in tools if self._registry.find(tool.name) is tool))
         held = self._registry.quarantined
         attached.report = SourceReport(
@@ -116,6 +117,12 @@ class Sourcing(Face):
         )
         _note(attached)
         return attached.report
+
+    def _expect(self, loaded: Loaded, *, held: frozenset[str]) -> None:
+        """What the operator switched on or works on needs no look, unless somebody had to look before."""
+        fresh = [tool for tool in loaded.tools if tool.name not in held]
+        self._registry.quarantine.expected((tool for tool in fresh if tool.name in loaded.switched_on), changed=False)
+        self._registry.quarantine.expected((tool for tool in fresh if tool.name in loaded.developed), changed=True)
 
     async def _reload_quietly(self, name: str) -> None:
         opened = self._opened
