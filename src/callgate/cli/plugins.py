@@ -35,8 +35,8 @@ _HEADS = [Column("NAME", whole=True), Column("VERSION"), Column("STATE"), Column
 def command() -> None:
     """Folders of plugins: list, new, check, enable, disable, reload.
 
-    The folders are named in callgate.yaml: `plugins: {folders: [plugins], accept: [NAME]}`. The tools of a plugin can be
-    called once it is accepted there.
+    The folders are named in callgate.yaml: `plugins: {folders: [plugins], accept: [NAME]}`. What a plugin declares
+    counts once its name is there; until then its tools are refused.
     """
 
 

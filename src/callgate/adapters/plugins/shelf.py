@@ -9,9 +9,10 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from callgate.adapters.plugins.code import Code
-from callgate.adapters.plugins.found import Found, find_plugins, with_settings
+from callgate.adapters.plugins.found import Found, fill_settings, find_plugins, with_settings
 from callgate.adapters.plugins.making import Bench, make_tool
 from callgate.adapters.plugins.manifest import ToolEntry
 from callgate.adapters.plugins.saved import Saved, SavedSettings
@@ -110,6 +111,17 @@ class Shelf:
                 return state
         known = _listed([state.name for state in states])
         raise ConfigurationError(f"there is no plugin {brief(plugin)!r}; there are: {known}")
+
+    def filled(self, plugin: str, saved: Saved) -> dict[str, Any]:
+        """The settings a plugin would get, defaults filled in.
+
+        Raises:
+            ConfigurationError: They do not fit its schema.
+        """
+        for found in find_plugins(self._choices.folders, self.saved):
+            if found.manifest is not None and found.name == plugin:
+                return dict(fill_settings(found.manifest, saved))
+        return dict(saved.custom_config)
 
     def _each_once(self) -> list[Found]:
         """Every plugin found; a second one of the same name is refused. Who serves already comes first."""
