@@ -22,7 +22,7 @@ from callgate.runtime.decisions import Decisions
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.plugging import Plugging
-from callgate.runtime.plugin_source import plugin_source
+from callgate.runtime.plugin_source import attach_plugins
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.tool_events import registration_drafts
@@ -108,7 +108,7 @@ class Callgate(Turns, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing
             await opened.auditor.start()
             self._add_configured(opened)
             await attach_configured(self, opened.parts.settings)
-            await self._attach_plugins(opened)
+            await attach_plugins(self, opened.parts.settings, Path(self._choices.working_directory))
             self._start(opened)
             await self._announce_new(opened)
             await recover(opened.parts)
@@ -140,13 +140,6 @@ class Callgate(Turns, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing
         for at, module in enumerate(load_configured(settings, working_directory=folder)):
             with placed(settings, f"modules[{at}]"):
                 self.add(module, update=True)
-
-    async def _attach_plugins(self, opened: Opened) -> None:
-        settings = opened.parts.settings
-        plugins = plugin_source(settings, Path(self._choices.working_directory))
-        if plugins is not None:
-            with placed(settings, "plugins"):
-                await self.attach(plugins)
 
     def _start(self, opened: Opened) -> None:
         self._unlisten = self._registry.on_change(self._announce)

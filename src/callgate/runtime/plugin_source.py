@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from callgate.runtime.modules import placed
+
 if TYPE_CHECKING:
-    from callgate.adapters.plugins.source import PluginFolder
+    from callgate.runtime.sourcing import Sourcing
     from callgate.settings.values import Settings
 
 PLUGINS = "plugins"
 """The name of the source."""
+_log = logging.getLogger("callgate")
 _SAVED = Path(".callgate") / "plugins"
 
 
-def plugin_source(settings: Settings, working_directory: Path) -> PluginFolder | None:
-    """The source of the configured plugins; None without any."""
+async def attach_plugins(gate: Sourcing, settings: Settings, working_directory: Path) -> None:
+    """Attach the configured plugins, if there are any; what fails of them is logged and keeps no gate shut.
+
+    Raises:
+        ConfigurationError: They are to be watched, and the library for it is missing; with file, line and key.
+    """
     if not settings.plugins.folders:
-        return None
+        return
     from callgate.adapters.plugins.source import PluginFolder  # noqa: PLC0415 - loaded only where there are plugins
 
     *folders, saved = plugin_paths(settings, working_directory)
-    return PluginFolder(
-        folders, settings=saved, accept=settings.plugins.accept, reload=settings.plugins.reload, name=PLUGINS
-    )
+    chosen = settings.plugins
+    source = PluginFolder(folders, settings=saved, accept=chosen.accept, reload=chosen.reload, name=PLUGINS)
+    with placed(settings, "plugins"):
+        report = await gate.attach(source)
+    for failure in report.failures:
+        _log.warning("plugins: %s: %s", failure.name, failure.reason)
 
 
 def plugin_paths(settings: Settings, working_directory: Path) -> list[Path]:
