@@ -178,6 +178,7 @@ def test_what_agrees_is_let_in(folder: Path, code: str, parameters: Mapping[str,
     [
         ("raise RuntimeError('no power')", "tools.py cannot be imported: RuntimeError: no power"),
         ("raise SystemExit(3)", "tools.py cannot be imported: SystemExit: 3"),
+        ("raise TimeoutError('late')", "tools.py cannot be imported: TimeoutError: late"),
         ("raise KeyboardInterrupt", "tools.py cannot be imported: KeyboardInterrupt"),
         ("def greet(", "tools.py cannot be imported: SyntaxError"),
         ("import sibling", "a plugin's own modules are imported relatively: from . import sibling"),
@@ -194,14 +195,18 @@ def test_code_that_cannot_be_imported_is_told_in_one_line(folder: Path, code: st
 
 def test_an_import_that_hangs_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(plugin_code.Code.module, "__kwdefaults__", {"seconds": 0.05})
-    write_plugin(folder, code="import builtins\nbuiltins.hang_here.wait(20)\n")
+    write_plugin(
+        folder, code="import builtins\nbuiltins.hang_here.wait(20)\n", tools=[tool_entry(), tool_entry("other")]
+    )
     released = threading.Event()
     monkeypatch.setattr("builtins.hang_here", released, raising=False)
     try:
         loaded = shelf_of(folder).load()
     finally:
         released.set()
-    assert failures(loaded)["greet"] == "greet: tools.py did not finish importing within 0.05 s"
+    assert failures(loaded) == {
+        name: f"{name}: tools.py did not finish importing within 0.05 s" for name in ("greet", "other")
+    }
 
 
 def test_plugins_share_no_module_and_nothing_is_put_on_the_path(folder: Path):
@@ -396,6 +401,23 @@ def test_a_missing_package_disables_the_plugin_with_a_reason_and_runs_none_of_it
 def test_a_plugin_that_is_off_runs_none_of_its_code(folder: Path):
     write_plugin(folder, code="raise RuntimeError", enabled=False)
     assert shelf_of(folder).load() == Loaded()
+
+
+def test_one_plugin_can_be_loaded_alone(folder: Path):
+    write_plugin(folder)
+    write_plugin(folder, "other", code="raise RuntimeError", tools=[tool_entry("other")])
+    shelf = shelf_of(folder)
+    loaded = shelf.load(only="hello")
+    assert (list(by_name(loaded)), failures(loaded)) == (["greet"], {})
+
+
+def test_a_module_that_raises_is_run_once_for_all_tools(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    runs: list[int] = []
+    monkeypatch.setattr("builtins.count_runs", runs, raising=False)
+    code = "import builtins\nbuiltins.count_runs.append(1)\nraise ValueError\n"
+    write_plugin(folder, code=code, tools=[tool_entry(), tool_entry("other")])
+    assert len(failures(shelf_of(folder).load())) == 2
+    assert runs == [1]
 
 
 def test_a_tool_cannot_ask_for_a_process_of_its_own(folder: Path):

@@ -48,6 +48,7 @@ def test_checking_tells_what_is_wrong_and_fails(cli: Cli):
     done = cli("plugins", "check")
     assert (done.code, "greet: tools.py cannot be imported: RuntimeError: no power" in done.err) == (1, True)
     assert cli("plugins", "check", "fine").code == 0
+    assert "hello there" not in cli("plugins", "check", "fine").err
     body = cli("plugins", "check", "hello", "--json").body
     assert (body["ok"], [failure["name"] for failure in body["failures"]]) == (False, ["greet"])
     assert cli("plugins", "check", "nobody").code == 2
@@ -79,6 +80,16 @@ def test_without_folders_the_line_to_add_is_told(cli: Cli):
     (cli.folder / "callgate.yaml").write_text("")
     done = cli("plugins", "list")
     assert (done.code, "add to callgate.yaml: plugins: {folders: [plugins]}" in done.err) == (2, True)
+
+
+def test_a_policy_is_checked_beside_the_tools_of_plugins(cli: Cli):
+    write_plugin(cli.folder / "plugins")
+    (cli.folder / "callgate.yaml").write_text(
+        "plugins: {folders: [plugins], accept: [hello]}\nglobal: {deny: [greet]}\n"
+    )
+    assert cli("policy", "check").code == 0
+    (cli.folder / "cases.yaml").write_text("- {tool: greet, arguments: {name: you}, expect: deny}\n")
+    assert cli("policy", "test", "cases.yaml").code == 0
 
 
 def test_looking_at_the_record_runs_no_plugin(cli: Cli):

@@ -23,6 +23,7 @@ from callgate.settings.values import PluginsSettings, Settings
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
+    from callgate.model.tool import Tool
     from callgate.ports import Asker
 
 T = TypeVar("T")
@@ -132,6 +133,20 @@ def modules_of(place: Place, settings: Settings) -> list[ModuleType]:
     here = Path.cwd()
     found = [*load_configured(settings, working_directory=here), *load_modules(place.modules, folder=here)]
     return list({id(module): module for module in found}.values())
+
+
+def things_of(place: Place, settings: Settings) -> list[ModuleType | Tool]:
+    """Everything of this place that tools are made of, for who judges them without opening a gate: modules, plugins.
+
+    Raises:
+        ConfigurationError: A module cannot be imported.
+    """
+    found: list[ModuleType | Tool] = [*modules_of(place, settings)]
+    if settings.plugins.folders:
+        from callgate.runtime.plugins import plugin_tools  # noqa: PLC0415 - loaded only where there are plugins
+
+        found += plugin_tools(settings, Path.cwd())
+    return found
 
 
 def store_url(place: Place, settings: Settings) -> str:

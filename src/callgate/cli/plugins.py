@@ -15,7 +15,6 @@ from callgate.cli.opening import settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.cli.streams import stdout_kept
-from callgate.cli.trouble import wrong
 from callgate.runtime.plugins import (
     PluginState,
     ask_for_reload,
@@ -78,7 +77,7 @@ def new(place: Place, /, *, name: str, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def check(place: Place, /, *, name: str | None, as_json: bool) -> ExitCode:
-    """Load every plugin, or NAME, as a gate would, and say what is wrong. Runs their modules."""
+    """Load every plugin, or only NAME, as a gate would, and say what is wrong. Runs their modules."""
     return _checked(place, name, as_json=as_json)
 
 
@@ -116,11 +115,7 @@ def reload(place: Place, /, *, as_json: bool) -> ExitCode:
 
 def _checked(place: Place, name: str | None, *, as_json: bool) -> ExitCode:
     with stdout_kept():
-        states, failures = check_plugins(settings_of(place), Path.cwd())
-    if name is not None:
-        states = tuple(state for state in states if state.name == name) or wrong(f"there is no plugin {name}")
-        names = {state.name for state in states} | {tool.name for state in states for tool in state.tools}
-        failures = tuple(failure for failure in failures if failure.name in names)
+        states, failures = check_plugins(settings_of(place), Path.cwd(), only=name)
     if as_json:
         told = [{"name": failure.name, "reason": failure.reason} for failure in failures]
         print_document({"ok": not failures, "plugins": [_document(state) for state in states], "failures": told})

@@ -13,6 +13,7 @@ from callgate.runtime.plugin_source import plugin_paths
 
 if TYPE_CHECKING:
     from callgate.model.source import Failure
+    from callgate.model.tool import Tool
     from callgate.settings.values import Settings
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "check_plugins",
     "list_plugins",
     "new_plugin",
+    "plugin_tools",
     "switch_plugin",
 ]
 
@@ -35,15 +37,30 @@ def list_plugins(settings: Settings, working_directory: Path) -> tuple[PluginSta
     return _shelf(settings, working_directory).survey()
 
 
-def check_plugins(settings: Settings, working_directory: Path) -> tuple[tuple[PluginState, ...], tuple[Failure, ...]]:
-    """Load every configured plugin as a gate would, which runs their modules; how each stands, and what failed.
+def check_plugins(
+    settings: Settings, working_directory: Path, *, only: str | None = None
+) -> tuple[tuple[PluginState, ...], tuple[Failure, ...]]:
+    """Load every configured plugin, or one, as a gate would, which runs its modules; how each stands, and what failed.
+
+    Raises:
+        ConfigurationError: No folder is configured, or there is no such plugin.
+    """
+    shelf = _shelf(settings, working_directory)
+    if only is not None:
+        shelf.find(only)
+    loaded = shelf.load(only=only)
+    states = tuple(state for state in shelf.states() if only in (None, state.name))
+    names = {state.name for state in states} | {tool.name for state in states for tool in state.tools}
+    return states, tuple(failure for failure in loaded.failures if only is None or failure.name in names)
+
+
+def plugin_tools(settings: Settings, working_directory: Path) -> tuple[Tool, ...]:
+    """The tools of the configured plugins, for judging them without a gate; what cannot be loaded is left out.
 
     Raises:
         ConfigurationError: No folder is configured.
     """
-    shelf = _shelf(settings, working_directory)
-    loaded = shelf.load()
-    return shelf.states(), loaded.failures
+    return _shelf(settings, working_directory).load().tools
 
 
 def ask_for_reload(settings: Settings, working_directory: Path) -> None:

@@ -35,6 +35,8 @@ class Code:
         self.package = f"{_PREFIX}{name}_{next(_numbers)}"
         """The private name its modules live under."""
         self.snapshot = snapshot
+        self._faults: dict[str, str] = {}
+        """What went wrong, by module: a module that hangs or raises does so once, and not for every tool."""
         _live[self.package] = self
         weakref.finalize(self, _forget, self.package)
         if _finder not in sys.meta_path:
@@ -50,15 +52,23 @@ class Code:
         if place is None:
             message = f"there is no {name.replace('.', '/')}.py in the plugin's folder; code outside of it is not run"
             raise ConfigurationError(message)
-        whole = self.package if name == "__init__" else f"{self.package}.{name}"
+        if name in self._faults:
+            raise ConfigurationError(self._faults[name])
         try:
-            return _bounded(lambda: importlib.import_module(whole), seconds=seconds)
-        except TimeoutError:
-            raise ConfigurationError(f"{place} did not finish importing within {seconds:g} s") from None
-        except ModuleNotFoundError as error:
-            raise ConfigurationError(f"{place} cannot be imported: {self._advice(error)}") from None
-        except BaseException as error:  # noqa: BLE001 - whatever a module does when it is imported, SystemExit included
-            raise ConfigurationError(f"{place} cannot be imported: {_told(error)}") from None
+            return self._import(self.package if name == "__init__" else f"{self.package}.{name}", seconds=seconds)
+        except ConfigurationError as error:
+            self._faults[name] = f"{place} {error}"
+            raise ConfigurationError(self._faults[name]) from None
+
+    def _import(self, whole: str, *, seconds: float) -> ModuleType:
+        module, raised = _bounded(lambda: importlib.import_module(whole), seconds=seconds)
+        if isinstance(raised, ModuleNotFoundError):
+            raise ConfigurationError(f"cannot be imported: {self._advice(raised)}")
+        if raised is not None:
+            raise ConfigurationError(f"cannot be imported: {_told(raised)}")
+        if module is None:
+            raise ConfigurationError(f"did not finish importing within {seconds:g} s")
+        return module
 
     def find(self, name: str) -> tuple[str, bool] | None:
         """The file of a module of the package, and whether it is a package itself; None for no such module."""
@@ -124,12 +134,10 @@ class _Loader(InspectLoader):
         return compile(self._content, self._origin, "exec", dont_inherit=True)
 
 
-def _bounded(work: Callable[[], T], *, seconds: float) -> T:
-    """Run work on a thread that the end of the process does not wait for.
+def _bounded(work: Callable[[], T], *, seconds: float) -> tuple[T | None, BaseException | None]:
+    """Run work on a thread that the end of the process does not wait for: its result, or what it raised.
 
-    Raises:
-        TimeoutError: It is not done; it may go on, and nobody looks at it any more.
-        BaseException: Whatever it raised.
+    Neither, if it is not done in time; it may go on then, and nobody looks at it any more.
     """
     done: list[T] = []
     raised: list[BaseException] = []
@@ -137,17 +145,13 @@ def _bounded(work: Callable[[], T], *, seconds: float) -> T:
     def run() -> None:
         try:
             done.append(work())
-        except BaseException as error:  # noqa: BLE001 - handed on below
+        except BaseException as error:  # noqa: BLE001 - whatever a module does when it is imported, SystemExit included
             raised.append(error)
 
     thread = threading.Thread(target=run, daemon=True, name="callgate-plugin-import")
     thread.start()
     thread.join(seconds)
-    if raised:
-        raise raised[0]
-    if not done:
-        raise TimeoutError
-    return done[0]
+    return (done[0] if done else None), (raised[0] if raised else None)
 
 
 def _forget(package: str) -> None:

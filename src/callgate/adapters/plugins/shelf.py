@@ -72,11 +72,14 @@ class Shelf:
         """How every plugin stands in its folder right now; runs no code."""
         return tuple(self._state(found) for found in self._each_once())
 
-    def load(self) -> Loaded:
-        """Everything the folders have now. What did not change is not run again."""
+    def load(self, *, only: str | None = None) -> Loaded:
+        """Everything the folders have now, or one plugin of it. What did not change is not run again."""
         with self._lock:
             plugins = self._each_once()
-            standing = {found.path: self._stand(found) for found in plugins}
+            standing = {
+                found.path: self._stand(found) if only in (None, found.name) else (None, self._state(found))
+                for found in plugins
+            }
             self._loadings = {path: loading for path, (loading, _) in standing.items() if loading is not None}
             self._states = tuple(state for _, state in standing.values())
             loaded = self._gathered()
