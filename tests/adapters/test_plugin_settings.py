@@ -141,6 +141,26 @@ def test_a_disk_that_is_full_leaves_what_was_saved(saved: SavedSettings, monkeyp
 
 
 @pytest.mark.requirement("PLG-12")
+def test_where_nothing_can_be_saved_nothing_is_promised(tmp_path: Path):
+    (tmp_path / "file").touch()
+    saved = SavedSettings(tmp_path / "file")
+    with pytest.raises(StoreError, match="cannot be written"):
+        saved.update("hello", Saved(enabled=False))
+    with pytest.raises(StoreError, match="cannot be written"):
+        saved.ask_for_reload()
+    with pytest.raises(ConfigurationError, match="cannot be read: not a directory"):
+        saved.read("hello")
+    assert Switch(saved, "hello").off("greet") is not None
+
+
+@pytest.mark.requirement("PLG-12")
+def test_settings_that_are_too_large_are_not_saved(saved: SavedSettings):
+    with pytest.raises(ConfigurationError, match="would be larger than"):
+        saved.update("hello", Saved(custom_config={"a": "x" * 300_000}))
+    assert saved.read("hello") == Saved()
+
+
+@pytest.mark.requirement("PLG-12")
 def test_two_processes_that_save_at_once_lose_nothing_of_each_other(saved: SavedSettings):
     script = (
         "import sys; from pathlib import Path\n"

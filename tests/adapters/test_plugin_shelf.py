@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from callgate.adapters.plugins import code as plugin_code
+from callgate.adapters.plugins import snapshot
 from callgate.adapters.plugins.shelf import Choices, Shelf
 from callgate.adapters.plugins.state import PluginState, differences
 from callgate.errors import ConfigurationError
@@ -290,6 +291,60 @@ def test_what_is_no_plain_small_file_is_refused(folder: Path, what: str):
     loaded = shelf_of(folder).load()
     assert loaded.tools == ()
     assert failures(loaded).keys() == {"hello"}
+
+
+def test_what_is_being_written_is_not_taken_for_whole(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    path = write_plugin(folder)
+    shelf = shelf_of(folder)
+    [old] = shelf.load().tools
+    look, texts = snapshot._look, iter(["a", "ab", "abc"])  # pyright: ignore[reportPrivateUsage]
+
+    def writing(top: int) -> Any:
+        (path / "tools.py").write_text(f"{GREET}# {next(texts)}")
+        return look(top)
+
+    monkeypatch.setattr(snapshot, "_look", writing)
+    loaded = shelf.load()
+    assert loaded.tools == (old,)
+    assert failures(loaded)["hello"].startswith("is being written right now")
+    monkeypatch.undo()
+    assert failures(shelf.load()) == {}
+
+
+def test_a_folder_full_of_files_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(snapshot, "_MOST_ENTRIES", 3)
+    path = write_plugin(folder)
+    (path / "data").mkdir()
+    (path / "data" / "x").touch()
+    assert "has more than 3 files and folders" in failures(shelf_of(folder).load())["hello"]
+
+
+def test_a_plugin_may_be_a_package_and_say_where_it_failed(folder: Path):
+    path = write_plugin(folder, tools=[tool_entry(module="__init__"), tool_entry("inner", module="inner")])
+    (path / "__init__.py").write_text(GREET)
+    (path / "inner").mkdir()
+    (path / "inner" / "__init__.py").write_text("def greet(name: str):\n    return 1 / 0\n")
+    tools = by_name(shelf_of(folder).load())
+    assert run(tools["greet"], name="you") == "Hello, you!"
+    with pytest.raises(ZeroDivisionError) as caught:
+        run(tools["inner"], name="you")
+    last = caught.traceback[-1]
+    assert (str(last.path), str(last.statement)) == (str(path / "inner" / "__init__.py"), "    return 1 / 0")
+
+
+def test_hints_that_are_more_than_words_agree_too(folder: Path):
+    code = (
+        "from __future__ import annotations\n"
+        "from typing import Annotated, Optional, TypeVar\nT = TypeVar('T')\n"
+        "def greet(a: Annotated[int, 'many'], b: Optional[T] = None, c: list[int] | None = None): ...\n"
+    )
+    parameters = {
+        "a": {"type": "integer"},
+        "b": {"type": ["string", "null"], "required": False},
+        "c": {"type": "array", "required": False},
+    }
+    write_plugin(folder, code=code, tools=[tool_entry(parameters=parameters)])
+    assert failures(shelf_of(folder).load()) == {}
 
 
 @pytest.mark.requirement("PLG-05", "PLG-06")

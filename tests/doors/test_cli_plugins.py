@@ -92,6 +92,14 @@ def test_a_policy_is_checked_beside_the_tools_of_plugins(cli: Cli):
     assert cli("policy", "test", "cases.yaml").code == 0
 
 
+def test_what_fails_of_a_plugin_is_told_with_every_command_that_needs_tools(cli: Cli):
+    write_plugin(cli.folder / "plugins")
+    write_plugin(cli.folder / "plugins", "broken", code="raise RuntimeError", tools=[tool_entry("other")])
+    done = cli("tools", "list")
+    assert (done.code, "plugins: other: other: tools.py cannot be imported" in done.err) == (0, True)
+    assert cli("plugins", "check", "hello").out.splitlines()[-1] == "every plugin loads"
+
+
 def test_looking_at_the_record_runs_no_plugin(cli: Cli):
     write_plugin(cli.folder / "plugins")
     assert cli("call", "greet", '{"name": "you"}').code == 0

@@ -147,6 +147,27 @@ async def test_new_code_runs_and_a_call_in_flight_finishes_on_the_old(
         assert (await running).unwrap() == "old"
 
 
+@pytest.mark.requirement("PLG-07")
+async def test_no_call_is_lost_while_code_is_written_over_and_over(folder: Path) -> None:
+    write_plugin(folder, code=GREET.replace("Hello", "v0"))
+    heard: list[str] = []
+
+    async def keep_calling(gate: Callgate, done: asyncio.Event) -> None:
+        while not done.is_set():
+            heard.append(await said(gate))
+
+    async with gate_with(folder, "hello", reload=True) as gate:
+        done = asyncio.Event()
+        callers = [asyncio.ensure_future(keep_calling(gate, done)) for _ in range(3)]
+        for number in range(1, 16):
+            write_plugin(folder, code=GREET.replace("Hello", f"v{number}"))
+            assert (await gate.reload("plugins")).ok
+        done.set()
+        await asyncio.gather(*callers)
+        assert set(heard) <= {f"v{number}, you!" for number in range(16)}
+        assert await said(gate) == "v15, you!"
+
+
 @pytest.mark.requirement("PLG-06", "PLG-07", "PLG-08", "PLG-09")
 @pytest.mark.slow
 async def test_a_gate_that_watches_follows_what_happens_in_the_folder(folder: Path) -> None:

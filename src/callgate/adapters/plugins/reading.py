@@ -22,12 +22,15 @@ class Stamp(NamedTuple):
     device: int
     inode: int
     size: int
+    written: int
+    """What its owner may set to any time."""
     changed: int
+    """What only the system sets."""
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
     """The stamp in a status."""
-    return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 @contextmanager

@@ -101,7 +101,7 @@ class SavedSettings:
         except FileNotFoundError:
             return None
         except OSError:
-            return Stamp(0, 0, 0, 0)
+            return Stamp(0, 0, 0, 0, 0)
 
     def ask_for_reload(self) -> None:
         """Leave a mark that gates which watch this folder see, so that they load their plugins again.

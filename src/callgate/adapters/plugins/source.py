@@ -52,12 +52,13 @@ class PluginFolder:
             source_name=name,
         )
         self._shelf = Shelf(self._choices)
+        self._states: tuple[PluginState, ...] = ()
         self._reload = reload
         self._watching: asyncio.Task[None] | None = None
 
     def plugins(self) -> tuple[PluginState, ...]:
         """How every plugin stood when they were loaded last."""
-        return self._shelf.states()
+        return self._states
 
     async def load(self, desk: Desk) -> Loaded:
         """Load every plugin; see `Source.load`.
@@ -72,7 +73,10 @@ class PluginFolder:
             paths = (*self._choices.folders, self._choices.settings)
             self._watching = asyncio.ensure_future(watch(paths, desk.changed))
             await asyncio.sleep(0)
-        return await asyncio.to_thread(self._shelf.load)
+        loaded = await asyncio.to_thread(self._shelf.load)
+        # Told only now: whoever looks on the loop sees what serves, and not what is about to.
+        self._states = self._shelf.states()
+        return loaded
 
     async def switch(self, plugin: str, *, on: bool, tool: str | None = None) -> Saved:
         """Switch a plugin or one of its tools on or off, for good. The source has to be loaded again afterwards.
