@@ -96,7 +96,7 @@ def test_what_fails_of_a_plugin_is_told_with_every_command_that_needs_tools(cli:
     write_plugin(cli.folder / "plugins")
     write_plugin(cli.folder / "plugins", "broken", code="raise RuntimeError", tools=[tool_entry("other")])
     done = cli("tools", "list")
-    assert (done.code, "plugins: other: other: tools.py cannot be imported" in done.err) == (0, True)
+    assert (done.code, "plugins: other: tools.py cannot be imported" in done.err) == (0, True)
     assert cli("plugins", "check", "hello").out.splitlines()[-1] == "every plugin loads"
 
 

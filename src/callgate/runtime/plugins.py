@@ -84,7 +84,10 @@ def switch_plugin(
     """
     shelf = _shelf(settings, working_directory)
     shelf.switch(plugin, on=on, tool=tool)
-    return shelf.find(plugin)
+    try:
+        return shelf.find(plugin)
+    except ConfigurationError:
+        return PluginState(name=plugin, folder="", fault="its manifest cannot be read")
 
 
 def new_plugin(name: str, settings: Settings, working_directory: Path) -> Path:

@@ -94,26 +94,31 @@ class Shelf:
             ConfigurationError: There is no such plugin or tool, or its settings cannot be read.
             StoreError: It cannot be written.
         """
-        state = self.find(plugin)
         if tool is None:
+            if on or not self._has_unreadable():
+                self.find(plugin)
             return self.saved.update(plugin, Saved(enabled=on))
-        known = [item.name for item in state.tools]
+        known = [item.name for item in self.find(plugin).tools]
         if tool not in known:
             raise ConfigurationError(f"the plugin {plugin} has no tool {brief(tool)!r}; it has: {_listed(known)}")
         return self.saved.update(plugin, Saved(tool_overrides={tool: {"enabled": on}}))
 
     def find(self, plugin: str) -> PluginState:
-        """The plugin of that name, as it is in its folder now.
+        """The plugin of that name, as it is in its folder now, or as it serves where that cannot be read.
 
         Raises:
             ConfigurationError: There is none.
         """
-        states = self.survey()
+        states = (*self.survey(), *self._states)
         for state in states:
             if state.name == plugin:
                 return state
-        known = _listed([state.name for state in states])
+        known = _listed(list(dict.fromkeys(state.name for state in states)))
         raise ConfigurationError(f"there is no plugin {brief(plugin)!r}; there are: {known}")
+
+    def _has_unreadable(self) -> bool:
+        """Whether a manifest hides its plugin's name, which must keep nobody from switching that one off."""
+        return any(not state.version for state in self.survey())
 
     def filled(self, plugin: str, saved: Saved) -> dict[str, Any]:
         """The settings a plugin would get, defaults filled in.
@@ -146,7 +151,7 @@ class Shelf:
             return None, self._state(found)
         loading = self._loaded(found, former)
         if former is not None and former.found.digest != found.digest and loading.faults:
-            return self._former(former, "; ".join(loading.faults.values()))
+            return self._former(former, "; ".join(f"{name}: {fault}" for name, fault in loading.faults.items()))
         return loading, self._state(found, loading)
 
     def _former(self, former: _Loading, fault: str) -> tuple[_Loading | None, PluginState]:
@@ -189,7 +194,7 @@ class Shelf:
         try:
             loading.tools[entry.name] = make_tool(entry, bench)
         except ConfigurationError as error:
-            loading.faults[entry.name] = f"{entry.name}: {error}"
+            loading.faults[entry.name] = str(error).removeprefix(f"{entry.name}: ")
 
     def _state(self, found: Found, loading: _Loading | None = None) -> PluginState:
         manifest = found.manifest
