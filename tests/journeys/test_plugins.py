@@ -183,6 +183,8 @@ async def test_a_gate_that_watches_follows_what_happens_in_the_folder(folder: Pa
         write_plugin(folder, "new", tools=[tool_entry("other")])
         await until(lambda: any(each.name == "other" for each in gate.tools()))
         assert await said(gate, "other") == "Hello, you!"
+        await gate.flush()
+        assert [event.type async for event in gate.events(types=["tool.quarantined"])] == []
         (path / "manifest.json").unlink()
         await until(lambda: [each.name for each in gate.tools()] == ["other"])
         assert "Unknown tool" in await said(gate)
@@ -203,6 +205,10 @@ async def test_what_becomes_looser_while_it_is_worked_on_waits_for_a_look(folder
         write_plugin(folder)
         await until(lambda: gate.sources()[0].quarantined)
         assert "quarantined" in await said(gate)
+        strict = tool_entry(effects=["modifies_files"], risk="low")
+        write_plugin(folder, tools=[strict], code=GREET.replace("Hello", "Hallo"))
+        await until(lambda: not gate.sources()[0].quarantined)
+        assert await said(gate) == "Hallo, you!"
 
 
 async def test_without_development_every_change_waits_for_a_look(folder: Path) -> None:

@@ -104,8 +104,9 @@ class Sourcing(Face):
     def _take(self, opened: Opened, attached: Attached, *, loaded: Loaded) -> SourceReport:
         source, before = attached.source, frozenset(self._registry.quarantined)
         tools = opened.acceptance.lay_over(loaded.tools)
-        _, refused = self._registry.take_source(source.origin, source.name, tools=tools)
-        self._expect(loaded, held=before)
+        _, refused = self._registry.take_source(
+            source.origin, source.name, tools=tools, judged=lambda: self._expect(loaded, held=before)
+        )
         names = tuple(dict.fromkeys(tool.name for tool in tools if self._registry.find(tool.name) is tool))
         held = self._registry.quarantined
         attached.report = SourceReport(
@@ -119,10 +120,11 @@ class Sourcing(Face):
         return attached.report
 
     def _expect(self, loaded: Loaded, *, held: frozenset[str]) -> None:
-        """What the operator switched on or works on needs no look, unless somebody had to look before."""
-        fresh = [tool for tool in loaded.tools if tool.name not in held]
-        self._registry.quarantine.expected((tool for tool in fresh if tool.name in loaded.switched_on), changed=False)
-        self._registry.quarantine.expected((tool for tool in fresh if tool.name in loaded.developed), changed=True)
+        """What is being worked on needs no look unless it is looser; what was switched on, unless it waited before."""
+        quarantine = self._registry.quarantine
+        on = (tool for tool in loaded.tools if tool.name in loaded.switched_on and tool.name not in held)
+        quarantine.expected(on, changed=False)
+        quarantine.expected((tool for tool in loaded.tools if tool.name in loaded.developed), changed=True)
 
     async def _reload_quietly(self, name: str) -> None:
         opened = self._opened
