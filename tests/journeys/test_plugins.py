@@ -65,8 +65,28 @@ async def test_a_plugin_that_nobody_accepted_is_refused_with_the_line_to_add(fol
     async with gate_with(folder) as gate:
         outcome = await gate.call("greet", {"name": "you"})
         assert isinstance(outcome, Refused)
-        assert "add to callgate.yaml: plugins: {accept: [hello]}" in outcome.to_human()
+        assert "accept what its plugin declares: plugins: {accept: [hello]} in callgate.yaml" in outcome.to_human()
         assert list(gate.pool()) == []
+
+
+async def test_a_declaration_that_a_person_accepted_counts_for_exactly_what_was_seen(
+    folder: Path, tmp_path: Path
+) -> None:
+    write_plugin(folder, tools=[tool_entry("get_greeting")])
+    async with gate_of(config=FREE, working_directory=tmp_path) as gate:
+        await gate.attach(PluginFolder(folder, settings=settings_folder(folder)))
+        await gate.accept(gate.proposals("plugins"), by="ann")
+        assert await said(gate, "get_greeting") == "Hello, you!"
+        await gate.disable_plugin("hello")
+        assert not (await gate.call("get_greeting", {"name": "you"})).ok
+        await gate.enable_plugin("hello")
+        assert await said(gate, "get_greeting") == "Hello, you!"
+        SavedSettings(settings_folder(folder)).update("hello", Saved(enabled=False))
+        assert "the plugin hello is switched off" in await said(gate, "get_greeting")
+        SavedSettings(settings_folder(folder)).update("hello", Saved(enabled=True))
+        write_plugin(folder, tools=[tool_entry("get_greeting")], code=GREET + "# more")
+        await gate.reload("plugins")
+        assert "quarantined" in await said(gate, "get_greeting")
 
 
 @pytest.mark.requirement("PLG-10")

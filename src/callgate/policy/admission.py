@@ -136,10 +136,11 @@ def undeclared(tool: Tool) -> Reason:
         line = f"say what it does in the configuration, under {tool.config_ref}, for example effects: read_only"
         return _refuse("declaration", text + line)
     if tool.source is Origin.PLUGIN:
-        accept = f"declare it in the plugin, and add to callgate.yaml: plugins: {{accept: [{tool.connector}]}}"
-        return _refuse(
-            "declaration", f"{tool.name} declares nothing that was accepted, so nobody may call it; {accept}"
+        text = (
+            f"{tool.name} declares nothing that was accepted, so nobody may call it; accept what its plugin declares: "
         )
+        line = f"plugins: {{accept: [{tool.connector}]}} in callgate.yaml, or a declaration: callgate tools review"
+        return _refuse("declaration", text + line)
     if tool.source in FOREIGN:
         return _refuse("declaration", text + _ACCEPT)
     return _refuse(

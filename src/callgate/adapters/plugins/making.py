@@ -55,7 +55,8 @@ def make_tool(entry: ToolEntry, bench: Bench) -> Tool:
     # Whatever the function calls is part of what it does, so all of the plugin's code is in its digest.
     code_digest = f"{bench.code.snapshot.code_digest}:{entry.module}:{entry.function}"
     known = bench.ids.get(entry.name, tool.id)
-    return replace(tool, id=known, hooks=replace(tool.hooks, check=check), code_digest=code_digest)
+    hooks = replace(tool.hooks, check=check)
+    return replace(tool, id=known, hooks=hooks, code_digest=code_digest, claims=dict(entry.claims))
 
 
 def _function(entry: ToolEntry, code: Code) -> Any:
