@@ -310,8 +310,16 @@ async def test_plugins_and_their_settings_are_out_of_reach_of_tools(tmp_path: Pa
 
     settings = Settings(autonomy=Autonomy.A4, plugins=PluginsSettings(folders=("mine",)))
     async with gate_of(write_file, config=settings, working_directory=tmp_path) as gate:
+        more = PluginFolder(tmp_path / "more", settings=tmp_path / "kept", name="more")
+        await gate.attach(more)
         context = Context(working_directory=str(tmp_path))
-        for place in ("mine/hello/tools.py", "mine/new/manifest.json", ".callgate/plugins/hello.json"):
+        for place in (
+            "mine/hello/tools.py",
+            "mine/new/manifest.json",
+            ".callgate/plugins/hello.json",
+            "more/x/tools.py",
+            "kept/x.json",
+        ):
             outcome = await gate.call("write_file", {"path": place}, context)
             assert isinstance(outcome, Refused), place
         assert (await gate.call("write_file", {"path": "notes.txt"}, context)).ok

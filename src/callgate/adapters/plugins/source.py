@@ -51,6 +51,8 @@ class PluginFolder:
             developed=accepted if reload else frozenset(),
             source_name=name,
         )
+        self.files = (*self._choices.folders, self._choices.settings)
+        """Out of reach of every tool: who writes there decides what runs."""
         self._shelf = Shelf(self._choices)
         self._states: tuple[PluginState, ...] = ()
         self._reload = reload
@@ -70,8 +72,7 @@ class PluginFolder:
             need_watchfiles()
         if self._reload and self._watching is None:
             # Before anything is read, so that no change falls in between.
-            paths = (*self._choices.folders, self._choices.settings)
-            self._watching = asyncio.ensure_future(watch(paths, desk.changed))
+            self._watching = asyncio.ensure_future(watch(self.files, desk.changed))
             await asyncio.sleep(0)
         loaded = await asyncio.to_thread(self._shelf.load)
         # Told only now: whoever looks on the loop sees what serves, and not what is about to.
