@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from callgate.adapters.build import build_tool
     from callgate.adapters.entry_points import EntryPoints
     from callgate.adapters.function import tool
+    from callgate.adapters.plugins.source import PluginFolder
     from callgate.adapters.registry_files.schema_file import SchemaFile
     from callgate.adapters.registry_files.yaml_registry import YamlRegistry
     from callgate.adapters.toolkits.source import ToolkitSource
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused, Succeeded, Unknown
+    from callgate.model.plugin_settings import PluginSettings
     from callgate.model.tool_context import ToolContext
     from callgate.runtime.gate import Callgate
 
@@ -36,6 +38,8 @@ _PLACES = {
     "NoEffect": "callgate.errors",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
+    "PluginFolder": "callgate.adapters.plugins.source",
+    "PluginSettings": "callgate.model.plugin_settings",
     "Previewed": "callgate.model.outcome",
     "Refused": "callgate.model.outcome",
     "SchemaFile": "callgate.adapters.registry_files.schema_file",
@@ -60,6 +64,8 @@ __all__ = [
     "NoEffect",
     "Outcome",
     "Pending",
+    "PluginFolder",
+    "PluginSettings",
     "Previewed",
     "Refused",
     "SchemaFile",

@@ -4,7 +4,14 @@ import pytest
 
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Autonomy
-from callgate.settings.values import ApprovalSettings, Observe, QuietHours, RiskSettings, SecretsSettings
+from callgate.settings.values import (
+    ApprovalSettings,
+    Observe,
+    PluginsSettings,
+    QuietHours,
+    RiskSettings,
+    SecretsSettings,
+)
 from tests.settings.reading import complaint_of, read
 
 MIDNIGHT = 1_767_571_200.0
@@ -53,6 +60,29 @@ def test_blocks_are_read():
         expires=7200, confirm=ConfirmBy.TWO, pending_per_session=3, persons=("anna", "boris")
     )
     assert settings.secrets == SecretsSettings(backend="file", path="s.bin")
+
+
+def test_plugins_are_read():
+    text = "plugins: {folders: [plugins, /srv/more], accept: [canvas_tools], reload: true}"
+    assert read(text).plugins == PluginsSettings(
+        folders=("plugins", "/srv/more"), accept=("canvas_tools",), reload=True
+    )
+    assert read("plugins: {}").plugins == PluginsSettings() == read("").plugins
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("plugins: [x]", "plugins: needs a mapping"),
+        ("plugins: {folder: [x]}", "plugins.folder: unknown key 'folder'; did you mean folders?"),
+        ("plugins: {folders: plugins}", "plugins.folders: needs a list"),
+        ("plugins: {accept: ['../x']}", "plugins.accept[0]: needs the name of a plugin"),
+        ("plugins: {accept: [a, a]}", "plugins: accept names something twice"),
+        ("plugins: {reload: 'yes'}", "plugins.reload: needs true or false"),
+    ],
+)
+def test_plugins_that_cannot_be_are_refused(text: str, told: str):
+    assert complaint_of(text).startswith(f"1: {told}")
 
 
 def test_empty_blocks_keep_the_defaults():
@@ -201,7 +231,6 @@ def test_an_unknown_time_zone_is_refused_and_no_path_is_followed(zone: str):
             "store: postgresql://me:hunter2@db/callgate",
             "store: this version of Callgate does not have PostgreSQL stores yet; use sqlite:///path or memory://",
         ),
-        ("plugins: {folders: [x]}", "plugins: this version of Callgate does not have plugin folders yet"),
         ("limits: [{match: pay}]", "limits: this version of Callgate does not have limits yet"),
         ("global: {limits: []}", "global.limits: this version of Callgate does not have limits yet"),
         ("model: {provider: x}", "model: this version of Callgate does not have tools that use a model yet"),

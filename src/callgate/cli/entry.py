@@ -26,6 +26,7 @@ _ROOMS = {
     "outcomes": ("callgate.cli.outcomes", "Calls nobody knows the end of: list, show, verify, resolve."),
     "audit": ("callgate.cli.audit", "What was recorded: verify, list, show, calls, usage, export, rebuild, erase."),
     "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),
+    "plugins": ("callgate.cli.plugins", "Folders of plugins: list, new, check, enable, disable, reload."),
     "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, schema."),
     "secrets": ("callgate.cli.secrets", "Values that tools are given while they run: set, delete, check."),
     "doctor": ("callgate.cli.doctor", "Look at everything Callgate rests on, and say what to do."),

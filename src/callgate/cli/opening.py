@@ -19,10 +19,11 @@ from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
-from callgate.settings.values import Settings
+from callgate.settings.values import PluginsSettings, Settings
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
+    from callgate.model.tool import Tool
     from callgate.ports import Asker
 
 T = TypeVar("T")
@@ -102,12 +103,14 @@ def gate_of(
     store = _store(store_url(place, settings), need=need, place=place)
     modules = () if tools is Tools.NONE else modules_of(place, settings)
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
-    # Nor are servers started for a look at the record.
-    kept = replace(settings, modules=(), mcp_servers={}) if tools is Tools.NONE else replace(settings, modules=())
+    # Nor are servers or plugins started for a look at the record.
+    kept = replace(settings, modules=())
+    if tools is Tools.NONE:
+        kept = replace(kept, mcp_servers={}, plugins=PluginsSettings())
     gate = Callgate.open(store, kept, ask=ask, context=context)
     for module in modules:
         gate.add(module)
-    if tools is Tools.NEEDED and not gate.tools() and not kept.mcp_servers:
+    if tools is Tools.NEEDED and not gate.tools() and not kept.mcp_servers and not kept.plugins.folders:
         wrong(NO_TOOLS)
     return gate
 
@@ -130,6 +133,20 @@ def modules_of(place: Place, settings: Settings) -> list[ModuleType]:
     here = Path.cwd()
     found = [*load_configured(settings, working_directory=here), *load_modules(place.modules, folder=here)]
     return list({id(module): module for module in found}.values())
+
+
+def things_of(place: Place, settings: Settings) -> list[ModuleType | Tool]:
+    """Everything of this place that tools are made of, for who judges them without opening a gate: modules, plugins.
+
+    Raises:
+        ConfigurationError: A module cannot be imported.
+    """
+    found: list[ModuleType | Tool] = [*modules_of(place, settings)]
+    if settings.plugins.folders:
+        from callgate.runtime.plugins import plugin_tools  # noqa: PLC0415 - loaded only where there are plugins
+
+        found += plugin_tools(settings, Path.cwd())
+    return found
 
 
 def store_url(place: Place, settings: Settings) -> str:

@@ -14,7 +14,7 @@ from callgate.cli.cases_file import read_cases
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.json_arguments import read_object
-from callgate.cli.opening import Need, Tools, modules_of, run, settings_of
+from callgate.cli.opening import Need, Tools, run, settings_of, things_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Cell, Screen
 from callgate.model.decision import Decision, Reason
@@ -40,7 +40,7 @@ def command() -> None:
 def check(place: Place, /, *, strict: bool, as_json: bool) -> ExitCode:
     """Look for what is wrong, unreachable or forgotten in the configuration, beside the tools it governs."""
     settings = settings_of(place)
-    found = check_policy(settings, modules_of(place, settings))
+    found = check_policy(settings, things_of(place, settings))
     ok = not any(strict or finding.level == "error" for finding in found)
     if as_json:
         body = [_finding(item, settings) for item in found]
@@ -81,7 +81,7 @@ def test(place: Place, /, *, file: Path, as_json: bool) -> ExitCode:
     """Decide the cases in FILE (YAML or JSON) and compare with what each expects."""
     cases = read_cases(file)
     settings = settings_of(place)
-    results = try_policy(settings, modules_of(place, settings), cases=cases, folder=Path.cwd())
+    results = try_policy(settings, things_of(place, settings), cases=cases, folder=Path.cwd())
     ok = all(result.ok for result in results)
     if as_json:
         body = [{"name": each.name, "ok": each.ok, "faults": list(each.faults)} for each in results]

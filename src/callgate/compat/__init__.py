@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from callgate.compat.executor import ToolExecutor
     from callgate.compat.permissions import ToolPermissions, permissions_to_policy
+    from callgate.compat.plugin_loader import ToolPluginLoader
     from callgate.compat.policy_chain import PolicyLayer, resolve_policy_chain
     from callgate.compat.registered_tool import ProviderType, RegisteredTool, ToolConfig, ToolHealth
     from callgate.compat.tool_output import ToolOutput
@@ -40,6 +41,7 @@ _PLACES = {
     "ToolOutput": "callgate.compat.tool_output",
     "ToolPermission": "callgate.compat.atomic_tool",
     "ToolPermissions": "callgate.compat.permissions",
+    "ToolPluginLoader": "callgate.compat.plugin_loader",
     "ToolRegistry": "callgate.compat.tool_registry",
     "ToolSource": "callgate.compat.atomic_tool",
     "permissions_to_policy": "callgate.compat.permissions",
@@ -61,6 +63,7 @@ __all__ = [
     "ToolOutput",
     "ToolPermission",
     "ToolPermissions",
+    "ToolPluginLoader",
     "ToolRegistry",
     "ToolSource",
     "permissions_to_policy",

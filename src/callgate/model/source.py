@@ -24,6 +24,10 @@ class Loaded:
 
     tools: tuple[Tool, ...] = ()
     failures: tuple[Failure, ...] = ()
+    developed: frozenset[str] = frozenset()
+    """Tools the operator said are being worked on: new or changed, they need no look unless they became looser."""
+    switched_on: frozenset[str] = frozenset()
+    """Tools that were there all along and that the operator switched on: new to the gate, they need no look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from callgate.model.context import Context
 from callgate.model.decision import Reason
 from callgate.model.layer import Layer, LayerKind
-from callgate.model.levels import FOREIGN, Autonomy, Caller, Verdict
+from callgate.model.levels import FOREIGN, Autonomy, Caller, Origin, Verdict
 from callgate.model.tool import Tool
 from callgate.policy.answers import ASKER
 from callgate.policy.conditions import Held
@@ -134,6 +134,12 @@ def undeclared(tool: Tool) -> Reason:
     text = f"{tool.name} declares no effects, no scopes and no check, so nobody may call it; "
     if tool.source in FOREIGN and tool.config_ref is not None:
         line = f"say what it does in the configuration, under {tool.config_ref}, for example effects: read_only"
+        return _refuse("declaration", text + line)
+    if tool.source is Origin.PLUGIN:
+        text = (
+            f"{tool.name} declares nothing that was accepted, so nobody may call it; accept what its plugin declares: "
+        )
+        line = f"plugins: {{accept: [{tool.connector}]}} in callgate.yaml, or a declaration: callgate tools review"
         return _refuse("declaration", text + line)
     if tool.source in FOREIGN:
         return _refuse("declaration", text + _ACCEPT)

@@ -10,6 +10,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.registry.pins import Pins, is_foreign, judge_pins, merge_pins
+from callgate.registry.trust import compare_declarations, declaration
 
 
 class Quarantine:
@@ -79,6 +80,19 @@ class Quarantine:
                 )
             self.pins = self.pins.with_tools((tool,)).with_held({tool.name: None})
             self._drop(tool.name)
+
+    def expected(self, tools: Iterable[Tool], *, changed: bool) -> None:
+        """Let go those of these held tools that the operator knew of: new ones and, with `changed`, changed ones.
+
+        What became looser than what was trusted, and what is held by hand, stays held.
+        """
+        with self._lock:
+            for tool in tools:
+                given, pin = tool.as_given, self.pins.get(tool.name)
+                if self._hashes.get(tool.name) != given.definition_hash:
+                    continue
+                if pin is None or (changed and not compare_declarations(pin.declaration, declaration(given)).loosened):
+                    self.release(tool)
 
     def gone(self, names: Iterable[str]) -> None:
         """These tools were removed. Their pins stay, so that coming back changed is still a change."""

@@ -113,8 +113,10 @@ class Registry:  # noqa: PLR0904 - eleven methods, and __init__
         with self._lock:
             return self._swap(self.snapshot.without(name), (), gone=(self.snapshot.get(name),))
 
-    def replace_source(self, source: Origin, source_name: str, *, tools: Iterable[Tool]) -> Changes:
-        """Let these be all the tools of a source, at once.
+    def replace_source(
+        self, source: Origin, source_name: str, *, tools: Iterable[Tool], judged: Callable[[], None] | None = None
+    ) -> Changes:
+        """Let these be all the tools of a source, at once; `judged` is called once they are, before anybody is told.
 
         Raises:
             ConfigurationError: One of them is of another source or cannot be added; nothing was changed.
@@ -130,10 +132,10 @@ class Registry:  # noqa: PLR0904 - eleven methods, and __init__
             present = [tool for tool in self.snapshot if (tool.source, tool.source_name) == (source, source_name)]
             gone = tuple(tool for tool in present if tool.name not in names)
             after = self.snapshot.without(*(tool.name for tool in gone)).with_tools(coming, update=True)
-            return self._swap(after, coming, gone=gone, whole=(source, source_name))
+            return self._swap(after, coming, gone=gone, whole=(source, source_name), judged=judged)
 
     def take_source(
-        self, source: Origin, source_name: str, *, tools: Iterable[Tool]
+        self, source: Origin, source_name: str, *, tools: Iterable[Tool], judged: Callable[[], None] | None = None
     ) -> tuple[Changes, tuple[Failure, ...]]:
         """As `replace_source`, but a tool that cannot be added is left out, with the reason, and harms no other."""
         kept: list[Tool] = []
@@ -147,7 +149,7 @@ class Registry:  # noqa: PLR0904 - eleven methods, and __init__
                     kept.append(tool)
                 except ConfigurationError as error:
                     failures.append(Failure(brief(tool.name), error.message))
-            return self.replace_source(source, source_name, tools=kept), tuple(failures)
+            return self.replace_source(source, source_name, tools=kept, judged=judged), tuple(failures)
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` after every change, in the order of the changes; the function returned ends that.
@@ -169,12 +171,16 @@ class Registry:  # noqa: PLR0904 - eleven methods, and __init__
         *,
         gone: tuple[Tool, ...] = (),
         whole: tuple[Origin, str] | None = None,
+        judged: Callable[[], None] | None = None,
     ) -> Changes:
         before = self.snapshot
         latest = {tool.name: tool for tool in coming}.values()
         changed = [(old, tool) for tool in latest if (old := before.find(tool.name)) is not None]
         # Held before it can be found: no call may slip in between.
         quarantined = self.quarantine.judge(latest, whole=whole)
+        if judged is not None:
+            judged()
+            quarantined = {name: reason for name, reason in quarantined.items() if name in self.quarantined}
         self.snapshot = after
         self.quarantine.gone(tool.name for tool in gone)
         changes = Changes(

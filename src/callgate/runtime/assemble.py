@@ -21,6 +21,7 @@ from callgate.runtime.auditing import Auditor
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.pinning import Pinning
+from callgate.runtime.plugin_source import plugin_paths
 from callgate.runtime.progress import Progress
 from callgate.runtime.terminal import TerminalAsker
 from callgate.runtime.watching import note_sources
@@ -190,6 +191,7 @@ def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...
         paths.append(Path(settings.file))
     if settings.secrets.path is not None:
         paths.append(Path(settings.secrets.path).expanduser())
+    paths += plugin_paths(settings, folder)
     if url.startswith("sqlite:///"):
         database = unquote(url.removeprefix("sqlite:///"))
         paths += [Path(database + suffix).expanduser() for suffix in ("", "-wal", "-shm", "-journal", ".owners")]

@@ -21,9 +21,10 @@ from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.opened import Around, Opened
+from callgate.runtime.plugging import Plugging
+from callgate.runtime.plugin_source import attach_plugins
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
-from callgate.runtime.sourcing import Sourcing
 from callgate.runtime.tool_events import registration_drafts
 from callgate.runtime.trusting import Trusting
 from callgate.runtime.turns import Turns
@@ -39,7 +40,7 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Turns, Decisions, Unknowns, Sourcing, Trusting, Record, Reviewing, Administration):
+class Callgate(Turns, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:
@@ -107,6 +108,7 @@ class Callgate(Turns, Decisions, Unknowns, Sourcing, Trusting, Record, Reviewing
             await opened.auditor.start()
             self._add_configured(opened)
             await attach_configured(self, opened.parts.settings)
+            await attach_plugins(self, opened.parts.settings, Path(self._choices.working_directory))
             self._start(opened)
             await self._announce_new(opened)
             await recover(opened.parts)

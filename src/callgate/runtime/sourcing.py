@@ -102,9 +102,11 @@ class Sourcing(Face):
         return sources[name]
 
     def _take(self, opened: Opened, attached: Attached, *, loaded: Loaded) -> SourceReport:
-        source = attached.source
+        source, before = attached.source, frozenset(self._registry.quarantined)
         tools = opened.acceptance.lay_over(loaded.tools)
-        _, refused = self._registry.take_source(source.origin, source.name, tools=tools)
+        _, refused = self._registry.take_source(
+            source.origin, source.name, tools=tools, judged=lambda: self._expect(loaded, held=before)
+        )
         names = tuple(dict.fromkeys(tool.name for tool in tools if self._registry.find(tool.name) is tool))
         held = self._registry.quarantined
         attached.report = SourceReport(
@@ -116,6 +118,13 @@ class Sourcing(Face):
         )
         _note(attached)
         return attached.report
+
+    def _expect(self, loaded: Loaded, *, held: frozenset[str]) -> None:
+        """What is being worked on needs no look unless it is looser; what was switched on, unless it waited before."""
+        quarantine = self._registry.quarantine
+        on = (tool for tool in loaded.tools if tool.name in loaded.switched_on and tool.name not in held)
+        quarantine.expected(on, changed=False)
+        quarantine.expected((tool for tool in loaded.tools if tool.name in loaded.developed), changed=True)
 
     async def _reload_quietly(self, name: str) -> None:
         opened = self._opened

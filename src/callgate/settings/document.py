@@ -17,11 +17,12 @@ from callgate.settings.read_matrix import MatrixKind
 from callgate.settings.read_mcp_servers import MCP_SERVERS
 from callgate.settings.read_scopes import Scopes
 from callgate.settings.read_times import OBSERVE, QUIET_HOURS, TIMEOUTS
-from callgate.settings.values import ApprovalSettings, RiskSettings, SecretsSettings, Settings
+from callgate.settings.values import ApprovalSettings, PluginsSettings, RiskSettings, SecretsSettings, Settings
 
 _STORE = r"sqlite:///.+|memory://"
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _MODULE = rf"{_WORD}(\.{_WORD})*|([A-Za-z0-9_][A-Za-z0-9_.-]*/)*{_WORD}\.py"
+_PLUGIN = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
 _MONTH = 30 * 86400.0
 
 
@@ -90,6 +91,31 @@ SECRETS = Block(
 )
 
 
+def _build_plugins(fields: Fields, _: Reading) -> PluginsSettings:
+    for key in ("folders", "accept"):
+        given: Sequence[str] = fields.get(key, ())
+        if len(set(given)) < len(given):
+            raise Fault(f"{key} names something twice; keep one")
+    return PluginsSettings(**fields)
+
+
+PLUGINS = Block(
+    {
+        "folders": Key(
+            ListOf(Text(needs="a path", longest=1000)),
+            "Folders of plugin folders; relative ones are in the folder of this file.",
+            [],
+        ),
+        "accept": Key(
+            ListOf(Text(pattern=_PLUGIN, needs="the name of a plugin")),
+            "Plugins whose own declarations count; the tools of all others are refused.",
+            [],
+        ),
+        "reload": Key(Flag(), "Load plugins again whenever something changes; for development.", default=False),
+    },
+    _build_plugins,
+)
+
 _OTHER_NAMES = {"scopes": "families", "global": "global_layer"}
 
 
@@ -133,6 +159,7 @@ DOCUMENT = Block(
         "approvals": Key(APPROVALS, "How questions to people behave."),
         "observe": Key(OBSERVE, "Sources whose calls are decided and recorded, and run all the same, for a while.", []),
         "secrets": Key(SECRETS, "Where secrets come from."),
+        "plugins": Key(PLUGINS, "Folders of plugins."),
         "threads_per_connector": Key(Number(1, 1024), "How many plain functions of one connector run at once.", 32),
         "retention_days": Key(
             OrWord(Number(0.01, 36_500, whole=False), "forever"),
@@ -140,7 +167,6 @@ DOCUMENT = Block(
             30,
         ),
         "builtin_tools": Key(NotBuilt("built-in tools"), "Built-in tools; not in this version."),
-        "plugins": Key(NotBuilt("plugin folders"), "Plugin folders; not in this version."),
         "limits": Key(NotBuilt("limits"), "Limits on calls, concurrency and amounts; not in this version."),
         "model": Key(NotBuilt("tools that use a model"), "The model that tools use; not in this version."),
         "bridges": Key(NotBuilt("event bridges"), "Where events are forwarded to; not in this version."),

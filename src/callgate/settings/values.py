@@ -127,6 +127,18 @@ class McpServerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PluginsSettings:
+    """Folders of plugins."""
+
+    folders: tuple[str, ...] = ()
+    """Relative ones are in the folder of the configuration."""
+    accept: tuple[str, ...] = ()
+    """Plugins whose own declarations count."""
+    reload: bool = False
+    """Load again whenever something changes; for development."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole configuration. `Settings()` is what an empty file means."""
 
@@ -156,6 +168,7 @@ class Settings:
     approvals: ApprovalSettings = ApprovalSettings()
     observe: tuple[Observe, ...] = ()
     secrets: SecretsSettings = SecretsSettings()
+    plugins: PluginsSettings = PluginsSettings()
     threads_per_connector: int = 32
     retention_days: float | None = 30.0
     """How long sealed arguments are kept; None is for ever."""
