@@ -104,15 +104,16 @@ class Bridge:
             raise RuntimeError(message)
         turn, begun = threading.Lock(), threading.Event()
         future = self._hand_over(_in_turn(make, turn=turn, begun=begun))
-        if not begun.wait(self._patience) and turn.acquire(blocking=False):
-            # From here on the work cannot begin any more.
-            message = "the gate's loop does not run, perhaps blocked by what waits for this; nothing was begun"
-            raise RuntimeError(message)
         try:
-            return future.result()
+            # Whoever has the turn decides: once it is taken here, the work cannot begin any more.
+            given_up = not begun.wait(self._patience) and turn.acquire(blocking=False)
+            if not given_up:
+                return future.result()
         except KeyboardInterrupt:
             future.cancel()
             raise
+        message = "the gate's loop does not run, perhaps blocked by what waits for this; nothing was begun"
+        raise RuntimeError(message)
 
     def _runs_here(self) -> bool:
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -180,6 +182,27 @@ async def test_what_is_no_json_is_recorded_as_something_that_is(value: Any):
         assert isinstance(outcome, Succeeded | Failed)
         assert (await gate.call("odd", context=Context(idempotency_key="k"))).deduped
         assert (await gate.verify_audit()).ok
+
+
+async def test_what_contains_itself_and_what_has_no_end_end_all_the_same():
+    circle: list[Any] = []
+    circle.append(circle)
+
+    def endless() -> Iterator[int]:
+        """Count."""
+        yield from itertools.count()
+
+    @langchain_tool(response_format="content_and_artifact")
+    def around() -> tuple[str, Any]:
+        """Go around."""
+        return "done", circle
+
+    async with memory_gate(config=FREE) as gate:
+        gate.add([langchain_tool(endless), around], effects="system_state", risk="low")
+        assert saying(await gate.call("endless")) == "the tool yields; a tool returns one value"
+        for _ in range(2):
+            outcome = await gate.call("around", context=Context(idempotency_key="k"))
+            assert (outcome.output, outcome.metadata) == ("done", {"artifact": ["[contains itself]"]})
 
 
 async def test_a_huge_answer_comes_whole_and_the_record_of_it_is_cut():

@@ -18,7 +18,8 @@ from langchain_core.tools import (
 )
 from langchain_core.tools import Tool as OneText
 from langchain_core.tools import tool as langchain_tool
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic.v1 import BaseModel as FormerModel
 
 from callgate import Context, Failed, Outcome, Refused, Succeeded
 from callgate.adapters.langchain import LangChainTools
@@ -156,6 +157,36 @@ async def test_models_reach_the_tool_as_models_with_their_defaults():
         gate.add(made, effects="read_only")
         assert (await gate.call("forecast", {"city": "Oslo", "place": {"city": "Bergen"}})).unwrap() == "sunny"
     assert seen == [("Oslo", 1, Place(city="Bergen"))]
+
+
+async def test_names_that_a_model_of_arguments_gives_its_fields_are_the_names_to_call_it_by():
+    class Asked(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        since: str = Field(alias="from")
+
+    def mails(since: str) -> str:
+        return since
+
+    made = StructuredTool.from_function(mails, description="Read.", args_schema=Asked)
+    async with memory_gate(config=FREE) as gate:
+        [added] = gate.add(made, effects="read_only")
+        assert added.input_schema == Asked.model_json_schema()
+        assert (await gate.call("mails", {"from": "monday"})).unwrap() == "monday"
+
+
+async def test_models_of_the_former_pydantic_are_models_too():
+    class Asked(FormerModel):
+        n: int
+        unit: str = "m"
+
+    def measure(n: int, unit: str) -> str:
+        return f"{n} {unit}"
+
+    made = StructuredTool.from_function(measure, description="Measure.", args_schema=Asked)
+    async with memory_gate(config=FREE) as gate:
+        gate.add(made, effects="read_only")
+        assert (await gate.call("measure", {"n": 3})).unwrap() == "3 m"
+        assert code_of(await gate.call("measure", {"n": "3"})) == "invalid_arguments"
 
 
 async def test_hidden_arguments_are_in_no_schema_and_a_model_cannot_set_them():

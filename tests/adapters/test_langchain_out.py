@@ -385,3 +385,7 @@ def test_without_langchain_the_line_to_install_it_is_told(monkeypatch: pytest.Mo
         monkeypatch.setitem(sys.modules, "langchain_core.messages", None)
         with pytest.raises(ConfigurationError, match=r"pip install 'callgate\[langchain\]'"):
             to_langchain(gate)
+        monkeypatch.setitem(sys.modules, "langchain_core.messages", sys.modules["langchain_core"])
+        monkeypatch.setitem(sys.modules, "callgate.adapters.langchain.replies", None)
+        with pytest.raises(ImportError):
+            to_langchain(gate)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 import threading
+import traceback
 from typing import Any
 
 import pytest
@@ -92,6 +95,34 @@ async def test_a_loop_that_waits_for_whoever_waits_for_it_is_told_and_nothing_be
     await asyncio.sleep(0)  # lets what was handed over come to its turn
     await asyncio.sleep(0)  # and end
     assert began == []
+
+
+def test_ctrl_c_while_blocking_lets_the_work_go():
+    main, ended = threading.main_thread().ident, threading.Event()
+    assert main is not None
+
+    def waits() -> bool:
+        return any(each.name == "result" for each in traceback.extract_stack(sys._current_frames()[main]))  # pyright: ignore[reportPrivateUsage]
+
+    async def work() -> None:
+        try:
+            async with asyncio.timeout(20):
+                while not waits():  # noqa: ASYNC110 - nobody tells of it
+                    await asyncio.sleep(0.005)  # between two looks
+            signal.pthread_kill(main, signal.SIGINT)
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    loop = asyncio.new_event_loop()
+    running = threading.Thread(target=loop.run_forever, daemon=True)
+    running.start()
+    with pytest.raises(KeyboardInterrupt):
+        Bridge(loop).run(work)
+    assert ended.wait(10)
+    loop.call_soon_threadsafe(loop.stop)
+    running.join(10)
+    loop.close()
 
 
 def test_a_closed_loop_takes_nothing_more():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -91,12 +92,15 @@ def read_answer(answer: Any) -> Any:
     """What a tool answered: a message's content and artifact, or the plain value.
 
     Raises:
-        ToolExecutionError: The message says that it is an error.
+        ToolExecutionError: The message says that it is an error, or there is no one answer.
     """
     from langchain_core.messages import ToolMessage  # noqa: PLC0415 - loaded with the first tool
 
     from callgate.adapters.outputs import to_json_value  # noqa: PLC0415 - as above, with pydantic
 
+    if inspect.isgenerator(answer) or inspect.isasyncgen(answer):
+        # It may have no end.
+        raise ToolExecutionError("the tool yields; a tool returns one value")
     if not isinstance(answer, ToolMessage):
         return to_json_value(answer)
     content: Any = answer.content  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

@@ -64,11 +64,13 @@ def _read(tool: Any) -> Shape:
     if own is None and _takes_one_text(tool):
         properties = dict(tool.args)
         return Shape(schema={"type": "object", "properties": properties, "required": list(properties)})
-    shown = tool.tool_call_schema
-    fields = _fields(tool.get_input_schema())
-    injected = fields.keys() - _fields(shown).keys()
+    whole, shown = tool.get_input_schema(), tool.tool_call_schema
+    fields = _fields(whole)
+    injected = frozenset(fields.keys() - _fields(shown).keys())
     needed = {name for name in injected if _is_required(fields[name]) and not _is_call_id(fields[name])}
-    return Shape(schema=_json_schema(shown), injected=frozenset(injected), needed=frozenset(needed))
+    # LangChain's view for models loses aliases and how a model is configured, so it stands only where it must.
+    schema = _json_schema(shown if injected else whole)
+    return Shape(schema=schema, injected=injected, needed=frozenset(needed))
 
 
 def _takes_one_text(tool: Any) -> bool:
