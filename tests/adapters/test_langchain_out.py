@@ -19,6 +19,7 @@ from callgate.adapters.langchain import to_langchain
 from callgate.errors import ConfigurationError, ToolNotFoundError
 from callgate.model.levels import Autonomy
 from callgate.ports import Answer
+from callgate.runtime.offering import ModelPool
 from callgate.settings.values import Settings
 from callgate.testing import memory_gate
 
@@ -91,7 +92,7 @@ async def test_a_program_gets_the_value_and_a_model_the_text_with_the_outcome_be
         assert (told.content, told.status, told.name) == ("2", "success", "word_count")
         assert isinstance(told.artifact, Succeeded)
         mailed = await message(exported(gate, "mail.send"), {"to": "ann"})
-        assert mailed.content == '{"copies": [1, "ø"], "sent": "ann"}'
+        assert mailed.content == '{"copies":[1,"ø"],"sent":"ann"}'
         assert ToolMessage.model_validate_json(mailed.model_dump_json()).content == mailed.content
 
 
@@ -135,13 +136,12 @@ async def test_the_time_limit_of_a_tool_holds_and_what_is_not_known_is_told_so()
         told = await message(exported(gate, "hang"), {})
         assert isinstance(told.artifact, Unknown)
         assert told.status == "error"
-        assert "Whether it took effect is not known." in str(told.content)
-        assert "Do not repeat it" in str(told.content)
+        assert "Whether it took effect is not known: do not repeat it." in str(told.content)
 
 
 async def test_a_replayed_call_has_no_second_effect_and_threads_do_not_share_keys():
     async with memory_gate(send, config=FREE) as gate:
-        mail = exported(gate, "mail.send", context=Context(session="chat", idempotency_key="of-the-context"))
+        mail = exported(gate, "mail.send", context=Context(session="chat"))
         first = await message(mail, {"to": "ann"})
         again = await message(mail, {"to": "ann"})
         assert (again.content, again.artifact.deduped, sent) == (first.content, True, ["ann"])
@@ -154,6 +154,17 @@ async def test_a_replayed_call_has_no_second_effect_and_threads_do_not_share_key
         await message(mail, {"to": "bob"}, "x" * 900)
         assert sent == ["ann", "bob", "bob", "bob"]
         assert (await gate.call("mail.send", {"to": "eve"}, Context(session="chat"))).ok
+
+
+async def test_a_thread_that_is_run_again_elsewhere_has_no_second_effect_although_nobody_named_a_session():
+    async with memory_gate(send, config=FREE) as gate:
+        for deduped in (False, True):
+            mail = exported(gate, "mail.send", context=Context())  # of another trace each time
+            told = await message(mail, {"to": "ann"}, thread_id="t1")
+            assert told.artifact.deduped is deduped
+        for _ in range(2):
+            await message(exported(gate, "mail.send", context=Context()), {"to": "bob"}, "0\ud800")
+        assert sent == ["ann", "bob", "bob"]
 
 
 async def test_ids_that_mean_nothing_can_be_left_out_of_it():
@@ -183,7 +194,7 @@ async def test_what_waits_for_a_person_is_told_and_the_same_call_again_runs_it()
         told = await message(mail, {"to": "ann"})
         assert isinstance(told.artifact, Pending)
         assert told.status == "success"
-        assert "has not run: a person has to decide first" in str(told.content)
+        assert "Not run yet: a person has to decide about mail.send first" in str(told.content)
         await gate.approve(told.artifact.approval_id, by="ann")
         assert sent == []
         assert (await message(mail, {"to": "ann"})).artifact.ok
@@ -227,14 +238,15 @@ async def test_the_model_is_told_what_a_person_changed():
     async with memory_gate(send, answers=[Answer("approve", arguments={"to": "bob"})]) as gate:
         told = await message(exported(gate, "mail.send", wait=10), {"to": "ann"})
         assert sent == ["bob"]
-        assert str(told.content).endswith('A person changed the arguments before it ran: {"to": "bob"}')
+        assert str(told.content).endswith('A person changed the call before it ran; it ran with {"to":"bob"}')
 
 
 async def test_what_is_only_shown_is_told_as_not_run():
     async with memory_gate(send, config=Settings(autonomy=Autonomy.A0)) as gate:
         told = await message(exported(gate, "mail.send"), {"to": "ann"})
         assert isinstance(told.artifact, Previewed)
-        assert str(told.content).endswith("Nothing was run, and nothing has changed.")
+        assert told.status == "error"
+        assert "Shown only, not run" in str(told.content)
         assert sent == []
 
 
@@ -252,10 +264,10 @@ async def test_errors_are_raised_where_that_is_asked_for_and_so_is_what_is_no_re
             assert isinstance(getattr(raised.value, "outcome", None), Failed)
             assert isinstance(raised.value.__cause__, ValueError)
         mail = exported(gate, "mail.send", handle_tool_error=False)
-        with pytest.raises(ToolException, match="has not run"):
+        with pytest.raises(ToolException, match="Not run yet"):
             await mail.ainvoke({"to": "ann"})
         assert isinstance((await message(mail, {"to": "bob"})).artifact, Pending)
-        assert "has not run" in await exported(gate, "mail.send").ainvoke({"to": "eve"})
+        assert "Not run yet" in await exported(gate, "mail.send").ainvoke({"to": "eve"})
         worded = exported(gate, "broken", handle_tool_error="Out of order.")
         assert (await message(worded, {})).content == "Out of order."
 
@@ -278,12 +290,17 @@ def echo(payload: dict[str, Any], _context: Any) -> dict[str, Any]:
 echo_anything = build_tool({"name": "free", "input_schema": {"type": "object"}, "execute": echo}, effects="read_only")
 
 
+def test_a_pool_without_a_gate_has_nothing_to_call():
+    with pytest.raises(ConfigurationError, match="this pool has no gate to call"):
+        ModelPool().to_langchain()
+
+
 async def test_text_instead_of_arguments_is_refused_and_a_schema_without_properties_is_no_trouble():
     async with memory_gate(config=FREE) as gate:
         gate.add(echo_anything)
         free = exported(gate, "free")
         assert free.args == {}
-        assert (await message(free, {"x": 1})).content == '{"x": 1}'
+        assert (await message(free, {"x": 1})).content == '{"x":1}'
         with pytest.raises(ValueError, match="String tool inputs are not allowed"):
             await free.ainvoke("x")
 
@@ -313,7 +330,8 @@ async def test_one_graph_serves_many_each_under_its_own_context():
             told = await message(made["mail__send"], {"to": user}, user=user, thread_id=f"t-{user}")
             assert told.artifact.ok
         assert seen == [("ann", "t-ann"), ("bob", "t-bob")]
-        assert await gate.outcome("langgraph:t-ann:call_1", Context(session="t-ann")) is not None
+        again = await message(made["mail__send"], {"to": "ann"}, user="ann", thread_id="t-ann")
+        assert (again.artifact.deduped, sent) == (True, ["ann", "bob"])
 
 
 async def test_letting_go_of_a_call_lets_the_gate_settle_it():
@@ -327,13 +345,13 @@ async def test_letting_go_of_a_call_lets_the_gate_settle_it():
         return ""
 
     async with memory_gate(hang, config=FREE) as gate:
-        running = asyncio.ensure_future(message(exported(gate, "hang"), {}))
+        chat = Context(session="chat")
+        running = asyncio.ensure_future(message(exported(gate, "hang", context=chat), {}))
         await asyncio.wait_for(entered.wait(), 10)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        outcome = await gate.outcome("langchain:call_1")
-        assert isinstance(outcome, Unknown)
+        assert isinstance(await gate.outcome("call:call_1", chat), Unknown)
 
 
 async def test_blocking_calls_come_from_any_thread_but_never_stop_the_gates_own_loop():
@@ -386,6 +404,6 @@ def test_without_langchain_the_line_to_install_it_is_told(monkeypatch: pytest.Mo
         with pytest.raises(ConfigurationError, match=r"pip install 'callgate\[langchain\]'"):
             to_langchain(gate)
         monkeypatch.setitem(sys.modules, "langchain_core.messages", sys.modules["langchain_core"])
-        monkeypatch.setitem(sys.modules, "callgate.adapters.langchain.replies", None)
+        monkeypatch.setitem(sys.modules, "callgate.adapters.langchain.choices", None)
         with pytest.raises(ImportError):
             to_langchain(gate)
