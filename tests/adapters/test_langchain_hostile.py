@@ -216,6 +216,24 @@ async def test_a_huge_answer_comes_whole_and_the_record_of_it_is_cut():
         assert ended.payload["output"]["cut"] is True
 
 
+async def test_a_credential_is_struck_from_an_artifact_too_and_no_event_has_the_artifact():
+    leaked = "AKIA" + "IOSFODNN7EXAMPLE"
+
+    @langchain_tool(response_format="content_and_artifact")
+    def fetch() -> tuple[str, dict[str, str]]:
+        """Fetch."""
+        return f"see {leaked}", {"raw": f"key={leaked}"}
+
+    async with memory_gate(config=FREE) as gate:
+        gate.add(fetch, effects="system_state", risk="low")
+        for _ in range(2):
+            outcome = await gate.call("fetch", context=Context(idempotency_key="k"))
+            assert outcome.metadata["artifact"]["raw"] != ""
+            assert leaked not in f"{outcome.output} {outcome.metadata}"
+        [ended] = [event async for event in gate.events(types=["tool_call.succeeded"])]
+        assert "raw" not in str(ended.payload)
+
+
 async def test_arguments_that_look_like_a_call_are_arguments_all_the_same():
     seen: list[dict[str, Any]] = []
 
