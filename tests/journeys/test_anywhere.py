@@ -27,6 +27,7 @@ async def echo(text: str) -> str:
     return text
 
 
+@pytest.mark.usefixtures("on_each_store")
 async def test_a_gate_is_called_from_threads_and_from_other_loops():
     async with gate_of(echo, config=FREE) as gate:
         anywhere = gate.anywhere()
@@ -42,12 +43,14 @@ async def test_a_gate_is_called_from_threads_and_from_other_loops():
         await anywhere.call("echo", {"text": "late"})
 
 
+@pytest.mark.usefixtures("on_each_store")
 async def test_blocking_where_the_loop_itself_would_stand_still_is_refused_at_once():
     async with gate_of(echo, config=FREE) as gate:
         with pytest.raises(RuntimeError, match="would stop the loop"):
             gate.anywhere().call_blocking("echo", {"text": "x"})
 
 
+@pytest.mark.usefixtures("on_each_store")
 async def test_letting_go_on_another_loop_ends_the_call_at_the_gate():
     entered, ended = threading.Event(), threading.Event()
 
