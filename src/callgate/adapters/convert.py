@@ -57,13 +57,16 @@ def _convert_one(thing: Any, stated: Declaration, *, secrets: SecretsStore | Non
         return make_action_tools(thing, stated)
     if is_toolkit(thing):
         return make_tools(thing, stated)
-    if (others := langchain_tools(thing)) is not None:
-        return [make_langchain_tool(tool, stated) for tool in others]
+    others = langchain_tools(thing)
+    return (
+        [_convert_single(thing, stated)] if others is None else [make_langchain_tool(each, stated) for each in others]
+    )
+
+
+def _convert_single(thing: Any, stated: Declaration) -> Tool:
     if isinstance(thing, Mapping):
-        return [build_declared(cast("Mapping[str, Any]", thing), stated)]
-    if satisfies_protocol(thing):
-        return [make_protocol_tool(thing, stated)]
-    return [_convert_callable(thing, stated)]
+        return build_declared(cast("Mapping[str, Any]", thing), stated)
+    return make_protocol_tool(thing, stated) if satisfies_protocol(thing) else _convert_callable(thing, stated)
 
 
 def _convert_callable(thing: Any, stated: Declaration) -> Tool:
