@@ -133,8 +133,10 @@ REQUIREMENTS = {
     # Adapters
     "ADP-01": "A function gives its name, its docstring as description, its source and tag, and any extra field.",
     "ADP-02": "Each method of a toolkit is a tool with its source, tags and toolkit's name, also while a loop runs.",
+    "ADP-03": "A LangChain tool keeps name, description and schema, and is run with the very arguments of the call.",
     "ADP-04": "An MCP tool keeps name, description and schema, needs mcp:connect, is tagged, and is really called.",
     "ADP-05": "Tools that vanish from a server's list go, new ones come, and a lost connection makes them unavailable.",
+    "ADP-06": "A tool exported to LangChain goes through the gate: permissions, events and time limits hold.",
     "ADP-07": "Sync and async callables, partials and objects with an async __call__ run; no handler is an error.",
     "ADP-08": "What of a source fails to load is told by name and reason; the rest loads.",
     "ADP-09": "A tool of an MCP server that is not configured or not reached is an error that names the server.",

@@ -1,13 +1,16 @@
-"""The blocking portal: one event loop on one thread, for code that cannot await. Knows nothing of gates."""
+"""Ways to a loop from outside it: a portal with a loop of its own, a bridge to one that runs. Know nothing of gates."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_PATIENCE = 10.0
+"""Seconds a loop has to begin what it is handed, before whoever blocks for it is told that it does not run."""
 
 
 class Portal:
@@ -65,3 +68,70 @@ class Portal:
             task.cancel()
         await asyncio.gather(*rest, return_exceptions=True)
         await self._loop.shutdown_asyncgens()
+
+
+class Bridge:
+    """Leads to a loop that somebody else runs, from any thread and any other loop.
+
+    Args:
+        loop: Where the work is done.
+        patience: Seconds to wait for it to begin.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, patience: float = _PATIENCE) -> None:
+        self._loop = loop
+        self._patience = patience
+
+    async def wait(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of a coroutine, awaited on whatever loop this is.
+
+        Raises:
+            RuntimeError: The loop is closed.
+        """
+        if asyncio.get_running_loop() is self._loop:
+            return await make()
+        return await asyncio.wrap_future(self._hand_over(make()))
+
+    def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of a coroutine; blocks this thread.
+
+        Raises:
+            RuntimeError: Called on the loop's own thread, where waiting would never end; or the loop is closed, or so
+                busy that nothing was begun.
+        """
+        if self._runs_here():
+            message = "blocking here would stop the loop that the gate runs on; use the async form"
+            raise RuntimeError(message)
+        turn, begun = threading.Lock(), threading.Event()
+        future = self._hand_over(_in_turn(make, turn=turn, begun=begun))
+        try:
+            # Whoever has the turn decides: once it is taken here, the work cannot begin any more.
+            given_up = not begun.wait(self._patience) and turn.acquire(blocking=False)
+            if not given_up:
+                return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+        message = "the gate's loop does not run, perhaps blocked by what waits for this; nothing was begun"
+        raise RuntimeError(message)
+
+    def _runs_here(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    def _hand_over(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:
+            work.close()
+            message = "the gate is closed"
+            raise RuntimeError(message) from None
+
+
+async def _in_turn(make: Callable[[], Coroutine[Any, Any, T]], *, turn: threading.Lock, begun: threading.Event) -> T:
+    if not turn.acquire(blocking=False):
+        raise asyncio.CancelledError
+    begun.set()
+    return await make()

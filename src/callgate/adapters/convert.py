@@ -11,6 +11,8 @@ from callgate.adapters.base_tool_actions import construct, make_action_tools
 from callgate.adapters.build import build_declared
 from callgate.adapters.declare import Declaration, Fields, declare
 from callgate.adapters.function import make_function_tool, marked_declaration
+from callgate.adapters.langchain.incoming import make_langchain_tool
+from callgate.adapters.langchain.recognise import langchain_tools
 from callgate.adapters.protocol_object import make_protocol_tool, satisfies_protocol
 from callgate.adapters.toolkits.opening import make_tools
 from callgate.adapters.toolkits.toolkit import MARK, is_toolkit
@@ -20,7 +22,7 @@ from callgate.ports import SecretsStore
 
 _ACCEPTED = (
     "a function, a method, a callable object, an object with name, input_schema and execute, a BaseTool, "
-    "a toolkit, a dict for build_tool, a Tool, a module with @tool functions, or a list of these"
+    "a toolkit, a dict for build_tool, a Tool, a module with @tool functions, a LangChain tool, or a list of these"
 )
 _MANY = (list, tuple, set, frozenset)
 
@@ -30,7 +32,7 @@ def convert(thing: Any, *, secrets: SecretsStore | None = None, **declaration: U
 
     Args:
         thing: A function (decorated or not), method, partial, callable object, object of the Tool protocol, BaseTool
-            or Toolkit (class or instance), dict for `build_tool`, `Tool`, module, or a list of these.
+            or Toolkit (class or instance), dict for `build_tool`, `Tool`, module, LangChain tool, or a list of these.
         secrets: Handed to BaseTool classes when they are made.
         **declaration: Fields that stand before what the thing says of itself.
 
@@ -55,11 +57,16 @@ def _convert_one(thing: Any, stated: Declaration, *, secrets: SecretsStore | Non
         return make_action_tools(thing, stated)
     if is_toolkit(thing):
         return make_tools(thing, stated)
+    others = langchain_tools(thing)
+    return (
+        [_convert_single(thing, stated)] if others is None else [make_langchain_tool(each, stated) for each in others]
+    )
+
+
+def _convert_single(thing: Any, stated: Declaration) -> Tool:
     if isinstance(thing, Mapping):
-        return [build_declared(cast("Mapping[str, Any]", thing), stated)]
-    if satisfies_protocol(thing):
-        return [make_protocol_tool(thing, stated)]
-    return [_convert_callable(thing, stated)]
+        return build_declared(cast("Mapping[str, Any]", thing), stated)
+    return make_protocol_tool(thing, stated) if satisfies_protocol(thing) else _convert_callable(thing, stated)
 
 
 def _convert_callable(thing: Any, stated: Declaration) -> Tool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import NoEffect, StoreError
+from callgate.model.artifact import ARTIFACT, WithArtifact
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.execute import FenceLost, ParentEnded
@@ -76,6 +77,10 @@ def _ending_of(parts: Parts, executed: Executed) -> Ending:
 
 def _returned(parts: Parts, executed: Executed) -> Ending:
     tool = executed.permit.tool
+    metadata: dict[str, Any] = {}
+    if type(executed.value) is WithArtifact:
+        metadata[ARTIFACT] = struck_output(parts, executed.value.artifact)[0]
+        executed.value = executed.value.content
     value, written = struck_output(parts, executed.value)
     soft = _soft_error(tool, value)
     if soft is not None:
@@ -96,6 +101,7 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
         decision=executed.permit.decision,
         duration_ms=executed.duration_ms,
         side_effects=tool.side_effects,
+        metadata=metadata,
         value=value,
     )
     ending = Ending(outcome, "tool_call.succeeded")

@@ -9,10 +9,12 @@ import orjson
 
 from callgate.errors import StoreError
 from callgate.events.recordable import read_back, recordable_bytes
+from callgate.model.artifact import ARTIFACT
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Refused, Succeeded, Unknown
 from callgate.model.shapes import as_mapping
+from callgate.pipeline.recorded import json_bytes
 
 _NOTHING = b"null"
 
@@ -24,6 +26,8 @@ def stored(outcome: Outcome, output: bytes) -> bytes:
         body["error"] = _error_body(outcome.error)
     if output != _NOTHING:
         body["output"] = orjson.Fragment(output)
+    if ARTIFACT in outcome.metadata:
+        body[ARTIFACT] = orjson.Fragment(json_bytes(outcome.metadata[ARTIFACT]))
     return recordable_bytes(body)
 
 
@@ -67,6 +71,8 @@ def read_outcome(
     outcome.duration_ms = body.get("duration_ms", 0.0)
     if row.resolved_by:
         outcome.metadata = {"resolved_by": row.resolved_by}
+    if ARTIFACT in body:
+        outcome.metadata[ARTIFACT] = body[ARTIFACT]
     return outcome
 
 

@@ -27,6 +27,7 @@ from callgate.pipeline.record import record
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.stopped import refused
 from callgate.pipeline.time_limit import time_limit
+from callgate.runtime.anywhere import Anywhere
 from callgate.runtime.opened import Around, Face, Opened, Proceed
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class Calls(Face):
         opened = self._open()
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
         return await _enter(opened, call, context or opened.default_context, wait=wait)
+
+    def anywhere(self) -> Anywhere:
+        """The way to `call` from other threads and other loops, for frameworks that have their own."""
+        return Anywhere(self.call, self._open().home)
 
     @overload
     async def batch(

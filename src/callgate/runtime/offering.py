@@ -6,9 +6,11 @@ Puts the formats together: which name and which schema travel is worked out here
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Unpack
 
+from callgate.adapters.langchain.choices import Options
+from callgate.errors import ConfigurationError
 from callgate.formats import anthropic, mcp, openai_chat, openai_responses
 from callgate.formats.names import wire_names
 from callgate.formats.nulls import without_nulls
@@ -26,10 +28,11 @@ _DIRECT = "direct"
 class ModelPool(Pool):
     """The tools of one asker, ready to be told to a model. The same pool gives the same definitions, byte for byte."""
 
-    __slots__ = ("_wires",)
+    __slots__ = ("_lend", "_wires")
 
-    def __init__(self, tools: Collection[Tool] = ()) -> None:
+    def __init__(self, tools: Collection[Tool] = (), *, lend: Callable[..., list[Any]] | None = None) -> None:
         super().__init__(tools)
+        self._lend = lend
         wires = wire_names(self.names)
         self._wires = {name: wires[name] for name in self.names}
 
@@ -112,6 +115,22 @@ class ModelPool(Pool):
             return words
         bound = strict_schema(schema, OPENAI)
         return words if bound is None else words | {"schema": bound, "strict": True}
+
+    def to_langchain(self, names: Iterable[str] | None = None, **options: Unpack[Options]) -> list[Any]:
+        """The tools as LangChain's `BaseTool`s, for agents and graphs; calling one is calling the gate.
+
+        Args:
+            names: Which of them; all when left out.
+            **options: See `callgate.adapters.langchain.choices.Options`.
+
+        Raises:
+            ConfigurationError: LangChain is not installed, or this is not the pool of an open gate.
+            ToolNotFoundError: A tool of that name is not in this pool.
+        """
+        if self._lend is None:
+            raise ConfigurationError("this pool has no gate to call; use gate.pool(context)")
+        tools = list(self) if names is None else [self.get(name) for name in names]
+        return self._lend(tools, wires=self._wires, options=options)
 
     def to_mcp(self) -> list[dict[str, Any]]:
         """The tools as an MCP server lists them."""

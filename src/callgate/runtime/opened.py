@@ -47,6 +47,8 @@ class Opened:
     """What goes on while the gate is open; cancelled when it closes."""
     work: set[asyncio.Task[Any]] = field(default_factory=set["asyncio.Task[Any]"])
     """What calls left to be finished; waited for when it closes."""
+    home: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    """The loop it was opened on; everything of it runs there."""
     closing: bool = False
     under_way: int = 0
     """Calls that have not ended yet."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from callgate.adapters.convert import convert
 from callgate.registry.pool import assemble
+from callgate.runtime.exporting import export_tools
 from callgate.runtime.offering import ModelPool
 from callgate.runtime.opened import Face
 from callgate.runtime.tool_search import SEARCH, make_search_tool
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from callgate.model.tool import Tool
     from callgate.registry.registry import Registry
     from callgate.registry.snapshot import Filters
+    from callgate.runtime.calls import Calls
 
 
 class Toolbox(Face):
@@ -24,7 +27,7 @@ class Toolbox(Face):
     _registry: Registry
 
     def add(self, *things: Any, update: bool = False, **declaration: Any) -> list[Tool]:
-        """Add tools: functions, methods, toolkits, BaseTool classes, protocol objects, modules, lists of these.
+        """Add tools: functions, methods, toolkits, BaseTool classes, protocol objects, modules, LangChain tools, lists.
 
         Args:
             things: What to add; all of it, or an error and nothing.
@@ -78,7 +81,8 @@ class Toolbox(Face):
     def pool(self, context: Context | None = None) -> ModelPool:
         """What this asker may call now: the same list, in the same order, byte for byte, until something changes.
 
-        `to_anthropic()`, `to_openai()`, `to_openai_chat()` and `to_mcp()` tell it to a model.
+        `to_anthropic()`, `to_openai()`, `to_openai_chat()` and `to_mcp()` tell it to a model; `to_langchain()` gives
+        the tools to an agent.
         """
         opened = self._open()
         ground = context or opened.default_context
@@ -88,7 +92,8 @@ class Toolbox(Face):
             ready = tool.unavailable is None and parts.quarantined(tool.name) is None
             return ready and parts.health.look(tool) is None and parts.policy.admits(tool, ground)
 
-        return ModelPool(assemble(parts.registry.snapshot, admits=admits))
+        lend = partial(export_tools, cast("Calls", self).anywhere, context=ground)
+        return ModelPool(assemble(parts.registry.snapshot, admits=admits), lend=lend)
 
     def search(self, words: str, *, limit: int = 10, context: Context | None = None) -> list[Tool]:
         """The tools this asker may use that fit the words best."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,11 +11,12 @@ from callgate.flows.batch import Unreadable
 from callgate.formats.names import wire_names
 from callgate.model.approval import ApprovalState
 from callgate.model.call import Call
-from callgate.model.canonical import NotCanonical, dumps, loads
+from callgate.model.canonical import NotCanonical, loads
 from callgate.model.context import Context
 from callgate.model.levels import Caller, Category
 from callgate.model.outcome import ErrorInfo, Outcome, Pending, Refused
 from callgate.pipeline.deciding import reread
+from callgate.runtime.call_key import call_key
 from callgate.runtime.calls import Calls
 from callgate.runtime.offering import arguments_meant
 from callgate.runtime.toolbox import Toolbox
@@ -27,10 +26,8 @@ if TYPE_CHECKING:
     from callgate.model.requested import Requested
     from callgate.pipeline.parts import Parts
 
-_PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _NOT_YET = frozenset({"in_flight", "store_unavailable"})
 _SAME_ID = "its id was given to another call of the same response already; give every call its own"
-_DEFAULT_SESSION = Context().session
 
 
 class _Desk:
@@ -149,19 +146,6 @@ class Turns(Calls, Toolbox):
         others = wire_names(tool.name for tool in self._registry.list_tools())
         pool = self.pool(ground).wire_names
         return {wire: name for name, wire in others.items()} | {wire: name for name, wire in pool.items()}
-
-
-def call_key(call_id: str, context: Context) -> str:
-    """The idempotency key of a provider's call: its id, within the session that the ledger adds.
-
-    In the session `default`, which everybody has who sets none, also within the trace. What else the context says of
-    its place (`idempotency_key`, `step_id`) tells equal ids of different turns apart.
-    """
-    trace = context.trace_id if context.session == _DEFAULT_SESSION else None
-    place = (trace, context.idempotency_key, context.step_id)
-    if place == (None, None, None) and _PLAIN_ID.fullmatch(call_id):
-        return f"call:{call_id}"
-    return f"call:sha256:{hashlib.sha256(dumps([*place, call_id])).hexdigest()}"
 
 
 def _void(question: Pending, message: str) -> Refused:
