@@ -173,7 +173,11 @@ async def test_a_tool_that_would_end_the_program_ends_its_own_call(kind: type[Ba
         assert (await gate.verify_audit()).ok
 
 
-@pytest.mark.parametrize("value", [object(), {1: {2}}, float("nan"), b"\xff", [object()], "\ud800"], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [object(), {1: {2}}, float("nan"), b"\xff", [object()], "\ud800"],
+    ids=["object", "set", "nan", "bytes", "list", "surrogate"],
+)
 async def test_what_is_no_json_is_recorded_as_something_that_is(value: Any):
     async with memory_gate(config=FREE) as gate:
         odd = StructuredTool.from_function(lambda: value, name="odd", description="Odd.")
