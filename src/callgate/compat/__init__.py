@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from callgate.compat.policy_chain import PolicyLayer, resolve_policy_chain
     from callgate.compat.registered_tool import ProviderType, RegisteredTool, ToolConfig, ToolHealth
     from callgate.compat.tool_output import ToolOutput
+    from callgate.compat.tool_pool import assemble_tool_pool, to_anthropic_tools, to_openai_tools
     from callgate.compat.tool_registry import ToolRegistry
 
 _PLACES = {
@@ -44,8 +45,11 @@ _PLACES = {
     "ToolPluginLoader": "callgate.compat.plugin_loader",
     "ToolRegistry": "callgate.compat.tool_registry",
     "ToolSource": "callgate.compat.atomic_tool",
+    "assemble_tool_pool": "callgate.compat.tool_pool",
     "permissions_to_policy": "callgate.compat.permissions",
     "resolve_policy_chain": "callgate.compat.policy_chain",
+    "to_anthropic_tools": "callgate.compat.tool_pool",
+    "to_openai_tools": "callgate.compat.tool_pool",
 }
 
 __all__ = [
@@ -66,8 +70,11 @@ __all__ = [
     "ToolPluginLoader",
     "ToolRegistry",
     "ToolSource",
+    "assemble_tool_pool",
     "permissions_to_policy",
     "resolve_policy_chain",
+    "to_anthropic_tools",
+    "to_openai_tools",
 ]
 
 

@@ -58,6 +58,7 @@ class Policy:
         self._resources = Resources(settings.families, working_directory=working_directory, own_paths=own_paths)
         self._settings = settings
         self._standings: dict[object, Standing] = {}
+        self._admitted: dict[object, tuple[Tool, bool]] = {}
 
     def standing(self, tool: Tool, context: Context) -> Standing:
         """Whether this context may use the tool at all. Costs one look-up once it is known."""
@@ -69,8 +70,25 @@ class Policy:
         self._resources.protect(paths)
 
     def admits(self, tool: Tool, context: Context) -> bool:
-        """Whether the tool belongs into a pool for this context: the same rules that judge the call."""
-        return self._known(tool, context).refusal is None
+        """Whether the tool belongs into a pool for this context: the same rules that judge the call.
+
+        Its terms are not worked out for that: of the thousands in a pool, few are called.
+        """
+        key = (tool.id, context.authority)
+        try:
+            known = self._admitted.get(key)
+        except TypeError:
+            return self._is_admitted(tool, context)
+        if known is not None and known[0] is tool:
+            return known[1]
+        if len(self._admitted) >= MOST_STANDINGS:
+            self._admitted.clear()
+        admitted = self._is_admitted(tool, context)
+        self._admitted[key] = (tool, admitted)
+        return admitted
+
+    def _is_admitted(self, tool: Tool, context: Context) -> bool:
+        return not any(reason.code for reason in self._admission.trace(tool, context))
 
     def authorize(  # noqa: PLR0917 - the words of the way of a call, in their order
         self, tool: Tool, arguments: Arguments, context: Context, standing: Standing
