@@ -17,6 +17,7 @@ from callgate.adapters.mcp.http import http_transport
 from callgate.adapters.mcp.listing import list_tools
 from callgate.adapters.mcp.sdk import need_sdk
 from callgate.adapters.mcp.server_log import ServerLog
+from callgate.adapters.mcp.sieve import Sieve
 from callgate.adapters.mcp.stdio import Child, child_transport
 from callgate.adapters.mcp.taking import take
 from callgate.adapters.mcp.values import check_references, child_environment, resolve
@@ -91,6 +92,7 @@ class McpServer:
             send=self._send,
         )
         self._connection: Connection | None = None
+        self._sieve = Sieve()
         self._listed: Mapping[str, str] = {}
         self._fresh = asyncio.Event()
         """Set while what was listed last is what the server says it has."""
@@ -122,16 +124,16 @@ class McpServer:
         client = await connection.client(self._how.startup)
         changes = self._changes
         try:
-            listed = await list_tools(client)
+            listed = await list_tools(client, self._sieve)
         except Exception as error:  # noqa: BLE001 - whatever it answers, it is asked again in a new session
             connection.doubt(client)
             return self._unreachable(desk, f"its tools could not be listed ({explain(error)})")
-        loaded, self._listed = take(listed, self._home)
+        loaded, self._listed = take(listed.tools, self._home)
         self._loaded = True
         if changes == self._changes:
             self._fresh.set()
         desk.available(self.connector)
-        return loaded
+        return replace(loaded, failures=(*listed.failures, *loaded.failures))
 
     async def close(self) -> None:
         """Leave the session, and end the program."""
@@ -151,7 +153,9 @@ class McpServer:
                 changed=lambda: self._changed(desk),
                 said=lambda text, level: log.said(text, level=level),
             )
-            self._connection = Connection(lambda ended: self._transport(desk, log, ended=ended), listeners)
+            self._connection = Connection(
+                lambda ended: self._sieve.around(self._transport(desk, log, ended=ended)), listeners
+            )
             self._connection.start()
         return self._connection
 
