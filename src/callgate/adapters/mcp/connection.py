@@ -13,7 +13,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from callgate.errors import CallgateError, NoEffect
+from callgate.adapters.mcp.not_taken import NotSent, not_taken
+from callgate.errors import CallgateError
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -26,10 +27,6 @@ _LASTED = 5.0
 """A session that held so long counts as one that worked; the next loss begins with a short pause again."""
 _LEAVING = 15.0
 _LISTEN_AGAIN = 1.0
-
-
-class NotSent(NoEffect, ConnectionError):
-    """The request did not leave this process: nothing happened, and it may be tried again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -251,6 +248,9 @@ def explain(error: BaseException) -> str:
         return f"it did not answer within {_CONNECTING:g} seconds"
     if isinstance(error, FileNotFoundError):
         return f"there is no program {error.filename!r}"
+    turned_away = not_taken(error) if isinstance(error, Exception) else None
+    if turned_away is not None:
+        return str(turned_away)
     told = str(error) if isinstance(error, CallgateError | OSError) or type(error).__name__ == "MCPError" else ""
     line = (told.strip().splitlines() or [""])[0][:300]
     return f"{type(error).__name__}: {line}" if line else type(error).__name__

@@ -18,10 +18,11 @@ async def http_transport(url: str, headers: Mapping[str, str]) -> AsyncGenerator
     """
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - the SDK is loaded when needed
 
-    from callgate.adapters.mcp.http_bounds import LARGEST_ANSWER, bounded_client  # noqa: PLC0415 - as above
+    from callgate.adapters.mcp.http_bounds import LARGEST_ANSWER  # noqa: PLC0415 - as above
+    from callgate.adapters.mcp.http_client import SessionClient  # noqa: PLC0415 - as above
 
     async with (
-        bounded_client(headers) as client,
+        SessionClient(headers, auth=None, advice=lambda: "the server asks for a sign-in") as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST_ANSWER) as streams,
     ):
         yield streams

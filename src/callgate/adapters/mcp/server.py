@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from callgate.adapters.declare import declare
 from callgate.adapters.mcp.calling import Line, call_tool
-from callgate.adapters.mcp.connection import Connection, Ended, Listeners, NotSent, explain
+from callgate.adapters.mcp.connection import Connection, Ended, Listeners, explain
 from callgate.adapters.mcp.foreign_tool import Home, Request
 from callgate.adapters.mcp.http import http_transport
 from callgate.adapters.mcp.listing import list_tools
+from callgate.adapters.mcp.not_taken import Forgotten, NotSent
 from callgate.adapters.mcp.sdk import need_sdk
 from callgate.adapters.mcp.server_log import ServerLog
 from callgate.adapters.mcp.sieve import Sieve
@@ -191,6 +192,20 @@ class McpServer:
         desk.changed()
 
     async def _send(self, request: Request) -> Any:
+        line = await self._line(request)
+        # From here on it may happen; before, nothing was sent.
+        async with request.context.effect():
+            try:
+                return await call_tool(line, request)
+            except Forgotten:
+                return await call_tool(await self._line(request), request)
+
+    async def _line(self, request: Request) -> Line:
+        """The session for a call, which is still what was judged when it is sent.
+
+        Raises:
+            NotSent: There is none in time, or the tool is another by now.
+        """
         connection = self._connection
         if connection is None:
             raise NotSent(f"the MCP server {self.name} was let go")
@@ -200,10 +215,7 @@ class McpServer:
         await self._look_again(request, patience)
         # It may be another session by now.
         client = await connection.client(patience)
-        line = Line(client, lambda: connection.doubt(client), can_be_forgotten=bool(self._how.url))
-        # From here on it may happen; before, nothing was sent.
-        async with request.context.effect():
-            return await call_tool(line, request)
+        return Line(client, lambda: connection.doubt(client), can_be_forgotten=bool(self._how.url))
 
     async def _look_again(self, request: Request, patience: float) -> None:
         """What is sent must be what was judged, also when the server changed its tools a moment ago."""
