@@ -15,6 +15,7 @@ from callgate import Callgate, Failed, Pending, Refused
 from callgate.adapters.mcp import McpServer, McpServers
 from callgate.model.levels import Autonomy, Happened
 from callgate.settings.values import DEFAULT_FAMILIES, Family, Settings
+from tests.adapters.mcp import real_servers
 from tests.adapters.mcp.pages import site
 from tests.adapters.mcp.processes import come, free_port, running
 from tests.adapters.mcp.real_servers import git, npm_server, python_server, repository
@@ -25,6 +26,17 @@ pytestmark = pytest.mark.slow
 MODERATE = Settings(autonomy=Autonomy.A2)
 LOCAL_PAGES = {**DEFAULT_FAMILIES, "net": Family(hosts=("127.0.0.1",), private_addresses=True)}
 PNG = b"\x89PNG\r\n"
+
+
+@pytest.mark.parametrize(("ci", "ending"), [("true", "Failed"), ("", "Skipped")])
+def test_a_missing_npm_server_is_skipped_here_and_fails_in_ci(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ci: str, ending: str
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(real_servers, "NPM", tmp_path)
+    with pytest.raises(BaseException, match="the npm servers are not installed; run make setup") as caught:
+        npm_server("server-everything")
+    assert type(caught.value).__name__ == ending
 
 
 @pytest.mark.requirement("ADP-04")

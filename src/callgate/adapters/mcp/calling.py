@@ -31,8 +31,8 @@ class Line:
     """The session a call is sent through."""
 
     client: Client
-    doubt: Callable[[], None]
-    """Called when the session no longer works."""
+    doubt: Callable[[str | None], None]
+    """Called when the session no longer works, perhaps with the reason."""
     can_be_forgotten: bool
     """Whether the server may forget the session and go on running, as one over HTTP may."""
 
@@ -93,12 +93,12 @@ def _translated(error: MCPError, line: Line) -> Exception:
 
     refused = not_taken(error)
     if isinstance(refused, Forgotten | SignedOut):
-        line.doubt()
+        line.doubt(str(refused))
     if refused is not None:
         return refused
     # Our requests are valid, so a server that says otherwise no longer knows the session it is asked in.
     forgotten = line.can_be_forgotten and error.code == INVALID_REQUEST
     if forgotten or error.code == CONNECTION_CLOSED:
-        line.doubt()
+        line.doubt(None)
         return ConnectionError(f"the connection to the server was lost ({error.error.message[:_LONGEST_NOTE]})")
     return ToolExecutionError(f"the server answered with an error: {error.error.message[:_LONGEST_NOTE]}")
