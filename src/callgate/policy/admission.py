@@ -72,7 +72,7 @@ class Admission:
         yield from _context_limits(tool, context)
 
     def admitter(self, context: Context) -> Callable[[Tool], bool]:
-        """The question whether nothing that `trace` would give for a tool refuses it; asked of thousands, told to none."""
+        """The question whether `trace` would refuse a tool: asked of thousands, told to none."""
         role = self.roles.get(context.role)
         layers = self.layers(context)
         denials = [rule for layer in layers for rule in layer.rules if _denies(rule)]

@@ -73,7 +73,7 @@ class Policy:
         return self._admission.admitter(context)(tool)
 
     def admitter(self, context: Context) -> Callable[[Tool], bool]:
-        """The question whether a tool belongs into this context's pool: by the rules that judge the call, without words.
+        """Whether a tool belongs into this context's pool, by the rules that judge the call, without words.
 
         Nothing is worked out or kept for a tool that only stands in a pool: of its thousands, few are called.
         """
