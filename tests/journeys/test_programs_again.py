@@ -72,16 +72,18 @@ async def lived(seed: int, *, forgetful: bool) -> tuple[Any, str, list[tuple[str
             naps += 1
             assert naps < 100
             for question in chance.sample(run.waiting, chance.randint(1, len(run.waiting))):
-                approval = await gate.approval(question.approval_id)
-                if '"by1!"' in approval.what or '"c0!"' in approval.what:
-                    await gate.reject(question.approval_id, by="ann")
-                else:
-                    await gate.approve(question.approval_id, by="ann")
+                await _decide(gate, question.approval_id)
             if forgetful and losing.random() < 0.7:
                 await _forget(gate)
             run = await gate.resume_program("p1")
         assert (await gate.verify_audit()).ok
     return run.unwrap(), run.printed, sorted(world.acts), naps
+
+
+async def _decide(gate: Callgate, approval_id: str) -> None:
+    what = (await gate.approval(approval_id)).what
+    unwanted = '"by1!"' in what or '"c0!"' in what
+    await (gate.reject(approval_id, by="ann") if unwanted else gate.approve(approval_id, by="ann"))
 
 
 async def _forget(gate: Callgate) -> None:
