@@ -16,6 +16,7 @@ from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
 from callgate.pipeline.admit import admit, judge_again
+from callgate.pipeline.authorize import tell_apart
 from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
@@ -43,6 +44,8 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
     Raises:
         Stopped: Pending, or what a person said.
     """
+    # An answer is for one exact call, also where that is a read which nobody else would compare.
+    tell_apart(parts, authorized)
     wait = authorized.asked.wait
     until = None if wait is None else parts.clock.monotonic() + wait
     pause = _POLL_FIRST
