@@ -16,16 +16,21 @@ from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
 from callgate.pipeline.admit import admit, judge_again
-from callgate.pipeline.authorize import tell_apart
+from callgate.pipeline.authorize import authorize, tell_apart
 from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
+from callgate.pipeline.parts import Asked
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.recall import attempt_key, meet
+from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
+from callgate.pipeline.validate import validate
 
 if TYPE_CHECKING:
+    from callgate.model.call import Call
+    from callgate.model.context import Context
     from callgate.model.decision import Decision
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
@@ -72,6 +77,17 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
             pause = min(pause * 2, _POLL_MOST)
             approval = await _again(parts, authorized, approval)
             decision = await judge_again(parts, authorized, decision, approval)
+
+
+async def question_about(parts: Parts, call: Call, context: Context) -> Approval | None:
+    """The question that stands about this very call, where one does. Nothing is asked, run or recorded."""
+    asked = Asked(call, context, uuid7(), call.key, None, parts.clock.monotonic())
+    try:
+        authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
+    except Stopped:
+        return None
+    tell_apart(parts, authorized)
+    return await parts.store.read(lambda reader: _standing_question(parts, authorized, reader))
 
 
 async def _again(parts: Parts, authorized: Authorized, approval: Approval) -> Approval:
