@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from callgate.errors import ApprovalConflict, ApprovalNotFound
 from callgate.flows.batch import run_batch
@@ -67,9 +67,18 @@ class Calls(Face):
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
         return await enter(opened, call, context or opened.default_context, wait=wait)
 
-    def anywhere(self) -> Anywhere:
-        """The way to `call` from other threads and other loops, for frameworks that have their own."""
-        return Anywhere(self.call, self._open().home)
+    @property
+    def context(self) -> Context:
+        """Who asks where a call does not say.
+
+        Raises:
+            ConfigurationError: The gate is not open.
+        """
+        return self._open().default_context
+
+    def anywhere(self) -> Anywhere[Self]:
+        """The way to this gate from other threads and other loops, for frameworks that have their own."""
+        return Anywhere(self, self._open().home)
 
     @overload
     async def batch(
