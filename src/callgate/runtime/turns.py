@@ -58,6 +58,11 @@ class _Desk:
 class Turns(Calls, Toolbox):
     """Handling what models answer."""
 
+    @property
+    def context(self) -> Context:
+        """Who asks where a call does not say."""
+        return self._open().default_context
+
     async def handle(self, response: Any, context: Context | None = None) -> Turn:
         """Make the calls a model's response asks for.
 
