@@ -87,10 +87,11 @@ class Toolbox(Face):
         opened = self._open()
         ground = context or opened.default_context
         parts = opened.parts
+        admitted = parts.policy.admitter(ground)
 
         def admits(tool: Tool) -> bool:
             ready = tool.unavailable is None and parts.quarantined(tool.name) is None
-            return ready and parts.health.look(tool) is None and parts.policy.admits(tool, ground)
+            return ready and parts.health.look(tool) is None and admitted(tool)
 
         lend = partial(export_tools, cast("Calls", self).anywhere, context=ground)
         return ModelPool(assemble(parts.registry.snapshot, admits=admits), lend=lend)
