@@ -143,6 +143,24 @@ async def test_without_a_search_of_the_gate_the_provider_searches():
     assert stub.refusals == []
 
 
+async def test_code_that_the_provider_runs_calls_through_the_gate():
+    @tool(effects="read_only", examples=[{"city": "Oslo"}])
+    async def sky(city: str) -> str:
+        """Tell the sky."""
+        return f"blue over {city}"
+
+    code = {"caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}}
+    calls = [use("toolu_1", "sky", city="Oslo") | code, use("toolu_2", "bank__pay", amount=5) | code]
+    callers = ["direct", "code_execution_20250825"]
+    async with memory_gate(sky, pay) as gate, AnthropicStub([message(*calls), message(text("Blue."))]) as stub:
+        await loop(stub, gate, allowed_callers=callers, input_examples=True).run("Oslo?", MINE)
+    told = {tool["name"]: tool for tool in stub.bodies[0]["tools"]}
+    assert [told[name]["allowed_callers"] for name in ("sky", "bank__pay")] == [callers, ["direct"]]
+    assert told["sky"]["input_examples"] == [{"city": "Oslo"}]
+    blue, refused = stub.bodies[1]["messages"][-1]["content"]
+    assert (blue["content"], refused["is_error"]) == ("blue over Oslo", True)
+
+
 async def test_a_client_that_blocks_is_not_taken():
     async with memory_gate(weather) as gate, AnthropicStub() as stub:
         blocking = Anthropic(base_url="http://127.0.0.1:9", api_key="none", max_retries=0)

@@ -18,7 +18,7 @@ from callgate.settings.load import parse_settings
 from callgate.testing import ScriptedApprover, memory_gate
 from tests.frameworks.finishing import MINE, payment
 from tests.frameworks.providers import Provider, Told, Wanted
-from tests.frameworks.stub_server import Cut, Fault
+from tests.frameworks.stub_server import Cut, Fault, Request
 
 ROOT = Path(__file__).parents[2]
 PAY = Wanted("call_1", "bank__pay", {"amount": 5, "to": "bob"})
@@ -148,6 +148,26 @@ async def test_a_loop_that_does_not_wait_hands_back_what_it_waits_for(
     assert [read.text for read in provider.told(stub.bodies[1])] == ['{"city":"Oslo","sky":"clear"}', "paid 5 to bob"]
     assert paid(tmp_path) == ["5 bob"]
     assert done.usage == {name: 2 * number for name, number in result.usage.items()}
+
+
+async def test_a_loop_waits_for_so_long_and_no_longer(provider: Provider, tmp_path: Path):
+    async with memory_gate(till(tmp_path, "high")) as gate, provider.stub([provider.calls(PAY)]) as stub:
+        result = await provider.loop(stub.url, gate, wait=0.02).run("Pay.", MINE)
+        assert (result.stopped, len(result.pending)) == (Stop.PENDING, 1)
+    assert paid(tmp_path) == []
+
+
+async def test_one_loop_has_many_conversations_at_a_time(provider: Provider):
+    def answer(request: Request) -> dict[str, Any]:
+        who = provider.history(request.body)[0]["content"]
+        told = [read.text for read in provider.told(request.body)] if len(provider.history(request.body)) > 1 else []
+        return provider.says("".join(told)) if told else provider.calls(Wanted("call_1", "weather", {"city": who}))
+
+    cities = [f"city-{at}" for at in range(8)]
+    async with memory_gate(weather) as gate, provider.stub(answer) as stub:
+        loop = provider.loop(stub.url, gate)
+        results = await asyncio.gather(*(loop.run(city, Context(session=city)) for city in cities))
+    assert [json.loads(result.text)["city"] for result in results] == cities
 
 
 async def in_another_process(**order: Any) -> tuple[int, str]:
@@ -400,6 +420,8 @@ async def test_a_state_is_read_with_care(provider: Provider, tmp_path: Path):
         for wrong in ("{", "[]", b"1", {**state, "version": 9}, {**state, "provider": "another"}):
             with pytest.raises(MalformedResponse):
                 await loop.resume(wrong, MINE)
+        with pytest.raises(MalformedResponse, match="no messages"):
+            await loop.resume({**state, "messages": []}, MINE)
         for name, value in {"messages": ["x"], "turn": 3, "usage": None, "carry": [], "trace_id": ""}.items():
             with pytest.raises(MalformedResponse):
                 await loop.resume({**state, name: value}, MINE)

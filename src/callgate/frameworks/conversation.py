@@ -176,9 +176,10 @@ def _text(body: Mapping[Any, Any], name: str) -> str:
 
 def _messages(body: Mapping[Any, Any]) -> list[Body]:
     found = body.get("messages")
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in cast("list[Any]", found)):
+    messages = bodies(found)
+    if not messages or len(messages) != len(cast("list[Any]", found)):
         raise MalformedResponse("the state of the loop has no messages")
-    return [dict(each) for each in cast("list[Body]", found)]
+    return messages
 
 
 def plain(value: Any) -> Any:
