@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
 _AT_ONCE = 8
+_AT_ONCE_SECONDS = 0.0003
 _SUSPENSIONS_PER_CALL = 4
 _SUSPENSIONS_BESIDES = 10_000
 
@@ -190,7 +191,12 @@ class Session:
         return await self._do(visit)
 
     async def _do(self, work: Callable[[], T]) -> T:
-        waiting = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        visit = self._thread.submit(work)
+        # Most steps are over before the event loop could turn to something else and be woken again.
+        _glance(visit)
+        if visit.done():
+            return visit.result()
+        waiting = asyncio.wrap_future(visit)
         try:
             return await asyncio.shield(waiting)
         except asyncio.CancelledError:
@@ -263,3 +269,8 @@ def _monty() -> Any:
     except ModuleNotFoundError:
         raise ConfigurationError("programs need the sandbox: pip install 'callgate[programs]'") from None
     return pydantic_monty
+
+
+def _glance(visit: Future[Any]) -> None:
+    with contextlib.suppress(BaseException):
+        visit.exception(timeout=_AT_ONCE_SECONDS)
