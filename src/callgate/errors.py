@@ -296,5 +296,16 @@ class MalformedResponse(CallgateError, ValueError):
     """
 
 
+class LoopInterrupted(CallgateError):
+    """A loop with a model ended in the middle: the provider failed, or a function of the caller's. The cause says how.
+
+    Nothing of the response that failed was run. `state` is where to go on from: what was done before is in it.
+    """
+
+    def __init__(self, message: str, *, state: dict[str, Any]) -> None:
+        self.state = state
+        super().__init__(message)
+
+
 class AuditBroken(StoreError):
     """The audit log does not verify."""
