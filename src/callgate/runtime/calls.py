@@ -122,8 +122,21 @@ class Calls(Face):
         call = Call(str(tool), {} if arguments is None else arguments)
         return await explain(opened.parts, _asked(opened.parts, call, context or opened.default_context, None))
 
-    def time_limit(self, tool: str, context: Context | None = None, *, timeout: float | None = None) -> float:
+    def time_limit(
+        self,
+        tool: str,
+        context: Context | None = None,
+        *,
+        timeout: float | None = None,
+        instance: float | None = None,
+    ) -> float:
         """Seconds a call of this tool may take: the call's own, the user's, the tool's, the instance's, else 30.
+
+        Args:
+            tool: Its name.
+            context: Who asks.
+            timeout: The call's own.
+            instance: In place of the configured limit of the instance.
 
         Raises:
             ValueError: `timeout` is not a positive number of seconds.
@@ -131,7 +144,7 @@ class Calls(Face):
         opened = self._open()
         found = opened.parts.registry.find(tool)
         ground = context or opened.default_context
-        return time_limit(found or tool, ground, opened.parts.settings, per_call=timeout)
+        return time_limit(found or tool, ground, opened.parts.settings, per_call=timeout, instance=instance)
 
     async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
         """Decide about a tool that its host runs itself, and write the intent; settle it with `report`."""
