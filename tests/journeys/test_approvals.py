@@ -448,3 +448,32 @@ async def test_questions_that_ran_out_unseen_do_not_keep_a_session_from_asking()
         assert isinstance(await gate.call("pay", {"amount": 3}), Refused)
         clock.turn(3600)
         await ask(gate, 3)
+
+
+@pytest.mark.requirement("APR-04")
+async def test_a_yes_to_a_read_is_for_that_read_alone() -> None:
+    opened: list[str] = []
+
+    @tool(effects="read_only")
+    async def open_file(path: str) -> str:
+        """Open a file."""
+        opened.append(path)
+        return f"what is in {path}"
+
+    private = Rule(match="open_file", verdict=Verdict.CONFIRM, why="private")
+    settings = Settings(global_layer=Layer(name="global", kind=LayerKind.GLOBAL, rules=(private,)))
+    async with gate_of(open_file, config=settings) as gate:
+        first = await gate.call("open_file", {"path": "a"})
+        other = await gate.call("open_file", {"path": "b"})
+        assert isinstance(first, Pending)
+        assert isinstance(other, Pending)
+        assert first.approval_id != other.approval_id
+        await gate.approve(first.approval_id, by="ann")
+        assert isinstance(await gate.call("open_file", {"path": "b"}), Pending)
+        assert isinstance(await gate.call("open_file", {"path": "c"}), Pending)
+        assert opened == []
+        assert (await gate.resume(first.approval_id)).output == "what is in a"
+        assert isinstance(await gate.call("open_file", {"path": "a"}), Pending)
+        await gate.approve(other.approval_id, by="ann", arguments={"path": "public"})
+        assert (await gate.call("open_file", {"path": "b"})).output == "what is in public"
+        assert opened == ["a", "public"]
