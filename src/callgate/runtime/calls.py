@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from callgate.errors import ApprovalConflict, ApprovalNotFound
 from callgate.flows.batch import run_batch
+from callgate.flows.waves import footprint
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.attempt import AttemptKey
 from callgate.model.call import Call
@@ -28,7 +29,7 @@ from callgate.pipeline.seal import unseal
 from callgate.pipeline.stopped import refused
 from callgate.pipeline.time_limit import time_limit
 from callgate.runtime.anywhere import Anywhere
-from callgate.runtime.opened import Around, Face, Opened, Proceed
+from callgate.runtime.opened import Around, Face, Opened, Proceed, at_once
 
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
@@ -73,18 +74,43 @@ class Calls(Face):
 
     @overload
     async def batch(
-        self, calls: Sequence[Any], context: Context | None = None, *, include_call_ids: Literal[False] = False
+        self,
+        calls: Sequence[Any],
+        context: Context | None = None,
+        *,
+        include_call_ids: Literal[False] = False,
+        concurrency: int | None = None,
     ) -> list[Outcome]: ...
     @overload
     async def batch(
-        self, calls: Sequence[Any], context: Context | None = None, *, include_call_ids: Literal[True]
+        self,
+        calls: Sequence[Any],
+        context: Context | None = None,
+        *,
+        include_call_ids: Literal[True],
+        concurrency: int | None = None,
     ) -> list[tuple[str, Outcome]]: ...
     async def batch(
-        self, calls: Sequence[Any], context: Context | None = None, *, include_call_ids: bool = False
+        self,
+        calls: Sequence[Any],
+        context: Context | None = None,
+        *,
+        include_call_ids: bool = False,
+        concurrency: int | None = None,
     ) -> list[Outcome] | list[tuple[str, Outcome]]:
         """Make several calls; outcomes in the order of the calls, one failure never another's.
 
-        Calls of tools that are not concurrency-safe do not overlap. With `include_call_ids`, (id, outcome) pairs.
+        They are made in waves, by what their tools declare: what may overlap does, what is not concurrency-safe never
+        overlaps with its like, and a write and a read that may be about the same thing keep their order.
+
+        Args:
+            calls: Calls, or objects with name and arguments as models write them.
+            context: Who asks and under which limits; the gate's own when left out.
+            include_call_ids: Give (id, outcome) pairs.
+            concurrency: How many calls run at once; the configuration's `batch_concurrency` when left out.
+
+        Raises:
+            ConfigurationError: `concurrency` is no number of calls.
         """
         opened = self._open()
         ground = context or opened.default_context
@@ -92,16 +118,12 @@ class Calls(Face):
             # One key names one call; a batch's calls carry their own.
             ground = replace(ground, idempotency_key=None)
         find = opened.parts.registry.snapshot.find
-
-        def is_safe(name: str) -> bool:
-            tool = find(name)
-            return tool is None or tool.concurrency_safe
-
         pairs = await run_batch(
             calls,
             make=lambda call: _enter(opened, call, ground),
             malformed=partial(_malformed, opened.parts, ground),
-            is_safe=is_safe,
+            find=lambda name: footprint(find(name)),
+            at_once=at_once(opened, concurrency),
         )
         return pairs if include_call_ids else [outcome for _, outcome in pairs]
 
