@@ -132,6 +132,8 @@ REQUIREMENTS = {
     "BAT-06": "Calls not declared concurrency-safe do not overlap.",
     "BAT-07": "A malformed element is that element's user_input_error.",
     "BAT-08": "Duplicate call ids never give two results under one id.",
+    # Chains and waves
+    "CHN-12": "A write followed by a read keeps its order, though no value links them.",
     # Adapters
     "ADP-01": "A function gives its name, its docstring as description, its source and tag, and any extra field.",
     "ADP-02": "Each method of a toolkit is a tool with its source, tags and toolkit's name, also while a loop runs.",

@@ -194,5 +194,7 @@ class Settings:
     secrets: SecretsSettings = SecretsSettings()
     plugins: PluginsSettings = PluginsSettings()
     threads_per_connector: int = 32
+    batch_concurrency: int = 64
+    """How many calls of one batch or chain run at once."""
     retention_days: float | None = 30.0
     """How long sealed arguments are kept; None is for ever."""
