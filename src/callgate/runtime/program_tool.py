@@ -67,8 +67,8 @@ def make_program_tool(gate: Programmable, *, name: str = RUN) -> Tool:
         source: str | None = None,
         inputs: dict[str, Any] | None = None,
         program_id: str | None = None,
-        dry_run: bool = False,
         *,
+        dry_run: bool = False,
         ctx: ToolContext,
     ) -> dict[str, Any]:
         """Run a Python program whose functions are your tools, to make many calls in one go and pass results on.
