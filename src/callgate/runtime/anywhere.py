@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from callgate.sync import Bridge
 
@@ -15,14 +15,28 @@ if TYPE_CHECKING:
     from callgate.model.outcome import Outcome
 
 Call = Callable[..., Coroutine[Any, Any, "Outcome"]]
+G = TypeVar("G")
+T = TypeVar("T")
 
 
-class Anywhere:
-    """The way to `gate.call` from any thread and any loop. Made by `gate.anywhere()`."""
+class Anywhere(Generic[G]):
+    """The way to a gate from any thread and any loop. Made by `gate.anywhere()`."""
 
-    def __init__(self, call: Call, loop: AbstractEventLoop) -> None:
+    def __init__(self, gate: G, *, call: Call, loop: AbstractEventLoop) -> None:
+        self._gate = gate
         self._call = call
         self._bridge = Bridge(loop)
+
+    async def do(self, work: Callable[[G], Coroutine[Any, Any, T]]) -> T:
+        """Whatever else a gate does, awaited on whatever loop this is; also with a gate for blocking code.
+
+        Args:
+            work: Given the gate, what to do on its loop: `lambda gate: gate.resume(approval_id)`.
+
+        Raises:
+            RuntimeError: Its loop is closed.
+        """
+        return await self._bridge.wait(partial(work, self._gate))
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, context: Context | None = None, wait: float | None = None

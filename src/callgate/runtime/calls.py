@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from callgate.errors import ApprovalConflict, ApprovalNotFound
 from callgate.flows.batch import run_batch
@@ -67,9 +67,9 @@ class Calls(Face):
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
         return await _enter(opened, call, context or opened.default_context, wait=wait)
 
-    def anywhere(self) -> Anywhere:
-        """The way to `call` from other threads and other loops, for frameworks that have their own."""
-        return Anywhere(self.call, self._open().home)
+    def anywhere(self) -> Anywhere[Self]:
+        """The way to this gate from other threads and other loops, for frameworks that have their own."""
+        return Anywhere(self, call=self.call, loop=self._open().home)
 
     @overload
     async def batch(
@@ -157,8 +157,13 @@ class Calls(Face):
         who = context or opened.default_context
         return await recorded_outcome(opened.parts, AttemptKey(who.principal, who.session, key))
 
-    async def resume(self, approval_id: str, context: Context | None = None) -> Outcome:
+    async def resume(self, approval_id: str, context: Context | None = None, *, wait: float | None = None) -> Outcome:
         """Make the call of a decided approval, under the asker's own context.
+
+        Args:
+            approval_id: Which one.
+            context: Who collects it; where given, it must be who asked.
+            wait: Seconds to wait for a person where nobody has decided yet; at once Pending when left out.
 
         Raises:
             ApprovalNotFound: No such approval.
@@ -177,7 +182,7 @@ class Calls(Face):
         stale = approval.state in _SAID_NO and opened.parts.clock.now() >= approval.expires_at
         if stale or approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval)
-        return await _enter(opened, call, sealed.context)
+        return await _enter(opened, call, sealed.context, wait=wait)
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:

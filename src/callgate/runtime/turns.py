@@ -13,7 +13,8 @@ from callgate.model.approval import ApprovalState
 from callgate.model.call import Call
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.context import Context
-from callgate.model.levels import Caller, Category
+from callgate.model.decision import Decision, Reason
+from callgate.model.levels import Autonomy, Caller, Category, Risk, Verdict
 from callgate.model.outcome import ErrorInfo, Outcome, Pending, Refused
 from callgate.pipeline.deciding import reread
 from callgate.runtime.call_key import call_key
@@ -85,6 +86,33 @@ class Turns(Calls, Toolbox):
             outcomes |= dict(zip(places, made, strict=True))
         answered = [Answered(call.id, outcomes[at], call.echo) for at, call in enumerate(wanted)]
         return Turn(form, answered, asker=Asker(ground.principal, ground.session), desk=self._desk())
+
+    async def explain_response(self, response: Any, context: Context | None = None) -> list[Decision]:
+        """What would be decided about each call a model's response asks for, in order; nothing is done or recorded.
+
+        Args:
+            response: As `handle` takes it.
+            context: Who asks, as for `handle`.
+
+        Raises:
+            MalformedResponse: As `handle`.
+        """
+        ground = context or self._open().default_context
+        wanted = format_of(response).calls(response)
+        items = self._items(wanted, ground)
+        return [
+            await self._explained(item, replace(ground, caller=Caller.CHAIN) if call.programmatic else ground)
+            for call, item in zip(wanted, items, strict=True)
+        ]
+
+    async def _explained(self, item: Call | Unreadable, ground: Context) -> Decision:
+        if isinstance(item, Call):
+            return await self.explain(item.tool, item.arguments, replace(ground, idempotency_key=item.key))
+        parts, code = self._open().parts, "invalid_arguments"
+        levels = (ground.autonomy, parts.settings.autonomy, Autonomy.A2)
+        autonomy = next(level for level in levels if level is not None)
+        reason = Reason("validate", parts.striker.strike_text(item.fault), Verdict.DENY, code)
+        return Decision(verdict=Verdict.DENY, risk=Risk.CRITICAL, autonomy=autonomy, reasons=(reason,), code=code)
 
     def load_turn(self, data: str | bytes | Mapping[str, Any], context: Context | None = None) -> Turn:
         """A turn that was kept with `to_json()`, in this process or another.
