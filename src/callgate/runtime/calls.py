@@ -67,6 +67,11 @@ class Calls(Face):
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
         return await _enter(opened, call, context or opened.default_context, wait=wait)
 
+    @property
+    def default_context(self) -> Context:
+        """Who asks where a call does not say."""
+        return self._open().default_context
+
     def anywhere(self) -> Anywhere[Self]:
         """The way to this gate from other threads and other loops, for frameworks that have their own."""
         return Anywhere(self, call=self.call, loop=self._open().home)

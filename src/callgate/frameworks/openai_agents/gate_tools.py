@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agents import Agent, FunctionTool, RunResult, RunResultStreaming, RunState, ToolApprovalItem
 
 from callgate.errors import ApprovalNotFound
-from callgate.frameworks.openai_agents.lending import Desk, Lent
+from callgate.frameworks.desk import Desk
+from callgate.frameworks.openai_agents.lending import Lent
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.context import Context
 from callgate.model.requested import attribute
@@ -61,11 +62,11 @@ class GateTools:
         strict: bool = True,
         wait: float | None = None,
     ) -> None:
-        self._desk = Desk(gate.anywhere(), context=context, wait=wait)
-        pool = gate.pool(context)
+        self._desk = Desk(gate, context)
+        pool = gate.pool(self._desk.context)
         told = dict(zip(pool.names, pool.to_openai(strict=strict), strict=True))
         tools = list(pool) if names is None else [pool.get(name) for name in names]
-        self._functions = [Lent(tool, told[tool.name], desk=self._desk).function() for tool in tools]
+        self._functions = [Lent(tool, told[tool.name], desk=self._desk, wait=wait).function() for tool in tools]
 
     def functions(self) -> list[FunctionTool]:
         """The tools, for `Agent(tools=…)`."""
@@ -97,7 +98,7 @@ class GateTools:
             Refusal: The edited call is invalid or not allowed.
         """
         _, question = await self._question(item)
-        decided = await self._desk.door.do(lambda gate: gate.approve(question.id, by=by, arguments=arguments))
+        decided = await self._desk.do(lambda gate: gate.approve(question.id, by=by, arguments=arguments))
         if decided.state is not ApprovalState.PENDING:  # else somebody else has to agree
             state.approve(item)
         return decided
@@ -110,7 +111,7 @@ class GateTools:
             ApprovalConflict: An agent tried.
         """
         lent, question = await self._question(item)
-        decided = await self._desk.door.do(lambda gate: gate.reject(question.id, by=by, why=why))
+        decided = await self._desk.do(lambda gate: gate.reject(question.id, by=by, why=why))
         state.reject(item, rejection_message=await lent.answer(item.raw_item))
         return decided
 
@@ -122,7 +123,7 @@ class GateTools:
             ApprovalConflict: An agent tried.
         """
         lent, question = await self._question(item)
-        decided = await self._desk.door.do(lambda gate: gate.respond(question.id, by=by, text=text))
+        decided = await self._desk.do(lambda gate: gate.respond(question.id, by=by, text=text))
         state.reject(item, rejection_message=await lent.answer(item.raw_item))
         return decided
 
@@ -176,10 +177,9 @@ class GateTools:
 
     async def _asked(self, item: ToolApprovalItem, lent: Lent) -> Approval | None:
         """The open question about an interrupted call."""
-        door = self._desk.door
         if lent.tool.read_only:
             # Reads have no key to be found by; asked again, the question is the same.
             asked = await lent.ask_again(item.raw_item)
-            return None if asked is None else await door.do(lambda gate: gate.approval(asked))
+            return None if asked is None else await self._desk.do(lambda gate: gate.approval(asked))
         call_id = str(attribute(item.raw_item, "call_id"))
-        return await door.do(lambda gate: gate.question(call_id, self._desk.context))
+        return await self._desk.do(lambda gate: gate.question(call_id, self._desk.context))
