@@ -59,9 +59,8 @@ async def talk(folder: Path, environment: dict[str, str]) -> None:
         options = claude.options(ClaudeAgentOptions(cwd=folder, setting_sources=[], env=environment))
         async with ClaudeSDKClient(options) as client:
             await client.query("Pay my rent and note it.")
-            async for message in client.receive_response():
-                if isinstance(message, ResultMessage):
-                    print("claude says:", message.result)
+            messages = [message async for message in client.receive_response()]
+        print("claude says:", *[message.result for message in messages if isinstance(message, ResultMessage)])
 
 
 def main() -> None:
