@@ -150,7 +150,8 @@ async def _converse(
     gate = memory_gate(*bank(folder), *host_tools(), store=store, config=RULES, working_directory=folder)
     with scripted_anthropic(*script) as model:
         given = environment(model.url, home) | options.pop("env", {})
-        base = ClaudeAgentOptions(cwd=folder, setting_sources=[], env=given, **options)
+        chosen: dict[str, Any] = {"cwd": folder, "setting_sources": [], "env": given} | options
+        base = ClaudeAgentOptions(**chosen)
         async with gate:
             if before is not None:
                 await before(gate)

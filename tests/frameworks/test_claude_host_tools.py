@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from callgate import Callgate
+from callgate.frameworks.claude_agent.judging import Judge
 from examples.scripted_anthropic import says, uses
 from tests.frameworks.claude_house import Talk, approve, approve_all, converse, lines, reject
 from tests.journeys.faulty import make_faulty
@@ -145,3 +147,36 @@ def test_whatever_fails_at_the_gate_nothing_runs_at_the_host(
     assert why in talk.results["toolu_2"]
     assert "hello" not in str(talk.results)
     assert not (folder / "b.txt").exists()
+
+
+def test_settings_that_allow_everything_and_switch_hooks_off_do_not_lead_past_the_gate(tmp_path: Path):
+    folder, settings = tmp_path / "work", tmp_path / "home" / ".claude" / "settings.json"
+    folder.mkdir()
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"disableAllHooks": True, "permissions": {"allow": ["Bash", "Read", "Write"]}}))
+    (tmp_path / "secret.txt").write_text("hidden\n")
+    talk = converse(
+        folder,
+        uses(
+            ("toolu_1", "Read", {"file_path": str(tmp_path / "secret.txt")}),
+            ("toolu_2", "Bash", bash("sudo echo root >> host.txt")),
+        ),
+        says("Done."),
+        setting_sources=["user"],
+    )
+    assert "Not run (policy_denied)" in talk.results["toolu_1"]
+    assert "nobody is root here" in talk.results["toolu_2"]
+    assert lines(folder / "host.txt") == []
+
+
+def test_a_hook_that_fails_blocks_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async def broken(*_given: object) -> None:
+        raise RuntimeError("nobody expected this")
+
+    monkeypatch.setattr(Judge, "before", broken)
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "a.txt").write_text("hello\n")
+    talk = converse(folder, uses(("toolu_1", "Read", {"file_path": str(folder / "a.txt")})), says("Done."))
+    assert "hello" not in talk.results["toolu_1"]
+    assert talk.ends("host.read") == []

@@ -152,6 +152,9 @@ async def test_a_tool_of_another_asker_is_not_approved_by_this_one(houses: House
     result = await Runner.run(house.agent(), "Pay.")
     other = GateTools(house.gate, Context(user="eve", session="chat-1"))
     assert await other.questions(result) == []
+    assert len(await house.tools.questions(result)) == 1
+    result.interruptions[0].agent.tools.clear()
+    assert await house.tools.questions(result) == []
     with pytest.raises(ApprovalNotFound):
         await other.approve(result.to_state(), result.interruptions[0], by="eve")
 

@@ -481,3 +481,19 @@ async def test_a_host_is_told_what_a_person_changed_in_its_call() -> None:
     assert edited.edited == {"command": "rm x", "seconds": 5}
     assert as_asked.allowed
     assert as_asked.edited is None
+
+
+async def test_the_question_about_a_models_call_is_found_by_its_id_and_only_for_who_asked() -> None:
+    _, pay = till()
+    call = {"type": "tool_use", "id": "toolu_1", "name": "pay", "input": {"amount": 5}}
+    mine = Context(user="ann", session="chat-1")
+    async with gate_of(pay, context=mine) as gate:
+        turn = await gate.handle({"content": [call]}, mine)
+        found = await gate.question("toolu_1")
+        assert found is not None
+        assert [found.id] == turn.pending
+        assert gate.default_context is mine
+        assert await gate.question("toolu_1", Context(session="chat-2")) is None
+        assert await gate.question("toolu_2", mine) is None
+        await gate.reject(found.id, by="ann")
+        assert await gate.question("toolu_1", mine) is None
