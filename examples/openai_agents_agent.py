@@ -1,7 +1,7 @@
 """An agent of the OpenAI Agents SDK whose tools go through a gate: it pauses for a person, and pays once.
 
-Needs `pip install 'callgate[agents]'`, and nothing from outside: the model is a script on this machine. With a key of
-yours, leave `scripted_openai` and `model=` out.
+Needs `pip install 'callgate[agents]'`, and nothing from outside: a model on this machine stands in. With a key of
+yours, leave `serve` and `model=` out.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import asyncio
 import json
 
 from agents import Agent, OpenAIResponsesModel, Runner, RunState, set_tracing_disabled
+from offline_model import openai_answer, serve
 from openai import AsyncOpenAI
-from scripted_openai import ScriptedOpenAI, calls, says, scripted_openai
 
 from callgate import Callgate, Context, tool
 from callgate.frameworks.openai_agents import GateTools
@@ -32,41 +32,34 @@ async def pay(amount: int, to: str) -> str:
     return f"paid {amount} to {to}"
 
 
-async def run(gate: Callgate, script: ScriptedOpenAI) -> None:
+async def run(gate: Callgate, url: str) -> None:
     """One conversation: the model looks, wants to pay, and a person is asked."""
     tools = GateTools(gate, Context(user="ann", session="chat-17"))
-    model = OpenAIResponsesModel("scripted", openai_client=AsyncOpenAI(base_url=script.url, api_key="none"))
+    model = OpenAIResponsesModel("stand-in", openai_client=AsyncOpenAI(base_url=url, api_key="none"))
     agent = Agent(name="clerk", instructions="You pay bills.", tools=tools.functions(), model=model)
 
     result = await Runner.run(agent, "Pay my rent.")
     state = result.to_state()
     for question in await tools.questions(result):
-        print("asked:", " ".join(question.approval.what.split()))
-        print("paid so far:", paid)
-        await tools.approve(state, question.item, by="ann")  # or in the inbox, and then: await tools.collect(state)
+        print("May it?", " ".join(question.approval.what.split()))
+        print("Paid so far:", paid)
+        await tools.approve(state, question.item, by="ann")  # or elsewhere, and then: await tools.collect(state)
 
     kept = json.dumps(state.to_json())  # a state may be kept while people think, and loaded by another process
     result = await Runner.run(agent, await RunState.from_string(agent, kept))
-    names = {"call_1": "balance", "call_2": "bank__pay"}
-    for call_id, text in script.results().items():
-        print("the model reads:", names[call_id], "->", text)
-    print("the agent says:", result.final_output)
-
+    print("The agent says:", result.final_output)
     result = await Runner.run(agent, await RunState.from_string(agent, kept))
-    print("run again from the same state:", result.final_output)
-    print("paid:", paid)
+    print("Run again from the same state:", result.final_output)
+    print("Paid in all:", paid)
 
 
 async def main() -> None:
-    """Start the scripted model and a gate, and let the agent work."""
+    """Start the stand-in and a gate, and let the agent work."""
     set_tracing_disabled(disabled=True)  # the SDK's traces leave the machine, arguments and outputs included
-    wanted = calls(
-        ("call_1", "balance", '{"account": "rent"}'), ("call_2", "bank__pay", '{"amount": 600, "to": "bob"}')
-    )
-    with scripted_openai(wanted, says("The rent is paid."), says("The rent is paid.")) as script:
+    with serve(openai_answer) as url:
         async with Callgate.open("memory://") as gate:
             gate.add(balance, pay)
-            await run(gate, script)
+            await run(gate, url)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ REQUIREMENTS = {
     "SCH-09": "Missing, unknown and mistyped arguments are all reported at once, each by the parameter's name.",
     "SCH-10": "True is no integer, numbers and objects are checked, and defaults are applied before the handler runs.",
     "SCH-11": "A parameter may be called role, context, tool, name, user_id or timeout without colliding with ours.",
+    "SCH-12": "A grammar for an asker admits a call of each tool it may use and of no other; with none, no call at all.",
+    "SCH-13": "The compact catalogue is sorted by name, marks required and optional, and names each namespace once.",
     "SCH-14": "A result goes back in the provider's own shape with the id of its call, and errors are marked.",
     "SCH-15": "Names with dots, colons or too many characters travel in a form providers accept, and map back exactly.",
     # Permissions and the policy chain

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from callgate.adapters.build import build_tool
     from callgate.adapters.entry_points import EntryPoints
     from callgate.adapters.function import tool
+    from callgate.adapters.langchain.source import LangChainTools
+    from callgate.adapters.mcp.client_files import McpServers
+    from callgate.adapters.mcp.server import McpServer
     from callgate.adapters.plugins.source import PluginFolder
     from callgate.adapters.registry_files.schema_file import SchemaFile
     from callgate.adapters.registry_files.yaml_registry import YamlRegistry
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from callgate.model.plugin_settings import PluginSettings
     from callgate.model.tool_context import ToolContext
     from callgate.runtime.gate import Callgate
+    from callgate.runtime.turn import Turn
 
 _PLACES = {
     "BaseTool": "callgate.adapters.base_tool",
@@ -35,6 +39,9 @@ _PLACES = {
     "Context": "callgate.model.context",
     "EntryPoints": "callgate.adapters.entry_points",
     "Failed": "callgate.model.outcome",
+    "LangChainTools": "callgate.adapters.langchain.source",
+    "McpServer": "callgate.adapters.mcp.server",
+    "McpServers": "callgate.adapters.mcp.client_files",
     "NoEffect": "callgate.errors",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
@@ -47,6 +54,7 @@ _PLACES = {
     "ToolContext": "callgate.model.tool_context",
     "Toolkit": "callgate.adapters.toolkits.toolkit",
     "ToolkitSource": "callgate.adapters.toolkits.source",
+    "Turn": "callgate.runtime.turn",
     "Unknown": "callgate.model.outcome",
     "YamlRegistry": "callgate.adapters.registry_files.yaml_registry",
     "build_tool": "callgate.adapters.build",
@@ -61,6 +69,9 @@ __all__ = [
     "Context",
     "EntryPoints",
     "Failed",
+    "LangChainTools",
+    "McpServer",
+    "McpServers",
     "NoEffect",
     "Outcome",
     "Pending",
@@ -73,6 +84,7 @@ __all__ = [
     "ToolContext",
     "Toolkit",
     "ToolkitSource",
+    "Turn",
     "Unknown",
     "YamlRegistry",
     "build_tool",

@@ -150,8 +150,8 @@ async def _converse(
     gate = memory_gate(*bank(folder), *host_tools(), store=store, config=RULES, working_directory=folder)
     with scripted_anthropic(*script) as model:
         given = environment(model.url, home) | options.pop("env", {})
-        chosen: dict[str, Any] = {"cwd": folder, "setting_sources": [], "env": given} | options
-        base = ClaudeAgentOptions(**chosen)
+        options.setdefault("setting_sources", [])
+        base = ClaudeAgentOptions(cwd=folder, env=given, **options)
         async with gate:
             if before is not None:
                 await before(gate)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from examples.scripted_anthropic import says, uses
 from tests.frameworks.claude_house import Talk, approve, converse, lines, reject, respond
+from tests.frameworks.examples import run
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
 PAY = "mcp__gate__bank__pay"
 
 
@@ -138,17 +136,8 @@ def test_a_conversation_that_is_repeated_on_the_same_store_has_its_effects_once(
     assert lines(folder / "host.txt") == ["ran"]
 
 
-def test_the_example_runs(tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(ROOT / "examples" / "claude_agent.py")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
+def test_the_example_pays_and_notes_what_a_person_allows_and_nothing_else():
+    assert run("claude_agent.py") == [
         'ann allows: bank.pay amount: 600 to: "rent"',
         'ann allows: host.bash command: "echo paid >> rent.txt" description: "note it"',
         'ann rejects: host.bash command: "rm -rf notes" description: "tidy up"',

@@ -19,8 +19,7 @@ from callgate.frameworks.openai_agents import GateTools
 from callgate.model.levels import Autonomy
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
-from examples.scripted_openai import calls, says
-from tests.frameworks.openai_bank import MINE, Houses
+from tests.frameworks.openai_bank import MINE, Houses, calls, says
 from tests.journeys.gates import parts_of
 
 ROOT = Path(__file__).parents[2]
@@ -38,8 +37,8 @@ async def test_a_read_runs_and_its_output_goes_to_the_model(houses: Houses):
     house = await houses.open(calls(("call_1", "balance", '{"account": "rent"}')), says("You have 700."))
     result = await Runner.run(house.agent(), "How much have I?")
     assert (result.final_output, result.interruptions) == ("You have 700.", [])
-    assert house.script.results() == {"call_1": "700"}
-    told = {definition["name"]: definition for definition in house.script.requests[0]["tools"]}
+    assert house.told == {"call_1": "700"}
+    told = {definition["name"]: definition for definition in house.stub.bodies[0]["tools"]}
     assert sorted(told) == ["balance", "bank__pay"], "the dot of a name travels as two underscores, and comes back"
     assert told["bank__pay"]["strict"] is True
     assert told["bank__pay"]["parameters"]["required"] == ["amount", "to"]
@@ -58,8 +57,8 @@ async def test_an_effect_interrupts_the_run_and_runs_once_a_named_person_approve
     assert (decided.decided_by, decided.votes[0].assurance.label) == ("ann", "asserted")
     result = await Runner.run(agent, state)
     assert (result.final_output, result.interruptions) == ("Paid.", [])
-    assert house.script.results() == {"call_1": "paid 600 to bob"}
-    assert house.bank.paid == ["600:bob"]
+    assert house.told == {"call_1": "paid 600 to bob"}
+    assert house.bank.paid == ["600 to bob"]
 
 
 async def test_what_was_approved_at_the_gate_is_taken_over_and_what_was_not_interrupts_again(houses: Houses):
@@ -73,14 +72,14 @@ async def test_what_was_approved_at_the_gate_is_taken_over_and_what_was_not_inte
     assert [question.approval.id for question in await house.tools.collect(state, wait=0.01)] == [other]
     result = await Runner.run(agent, state)
     assert len(result.interruptions) == 1
-    assert house.bank.paid == ["600:bob"]
+    assert house.bank.paid == ["600 to bob"]
     state = result.to_state()
     waiting = asyncio.create_task(house.tools.collect(state, wait=60))
     await house.gate.approve(other, by="ann")
     assert await asyncio.wait_for(waiting, 10) == []
     result = await Runner.run(agent, state)
     assert result.final_output == "Both are paid."
-    assert house.bank.paid == ["600:bob", "50:bob"]
+    assert house.bank.paid == ["600 to bob", "50 to bob"]
 
 
 async def test_an_approval_in_the_sdk_alone_only_makes_the_gate_look_again(houses: Houses):
@@ -91,13 +90,13 @@ async def test_an_approval_in_the_sdk_alone_only_makes_the_gate_look_again(house
     state = result.to_state()
     state.approve(question.item, always_approve=True)
     result = await Runner.run(agent, state)
-    told = house.script.results()["call_1"]
+    told = house.told["call_1"]
     assert told.startswith("Not run yet: a person has to decide about bank.pay first")
     assert question.approval.id in told
     assert house.bank.paid == []
     await house.gate.approve(question.approval.id, by="ann")
     assert (await house.gate.resume(question.approval.id, MINE)).ok
-    assert house.bank.paid == ["600:bob"]
+    assert house.bank.paid == ["600 to bob"]
 
 
 async def test_who_is_approved_for_good_in_the_sdk_is_asked_about_at_the_gate_each_time(houses: Houses):
@@ -110,8 +109,8 @@ async def test_who_is_approved_for_good_in_the_sdk_is_asked_about_at_the_gate_ea
     await house.gate.approve(question.approval.id, by="ann")
     state.approve(question.item, always_approve=True)
     await Runner.run(agent, state)
-    assert house.script.results()["call_2"].startswith("Not run yet: ")
-    assert house.bank.paid == ["600:bob"]
+    assert house.told["call_2"].startswith("Not run yet: ")
+    assert house.bank.paid == ["600 to bob"]
 
 
 async def test_a_person_may_wait_until_the_decision_within_the_call(houses: Houses):
@@ -125,7 +124,7 @@ async def test_a_person_may_wait_until_the_decision_within_the_call(houses: Hous
     run = asyncio.create_task(Runner.run(agent, state))
     await house.gate.approve(question.approval.id, by="ann")
     assert (await asyncio.wait_for(run, 30)).final_output == "Paid."
-    assert house.bank.paid == ["600:bob"]
+    assert house.bank.paid == ["600 to bob"]
 
 
 async def test_the_model_is_told_what_a_person_changed(houses: Houses):
@@ -135,10 +134,10 @@ async def test_the_model_is_told_what_a_person_changed(houses: Houses):
     state = result.to_state()
     await house.tools.approve(state, result.interruptions[0], by="ann", arguments={"amount": 500, "to": "bob"})
     await Runner.run(agent, state)
-    told = house.script.results()["call_1"]
+    told = house.told["call_1"]
     assert told.startswith("paid 500 to bob")
     assert 'A person changed the call before it ran; it ran with {"amount":500,"to":"bob"}' in told
-    assert house.bank.paid == ["500:bob"]
+    assert house.bank.paid == ["500 to bob"]
 
 
 @pytest.mark.parametrize("how", ["in the sdk", "at the gate"])
@@ -157,7 +156,7 @@ async def test_a_rejection_and_an_answer_are_told_to_the_model_and_nothing_runs(
         assert await house.tools.collect(state) == []
     result = await Runner.run(agent, state)
     assert result.final_output == "Well."
-    told = house.script.results()
+    told = house.told
     assert told["call_1"].startswith("[ERROR] Not run (approval_rejected): ann rejected this call: too much.")
     assert told["call_2"].startswith("[ERROR] Not run (approval_answered): I paid it in cash.")
     assert house.bank.paid == []
@@ -173,7 +172,7 @@ async def test_a_rejection_in_the_sdk_alone_runs_nothing_and_leaves_the_question
     state = result.to_state()
     state.reject(question.item, rejection_message="not today")
     await Runner.run(agent, state)
-    assert house.script.results() == {"call_1": "not today"}
+    assert house.told == {"call_1": "not today"}
     assert [found.id for found in await house.gate.approvals()] == [question.approval.id]
     await house.gate.approve(question.approval.id, by="ann")
     assert house.bank.paid == [], "deciding never executes"
@@ -185,7 +184,7 @@ async def test_what_policy_refuses_is_told_with_its_reason(houses: Houses):
     house = await houses.open(calls(RENT), says("Too much."), config=rules)
     result = await Runner.run(house.agent(), "Pay.")
     assert result.interruptions == []
-    told = house.script.results()["call_1"]
+    told = house.told["call_1"]
     assert told.startswith("[ERROR] Not run (policy_denied)")
     assert "more than the bank has" in told
     assert house.bank.paid == []
@@ -195,7 +194,7 @@ async def test_arguments_that_do_not_fit_are_told_with_every_fault_and_nobody_is
     house = await houses.open(calls(("call_1", "bank__pay", '{"amount": "much", "for": 1}')), says("Sorry."))
     result = await Runner.run(house.agent(), "Pay.")
     assert result.interruptions == []
-    told = house.script.results()["call_1"]
+    told = house.told["call_1"]
     assert told.startswith("[ERROR] Not run (invalid_arguments)")
     assert "amount" in told
     assert "for" in told
@@ -212,9 +211,7 @@ async def test_arguments_that_the_sdk_cannot_read_interrupt_it_and_the_gate_refu
     state = result.to_state()
     assert await house.tools.collect(state) == []
     result = await Runner.run(agent, state)
-    assert house.script.results()["call_1"].startswith(
-        "[ERROR] Not run (invalid_arguments): the arguments cannot be read"
-    )
+    assert house.told["call_1"].startswith("[ERROR] Not run (invalid_arguments): the arguments cannot be read")
     assert house.bank.paid == []
 
 
@@ -236,7 +233,7 @@ async def test_failures_and_unknown_outcomes_are_told_as_what_they_are(houses: H
         more=[lose, miss],
     )
     await Runner.run(house.agent(), "Go.")
-    told = house.script.results()
+    told = house.told
     assert "Whether it took effect is not known: do not repeat it." in told["call_1"]
     assert "Nothing was changed." in told["call_2"]
     assert told["call_3"].startswith("[ERROR] Not run (outcome_unknown)")
@@ -252,10 +249,10 @@ async def test_parallel_calls_run_while_one_of_them_waits_and_do_not_run_again_a
     state = result.to_state()
     await house.tools.approve(state, result.interruptions[0], by="ann")
     await Runner.run(agent, state)
-    told = house.script.results()
+    told = house.told
     assert (told["call_1"], told["call_2"]) == ("paid 600 to bob", "700")
     assert told["call_3"].startswith("[ERROR] Not run (invalid_arguments)")
-    assert (house.bank.looked, house.bank.paid) == (["rent"], ["600:bob"])
+    assert (house.bank.looked, house.bank.paid) == (["rent"], ["600 to bob"])
 
 
 async def test_tools_that_are_not_concurrency_safe_do_not_overlap(houses: Houses):
@@ -275,7 +272,7 @@ async def test_tools_that_are_not_concurrency_safe_do_not_overlap(houses: Houses
     wanted = [(f"call_{number}", "step", json.dumps({"number": number})) for number in range(5)]
     house = await houses.open(calls(*wanted), says("Done."), more=[step])
     await Runner.run(house.agent(), "Walk.")
-    assert house.script.results() == {f"call_{number}": str(number) for number in range(5)}
+    assert house.told == {f"call_{number}": str(number) for number in range(5)}
     assert overlapped == []
 
 
@@ -291,7 +288,7 @@ async def test_a_model_that_streams_is_interrupted_alike(houses: Houses):
     streamed = Runner.run_streamed(agent, state)
     async for _ in streamed.stream_events():
         pass
-    assert (streamed.final_output, house.bank.paid) == ("Paid.", ["600:bob"])
+    assert (streamed.final_output, house.bank.paid) == ("Paid.", ["600 to bob"])
 
 
 async def test_pools_differ_by_role_and_a_tool_that_is_not_offered_is_refused_when_it_is_called(houses: Houses):
@@ -313,7 +310,7 @@ async def test_a_tool_that_is_gone_is_told_and_one_that_never_was_there_ends_the
     agent = house.agent()
     house.gate.remove("bank.pay")
     await Runner.run(agent, "Pay.")
-    assert house.script.results()["call_1"].startswith("[ERROR] Not run (tool_not_found)")
+    assert house.told["call_1"].startswith("[ERROR] Not run (tool_not_found)")
     with pytest.raises(ModelBehaviorError, match="bank__rob"):
         await Runner.run(agent, "Rob.")
     assert house.bank.paid == []
@@ -331,7 +328,7 @@ async def test_a_state_that_was_kept_goes_on_in_another_process_and_twice_is_onc
     program = [sys.executable, "-m", "tests.frameworks.openai_bank", str(tmp_path)]
     printed = [await asyncio.to_thread(_run, program) for _ in range(2)]
     assert printed == ["The rent is paid. 0 paid 600 to bob\n"] * 2
-    assert houses.bank.paid == ["600:bob"]
+    assert houses.bank.paid == ["600 to bob"]
 
 
 def _run(program: list[str]) -> str:
@@ -347,7 +344,7 @@ async def test_a_run_that_is_repeated_from_its_start_meets_the_ledger_and_asks_n
     await Runner.run(agent, state)
     again = await Runner.run(agent, "Pay.")
     assert (again.final_output, again.interruptions) == ("Paid.", [])
-    assert house.bank.paid == ["600:bob"]
+    assert house.bank.paid == ["600 to bob"]
     assert await house.gate.approvals() == []
 
 
@@ -360,7 +357,7 @@ async def test_a_state_of_another_conversation_finds_nothing_to_run_with(houses:
     other = house.agent(GateTools(house.gate, Context(user="eve", session="chat-9")).functions())
     loaded = await RunState.from_string(other, state.to_string())
     await Runner.run(other, loaded)
-    assert house.script.results()["call_1"].startswith("Not run yet: ")
+    assert house.told["call_1"].startswith("Not run yet: ")
     assert house.bank.paid == []
 
 
@@ -384,7 +381,7 @@ async def test_blocking_code_runs_agents_on_a_gate_with_a_loop_of_its_own(tmp_pa
 
     await asyncio.to_thread(blocking)
     await houses.close()
-    assert houses.bank.paid == ["600:bob"]
+    assert houses.bank.paid == ["600 to bob"]
 
 
 async def test_a_store_that_cannot_be_read_is_told_and_nothing_runs(houses: Houses, monkeypatch: pytest.MonkeyPatch):
@@ -398,7 +395,7 @@ async def test_a_store_that_cannot_be_read_is_told_and_nothing_runs(houses: Hous
         patch.setattr(parts.store, "peek", broken)
         result = await Runner.run(house.agent(), "Pay.")
     assert result.interruptions == []
-    assert house.script.results()["call_1"].startswith("[ERROR] Not run (store_unavailable)")
+    assert house.told["call_1"].startswith("[ERROR] Not run (store_unavailable)")
     assert house.bank.paid == []
 
 

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from agents import Agent, Runner, RunState, function_tool
+from agents import Agent, RunContextWrapper, Runner, RunState, function_tool
 
 from callgate import Context
 from callgate.errors import ApprovalConflict, ApprovalNotFound, InvalidArguments
@@ -17,11 +18,9 @@ from callgate.frameworks.openai_agents import GateTools
 from callgate.model.approval import ApprovalState
 from callgate.settings.load import parse_settings
 from callgate.testing import ScriptedApprover
-from examples.scripted_openai import calls, says
-from tests.frameworks.hidden import hiding
-from tests.frameworks.openai_bank import MINE, Houses
+from tests.frameworks.examples import run
+from tests.frameworks.openai_bank import MINE, Houses, calls, says
 
-ROOT = Path(__file__).parents[2]
 RENT = ("call_1", "bank__pay", '{"amount": 600, "to": "bob"}')
 LOOK = ("call_1", "balance", '{"account": "rent"}')
 ASK_ABOUT_READS = parse_settings("global: {rules: [{match: balance, verdict: confirm, why: 'private'}]}", file="x")
@@ -39,17 +38,17 @@ async def test_a_gate_that_asks_by_itself_needs_no_interruption(houses: Houses):
     house = await houses.open(calls(RENT), calls(("call_2", "bank__pay", '{"amount": 1}')), says("One."), ask=person)
     result = await Runner.run(house.agent(), "Pay.")
     assert (result.final_output, result.interruptions) == ("One.", [])
-    told = house.script.results()
+    told = house.told
     assert told["call_1"] == "paid 600 to bob"
     assert told["call_2"].startswith("[ERROR] Not run (approval_rejected)")
-    assert (len(person.seen), house.bank.paid) == (2, ["600:bob"])
+    assert (len(person.seen), house.bank.paid) == (2, ["600 to bob"])
 
 
 async def test_a_read_that_a_person_allowed_on_the_spot_is_asked_about_once(houses: Houses):
     person = ScriptedApprover("approve", by="ann")
     house = await houses.open(calls(LOOK), says("700."), ask=person, config=ASK_ABOUT_READS)
     await Runner.run(house.agent(), "Look.")
-    assert house.script.results() == {"call_1": "700"}
+    assert house.told == {"call_1": "700"}
     assert (len(person.seen), house.bank.looked) == (1, ["rent"])
 
 
@@ -72,7 +71,7 @@ async def test_a_read_that_needs_a_person_waits_for_one_and_is_made_once(houses:
         assert [question.approval.tool for question in await tools.collect(state)] == ["bank.pay"]
     await tools.reject(state, pay.item, by="ann")
     result = await Runner.run(agent, state)
-    assert house.script.results()["call_1"] == "700"
+    assert house.told["call_1"] == "700"
     assert house.bank.looked == ["rent"]
     assert await house.gate.approvals() == []
 
@@ -84,9 +83,8 @@ async def test_a_call_that_comes_again_under_an_old_id_with_other_arguments_gets
     agent = house.agent([balance])
     assert callable(balance.needs_approval)
     assert not await balance.needs_approval(None, {"account": "secret"}, "call_1")  # pyright: ignore[reportArgumentType]
-    house.script.requests.clear()
     assert house.bank.looked == ["secret"]
-    house.script._answers[:] = [calls(LOOK), says("700.")]  # pyright: ignore[reportPrivateUsage]
+    house.stub.answer_next(calls(LOOK), says("700."))
     await Runner.run(agent, "Look.")
     assert house.bank.looked == ["secret", "rent"]
 
@@ -106,7 +104,7 @@ async def test_where_two_have_to_agree_one_leaves_the_run_interrupted(houses: Ho
         await house.tools.approve(state, result.interruptions[0], by="ann")
     await house.tools.approve(state, result.interruptions[0], by="eve")
     assert (await Runner.run(agent, state)).final_output == "Paid."
-    assert house.bank.paid == ["600:bob"]
+    assert house.bank.paid == ["600 to bob"]
 
 
 async def test_the_agent_does_not_approve_itself_and_an_edit_that_cannot_be_changes_nothing(houses: Houses):
@@ -144,7 +142,7 @@ async def test_interruptions_by_tools_of_others_are_left_to_them(houses: Houses)
     assert await house.tools.collect(state) == []
     result = await Runner.run(agent, state)
     assert [item.tool_name for item in result.interruptions] == ["shout"]
-    assert (house.bank.paid, shouted) == (["600:bob"], [])
+    assert (house.bank.paid, shouted) == (["600 to bob"], [])
 
 
 async def test_a_tool_of_another_asker_is_not_approved_by_this_one(houses: Houses):
@@ -171,50 +169,82 @@ async def test_an_agent_that_is_a_tool_of_another_is_interrupted_and_goes_on(hou
     state = result.to_state()
     assert await house.tools.collect(state) == []
     result = await Runner.run(chief, state)
-    assert (result.final_output, house.bank.paid) == ("All done.", ["600:bob"])
+    assert (result.final_output, house.bank.paid) == ("All done.", ["600 to bob"])
 
 
-def _python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=os.environ | environment,
+def _user(run: RunContextWrapper[Any]) -> str:
+    return run.context["user"]
+
+
+def _nobody(_run: RunContextWrapper[Any]) -> None:
+    """Nobody is named."""
+
+
+@pytest.mark.parametrize("by", ["ann", _user], ids=["a name", "a function of the run"])
+async def test_the_word_of_a_person_that_was_named_counts_as_theirs(houses: Houses, by: Any):
+    house = await houses.open(calls(RENT), calls(("call_2", "bank__pay", '{"amount": 7}')), says("One."))
+    tools = GateTools(house.gate, MINE, by=by)
+    agent = house.agent(tools.functions())
+    result = await Runner.run(agent, "Pay.", context={"user": "ann"})
+    [question] = await tools.questions(result)
+    state = result.to_state()
+    state.approve(question.item, always_approve=True)
+    result = await Runner.run(agent, state)
+    decided = await house.gate.approval(question.approval.id)
+    assert (decided.decided_by, decided.votes[0].assurance.label) == ("ann", "asserted")
+    assert house.told["call_1"] == "paid 600 to bob"
+    assert house.told["call_2"].startswith("Not run yet: "), "a person was asked about one call, and said yes to that"
+    assert house.bank.paid == ["600 to bob"]
+
+
+@pytest.mark.parametrize("by", ["agent", _nobody], ids=["the agent itself", "nobody"])
+async def test_a_word_that_does_not_count_lets_nothing_run(houses: Houses, by: Any):
+    house = await houses.open(calls(RENT), says("It waits."))
+    tools = GateTools(house.gate, MINE, by=by)
+    agent = house.agent(tools.functions())
+    result = await Runner.run(agent, "Pay.")
+    state = result.to_state()
+    state.approve(result.interruptions[0])
+    await Runner.run(agent, state)
+    assert house.told["call_1"].startswith("Not run yet: ")
+    assert (len(await house.gate.approvals()), house.bank.paid) == (1, [])
+
+
+async def test_a_question_has_what_every_pause_carries(houses: Houses):
+    house = await houses.open(calls(RENT))
+    [question] = await house.tools.questions(await Runner.run(house.agent(), "Pay."))
+    assert question.to_json() == {
+        "approval_id": question.approval.id,
+        "call_id": "call_1",
+        "tool": "bank.pay",
+        "arguments": {"amount": 600, "to": "bob"},
+        "what": 'bank.pay\n  amount: 600\n  to: "bob"',
+        "reasons": ["high risk at autonomy A2 is confirm"],
+        "risk": "high",
+        "expires_at": question.approval.expires_at,
+    }
+
+
+def test_another_package_of_the_sdks_name_is_told_apart(tmp_path: Path):
+    (tmp_path / "agents.py").write_text("mine = True\n")
+    done = subprocess.run(
+        [sys.executable, "-c", "import callgate.frameworks.openai_agents"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-
-
-def test_without_the_sdk_the_command_that_installs_it_is_told():
-    done = _python(f"{hiding('agents')}\nimport callgate.frameworks.openai_agents")
-    assert "ConfigurationError: the OpenAI Agents SDK is not installed: pip install 'callgate[agents]'" in done.stderr
-
-
-def test_another_package_of_that_name_is_told_apart(tmp_path: Path):
-    (tmp_path / "agents.py").write_text("mine = True\n")
-    done = _python("import callgate.frameworks.openai_agents", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT / 'src'}")
     assert "what is imported here as `agents` is not the OpenAI Agents SDK as it is needed" in done.stderr
     assert "pip install 'callgate[agents]'" in done.stderr
 
 
 @pytest.mark.slow
-def test_the_example_runs(tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(ROOT / "examples" / "openai_agents_agent.py")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        'asked: bank.pay amount: 600 to: "bob"',
-        "paid so far: []",
-        "the model reads: balance -> 700",
-        "the model reads: bank__pay -> paid 600 to bob",
-        "the agent says: The rent is paid.",
-        "run again from the same state: The rent is paid.",
-        "paid: [600]",
+def test_the_example_asks_pays_once_and_finds_the_ledger_when_it_is_run_again():
+    assert run("openai_agents_agent.py") == [
+        'May it? bank.pay amount: 600 to: "bob"',
+        "Paid so far: []",
+        "The agent says: I read: 700; paid 600 to bob",
+        "Run again from the same state: I read: 700; paid 600 to bob",
+        "Paid in all: [600]",
     ]

@@ -56,8 +56,8 @@ async def test_whatever_a_gate_does_can_be_done_from_another_loop_also_with_a_ga
         anywhere: Anywhere[Callgate] = gate.anywhere()
         asked = await anywhere.call("ask_first", {})
         assert isinstance(asked, Pending)
-        await anywhere.do(lambda inner: inner.approve(asked.approval_id, by="ann"))
-        assert (await anywhere.do(lambda inner: inner.resume(asked.approval_id))).unwrap() == "done"
+        await anywhere.wait(lambda inner: inner.approve(asked.approval_id, by="ann"))
+        assert (await anywhere.wait(lambda inner: inner.resume(asked.approval_id))).unwrap() == "done"
 
 
 @pytest.mark.usefixtures("on_each_store")

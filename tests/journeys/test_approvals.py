@@ -451,6 +451,35 @@ async def test_questions_that_ran_out_unseen_do_not_keep_a_session_from_asking()
         await ask(gate, 3)
 
 
+@pytest.mark.requirement("APR-04")
+async def test_a_yes_to_a_read_is_for_that_read_alone() -> None:
+    opened: list[str] = []
+
+    @tool(effects="read_only")
+    async def open_file(path: str) -> str:
+        """Open a file."""
+        opened.append(path)
+        return f"what is in {path}"
+
+    private = Rule(match="open_file", verdict=Verdict.CONFIRM, why="private")
+    settings = Settings(global_layer=Layer(name="global", kind=LayerKind.GLOBAL, rules=(private,)))
+    async with gate_of(open_file, config=settings) as gate:
+        first = await gate.call("open_file", {"path": "a"})
+        other = await gate.call("open_file", {"path": "b"})
+        assert isinstance(first, Pending)
+        assert isinstance(other, Pending)
+        assert first.approval_id != other.approval_id
+        await gate.approve(first.approval_id, by="ann")
+        assert isinstance(await gate.call("open_file", {"path": "b"}), Pending)
+        assert isinstance(await gate.call("open_file", {"path": "c"}), Pending)
+        assert opened == []
+        assert (await gate.resume(first.approval_id)).output == "what is in a"
+        assert isinstance(await gate.call("open_file", {"path": "a"}), Pending)
+        await gate.approve(other.approval_id, by="ann", arguments={"path": "public"})
+        assert (await gate.call("open_file", {"path": "b"})).output == "what is in public"
+        assert opened == ["a", "public"]
+
+
 async def test_who_resumes_may_wait_for_the_person() -> None:
     paid, pay = till()
     async with gate_of(pay) as gate:
@@ -481,19 +510,3 @@ async def test_a_host_is_told_what_a_person_changed_in_its_call() -> None:
     assert edited.edited == {"command": "rm x", "seconds": 5}
     assert as_asked.allowed
     assert as_asked.edited is None
-
-
-async def test_the_question_about_a_models_call_is_found_by_its_id_and_only_for_who_asked() -> None:
-    _, pay = till()
-    call = {"type": "tool_use", "id": "toolu_1", "name": "pay", "input": {"amount": 5}}
-    mine = Context(user="ann", session="chat-1")
-    async with gate_of(pay, context=mine) as gate:
-        turn = await gate.handle({"content": [call]}, mine)
-        found = await gate.question("toolu_1")
-        assert found is not None
-        assert [found.id] == turn.pending
-        assert gate.default_context is mine
-        assert await gate.question("toolu_1", Context(session="chat-2")) is None
-        assert await gate.question("toolu_2", mine) is None
-        await gate.reject(found.id, by="ann")
-        assert await gate.question("toolu_1", mine) is None

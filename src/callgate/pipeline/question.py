@@ -16,15 +16,21 @@ from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
 from callgate.pipeline.admit import admit, judge_again
+from callgate.pipeline.authorize import authorize, tell_apart
 from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
+from callgate.pipeline.parts import Asked
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.recall import attempt_key, meet
+from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
+from callgate.pipeline.validate import validate
 
 if TYPE_CHECKING:
+    from callgate.model.call import Call
+    from callgate.model.context import Context
     from callgate.model.decision import Decision
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
@@ -43,6 +49,8 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
     Raises:
         Stopped: Pending, or what a person said.
     """
+    # An answer is for one exact call, also where that is a read which nobody else would compare.
+    tell_apart(parts, authorized)
     wait = authorized.asked.wait
     until = None if wait is None else parts.clock.monotonic() + wait
     pause = _POLL_FIRST
@@ -69,6 +77,17 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
             pause = min(pause * 2, _POLL_MOST)
             approval = await _again(parts, authorized, approval)
             decision = await judge_again(parts, authorized, decision, approval)
+
+
+async def question_about(parts: Parts, call: Call, context: Context) -> Approval | None:
+    """The question that stands about this very call, where one does. Nothing is asked, run or recorded."""
+    asked = Asked(call, context, uuid7(), call.key, None, parts.clock.monotonic())
+    try:
+        authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
+    except Stopped:
+        return None
+    tell_apart(parts, authorized)
+    return await parts.store.read(lambda reader: _standing_question(parts, authorized, reader))
 
 
 async def _again(parts: Parts, authorized: Authorized, approval: Approval) -> Approval:

@@ -78,8 +78,10 @@ def assemble(tools: Iterable[Tool], *, admits: Callable[[Tool], bool]) -> Pool:
     Left out besides are tools that declared nothing and tools that cannot be run here whatever happens.
     """
     chosen: dict[str, Tool] = {}
-    for tool in sorted((tool for tool in tools if _runnable(tool) and admits(tool)), key=_rank):
-        chosen.setdefault(tool.name, tool)
+    for tool in tools:
+        if _runnable(tool) and admits(tool):
+            other = chosen.get(tool.name)
+            chosen[tool.name] = tool if other is None else min(other, tool, key=_rank)
     return Pool(sorted(chosen.values(), key=_order))
 
 

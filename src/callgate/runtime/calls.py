@@ -65,16 +65,20 @@ class Calls(Face):
         """
         opened = self._open()
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
-        return await _enter(opened, call, context or opened.default_context, wait=wait)
+        return await enter(opened, call, context or opened.default_context, wait=wait)
 
     @property
-    def default_context(self) -> Context:
-        """Who asks where a call does not say."""
+    def context(self) -> Context:
+        """Who asks where a call does not say.
+
+        Raises:
+            ConfigurationError: The gate is not open.
+        """
         return self._open().default_context
 
     def anywhere(self) -> Anywhere[Self]:
         """The way to this gate from other threads and other loops, for frameworks that have their own."""
-        return Anywhere(self, call=self.call, loop=self._open().home)
+        return Anywhere(self, self._open().home)
 
     @overload
     async def batch(
@@ -104,7 +108,7 @@ class Calls(Face):
 
         pairs = await run_batch(
             calls,
-            make=lambda call: _enter(opened, call, ground),
+            make=lambda call: enter(opened, call, ground),
             malformed=partial(_malformed, opened.parts, ground),
             is_safe=is_safe,
         )
@@ -118,8 +122,21 @@ class Calls(Face):
         call = Call(str(tool), {} if arguments is None else arguments)
         return await explain(opened.parts, _asked(opened.parts, call, context or opened.default_context, None))
 
-    def time_limit(self, tool: str, context: Context | None = None, *, timeout: float | None = None) -> float:
+    def time_limit(
+        self,
+        tool: str,
+        context: Context | None = None,
+        *,
+        timeout: float | None = None,
+        instance: float | None = None,
+    ) -> float:
         """Seconds a call of this tool may take: the call's own, the user's, the tool's, the instance's, else 30.
+
+        Args:
+            tool: Its name.
+            context: Who asks.
+            timeout: The call's own.
+            instance: In place of the configured limit of the instance.
 
         Raises:
             ValueError: `timeout` is not a positive number of seconds.
@@ -127,7 +144,7 @@ class Calls(Face):
         opened = self._open()
         found = opened.parts.registry.find(tool)
         ground = context or opened.default_context
-        return time_limit(found or tool, ground, opened.parts.settings, per_call=timeout)
+        return time_limit(found or tool, ground, opened.parts.settings, per_call=timeout, instance=instance)
 
     async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
         """Decide about a tool that its host runs itself, and write the intent; settle it with `report`."""
@@ -141,7 +158,7 @@ class Calls(Face):
             found.append(await judging.judge(opened.parts, asked))
             return found[-1].outcome or _may_run(found[-1], inner)
 
-        outcome = await _enter(opened, call, ground, core=core)
+        outcome = await enter(opened, call, ground, core=core)
         if found and (found[-1].outcome is None) == isinstance(outcome, Succeeded):
             return found[-1]
         # Middleware answered in the gate's place.
@@ -187,7 +204,7 @@ class Calls(Face):
         stale = approval.state in _SAID_NO and opened.parts.clock.now() >= approval.expires_at
         if stale or approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval)
-        return await _enter(opened, call, sealed.context, wait=wait)
+        return await enter(opened, call, sealed.context, wait=wait)
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:
@@ -201,7 +218,7 @@ async def _over(parts: Parts, call: Call, context: Context, approval: Approval) 
     return await record(parts, asked, refused(asked, code, f"the approval is {state.value}; make the call again"))
 
 
-async def _enter(
+async def enter(
     opened: Opened, call: Call, context: Context, *, wait: float | None = None, core: Proceed | None = None
 ) -> Outcome:
     """Every way in: through the middleware, counted, and at the first call with a look at the policy."""

@@ -17,15 +17,11 @@ from callgate.model.ids import uuid7
 from callgate.model.levels import Assurance, Risk
 from callgate.model.person import person_key, same_person
 from callgate.pipeline import deciding
-from callgate.runtime.call_key import call_key
 from callgate.runtime.opened import Face
 from callgate.runtime.questions import questions
 
 if TYPE_CHECKING:
-    from callgate.model.context import Context
     from callgate.ports import Transaction
-
-_PENDING = frozenset({ApprovalState.PENDING})
 
 
 class Decisions(Face):
@@ -87,19 +83,6 @@ class Decisions(Face):
             ApprovalNotFound: No such question.
         """
         return await deciding.reread(self._open().parts, approval_id)
-
-    async def question(self, call_id: str, context: Context | None = None) -> Approval | None:
-        """The pending question about an effect that a model's provider gave this id, where there is one.
-
-        Args:
-            call_id: The provider's, as in the response that was handled.
-            context: Who asked, as for `handle`.
-        """
-        opened = self._open()
-        who = context or opened.default_context
-        mine = (who.principal, who.session, call_key(call_id, who))
-        pending = await questions(opened.parts, _PENDING, limit=None, newest_first=False)
-        return next((found for found in pending if (found.principal, found.session, found.key) == mine), None)
 
     async def approvals(
         self,

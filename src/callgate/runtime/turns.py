@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import ApprovalNotFound, Conflict, MalformedResponse, NotFound
 from callgate.flows.batch import Unreadable
 from callgate.formats.names import wire_names
-from callgate.model.approval import ApprovalState
+from callgate.model.approval import Approval, ApprovalState
 from callgate.model.call import Call
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.context import Context
@@ -17,6 +17,7 @@ from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Autonomy, Caller, Category, Risk, Verdict
 from callgate.model.outcome import ErrorInfo, Outcome, Pending, Refused
 from callgate.pipeline.deciding import reread
+from callgate.pipeline.question import question_about
 from callgate.runtime.call_key import call_key
 from callgate.runtime.calls import Calls
 from callgate.runtime.offering import arguments_meant
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
 
 _NOT_YET = frozenset({"in_flight", "store_unavailable"})
+_UNREADABLE = "invalid_arguments"
 _SAME_ID = "its id was given to another call of the same response already; give every call its own"
 
 
@@ -59,7 +61,7 @@ class _Desk:
 class Turns(Calls, Toolbox):
     """Handling what models answer."""
 
-    async def handle(self, response: Any, context: Context | None = None) -> Turn:
+    async def handle(self, response: Any, context: Context | None = None, *, reads_once: bool = False) -> Turn:
         """Make the calls a model's response asks for.
 
         Args:
@@ -67,6 +69,7 @@ class Turns(Calls, Toolbox):
                 of LangChain; the SDK's object or plain JSON, told apart by shape. Without calls the turn is empty.
             context: Who asks; the gate's own when left out. The provider's id of a call is the key of its effect within
                 the session, so that the same response handled twice has its effects once.
+            reads_once: Whether ids are the keys of reads as well, so that handling it again reads nothing anew.
 
         Returns:
             The turn, with a result for every call, in order. A call that cannot be read has its own error result.
@@ -77,7 +80,7 @@ class Turns(Calls, Toolbox):
         ground = context or self._open().default_context
         form = format_of(response)
         wanted = form.calls(response)
-        items = self._items(wanted, ground)
+        items = self._items(wanted, ground, reads_once=reads_once)
         outcomes: dict[int, Outcome] = {}
         for programmatic in (False, True):
             places = [at for at, call in enumerate(wanted) if call.programmatic is programmatic]
@@ -87,32 +90,47 @@ class Turns(Calls, Toolbox):
         answered = [Answered(call.id, outcomes[at], call.echo) for at, call in enumerate(wanted)]
         return Turn(form, answered, asker=Asker(ground.principal, ground.session), desk=self._desk())
 
-    async def explain_response(self, response: Any, context: Context | None = None) -> list[Decision]:
-        """What would be decided about each call a model's response asks for, in order; nothing is done or recorded.
+    async def handle_call(
+        self, call: Requested, context: Context | None = None, *, reads_once: bool = False
+    ) -> Outcome:
+        """Make one call a model asks for: `handle` for frameworks that read responses themselves.
 
         Args:
-            response: As `handle` takes it.
-            context: Who asks, as for `handle`.
-
-        Raises:
-            MalformedResponse: As `handle`.
+            call: The id, the name and the arguments that the provider gave it; `requested(…)` reads them with care.
+            context: As in `handle`.
+            reads_once: As in `handle`.
         """
         ground = context or self._open().default_context
-        wanted = format_of(response).calls(response)
-        items = self._items(wanted, ground)
-        return [
-            await self._explained(item, replace(ground, caller=Caller.CHAIN) if call.programmatic else ground)
-            for call, item in zip(wanted, items, strict=True)
-        ]
+        items = self._items([call], ground, reads_once=reads_once)
+        [outcome] = await self.batch(items, replace(ground, caller=Caller.CHAIN) if call.programmatic else ground)
+        return outcome
 
-    async def _explained(self, item: Call | Unreadable, ground: Context) -> Decision:
+    async def question(self, call: Requested, context: Context | None = None) -> Approval | None:
+        """The question that stands about a model's call, where one does. Asks, runs and records nothing.
+
+        It waits for a person (`state` is pending), or somebody has decided and the call was not made since.
+        """
+        opened = self._open()
+        ground = context or opened.default_context
+        [item] = self._items([call], ground)
+        return None if isinstance(item, Unreadable) else await question_about(opened.parts, item, ground)
+
+    async def explain_call(self, call: Requested, context: Context | None = None) -> Decision:
+        """What would be decided about a model's call, before `handle_call` makes it. Does and records nothing.
+
+        A call that the ledger has an answer for is allowed, because nothing will happen.
+        """
+        parts, ground = self._open().parts, context or self._open().default_context
+        [item] = self._items([call], ground)
         if isinstance(item, Call):
-            return await self.explain(item.tool, item.arguments, replace(ground, idempotency_key=item.key))
-        parts, code = self._open().parts, "invalid_arguments"
+            under = replace(ground, caller=Caller.CHAIN) if call.programmatic else ground
+            return await self.explain(item.tool, item.arguments, replace(under, idempotency_key=item.key))
         levels = (ground.autonomy, parts.settings.autonomy, Autonomy.A2)
         autonomy = next(level for level in levels if level is not None)
-        reason = Reason("validate", parts.striker.strike_text(item.fault), Verdict.DENY, code)
-        return Decision(verdict=Verdict.DENY, risk=Risk.CRITICAL, autonomy=autonomy, reasons=(reason,), code=code)
+        reason = Reason("validate", parts.striker.strike_text(item.fault), Verdict.DENY, _UNREADABLE)
+        return Decision(
+            verdict=Verdict.DENY, risk=Risk.CRITICAL, autonomy=autonomy, reasons=(reason,), code=_UNREADABLE
+        )
 
     def load_turn(self, data: str | bytes | Mapping[str, Any], context: Context | None = None) -> Turn:
         """A turn that was kept with `to_json()`, in this process or another.
@@ -147,17 +165,20 @@ class Turns(Calls, Toolbox):
     def _desk(self) -> _Desk:
         return _Desk(lambda: self._open().parts, self.resume)
 
-    def _items(self, wanted: list[Requested], ground: Context) -> list[Call | Unreadable]:
+    def _items(self, wanted: list[Requested], ground: Context, *, reads_once: bool = False) -> list[Call | Unreadable]:
         names = self._names(ground) if wanted else {}
         seen: set[str] = set()
         items: list[Call | Unreadable] = []
         for call in wanted:
-            name = names.get(call.name, call.name)
-            items.append(Unreadable(name, _SAME_ID, id=call.id) if call.id in seen else self._item(call, name, ground))
+            named = call._replace(name=names.get(call.name, call.name))
+            twice = Unreadable(named.name, _SAME_ID, id=call.id)
+            items.append(twice if call.id in seen else self._item(named, ground, reads_once=reads_once))
             seen.add(call.id)
         return items
 
-    def _item(self, call: Requested, name: str, ground: Context) -> Call | Unreadable:
+    def _item(self, call: Requested, ground: Context, *, reads_once: bool) -> Call | Unreadable:
+        """The call with its tool's own name and words, and the key it has."""
+        name = call.name
         if call.fault is not None:
             return Unreadable(name, call.fault, id=call.id)
         tool = self._registry.find(name)
@@ -167,7 +188,8 @@ class Turns(Calls, Toolbox):
             arguments = arguments_meant(tool, call.arguments)
         except NotCanonical as error:
             return Unreadable(name, str(error), id=call.id)
-        return Call(name, arguments, id=call.id, key=None if tool.read_only else call_key(call.id, ground))
+        key = call_key(call.id, ground) if reads_once or not tool.read_only else None
+        return Call(name, arguments, id=call.id, key=key)
 
     def _names(self, ground: Context) -> dict[str, str]:
         """Which tool each name that travels stands for: those of the pool, then the others, to be refused by reason."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from claude_agent_sdk import (
     CanUseTool,
@@ -19,12 +18,9 @@ from callgate.frameworks.claude_agent.host_tools import HOST_NAMES
 from callgate.frameworks.claude_agent.judging import Judge
 from callgate.frameworks.claude_agent.server import GateServer
 from callgate.frameworks.desk import Desk
+from callgate.frameworks.reach import AnyGate
 from callgate.model.context import Context
 from callgate.model.naming import is_name_part
-
-if TYPE_CHECKING:
-    from callgate.runtime.blocking import BlockingCallgate
-    from callgate.runtime.gate import Callgate
 
 _WAIT = 45.0
 
@@ -49,7 +45,7 @@ class ClaudeGate:
 
     def __init__(
         self,
-        gate: Callgate | BlockingCallgate,
+        gate: AnyGate,
         context: Context | None = None,
         *,
         server: str = "gate",

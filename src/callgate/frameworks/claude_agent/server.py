@@ -18,6 +18,7 @@ from callgate.formats import mcp
 from callgate.frameworks.desk import Desk
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
+from callgate.model.requested import requested
 from callgate.model.tool import Tool
 from callgate.runtime.telling import is_error, told
 
@@ -101,10 +102,9 @@ class GateServer:
             return await self._collect(arguments)
         meta = cast("dict[str, Any]", context.meta or {})
         # Without an id of the host's nothing says that two calls are one.
-        block = {"type": "tool_use", "id": meta.get(_TOOL_USE_ID) or uuid7(), "name": params.name, "input": arguments}
-        turn = await self._desk.handle({"content": [block]}, alone=tool is None or not tool.concurrency_safe)
-        await self._desk.wait(turn, self._wait)
-        [outcome] = turn.outcomes
+        call = requested(meta.get(_TOOL_USE_ID) or uuid7(), name=params.name, arguments=arguments)
+        outcome = await self._desk.make(call, alone=tool is None or not tool.concurrency_safe)
+        outcome = await self._desk.wait(outcome, self._wait)
         collectable = isinstance(outcome, Pending) and COLLECT not in pool
         return _result(f"{told(outcome)}{_HOW if collectable else ''}", is_error=is_error(outcome))
 

@@ -1,27 +1,26 @@
 """GateTools: the tools of one asker for agents of the SDK, and what people decide about interrupted runs.
 
-An interruption that is approved in the SDK alone only makes the gate look again. What is decided here, by a person with
-a name, is decided at the gate.
+An interruption that is approved in the SDK alone only makes the gate look again. What a person with a name decides is
+decided at the gate.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from agents import Agent, FunctionTool, RunResult, RunResultStreaming, RunState, ToolApprovalItem
 
 from callgate.errors import ApprovalNotFound
+from callgate.frameworks.answers import shown
 from callgate.frameworks.desk import Desk
-from callgate.frameworks.openai_agents.lending import Lent
+from callgate.frameworks.openai_agents.lending import Lent, Manners, Person, words
+from callgate.frameworks.reach import AnyGate
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.context import Context
-from callgate.model.requested import attribute
-
-if TYPE_CHECKING:
-    from callgate.runtime.blocking import BlockingCallgate
-    from callgate.runtime.gate import Callgate
+from callgate.model.requested import Requested
+from callgate.runtime.offering import ModelPool
 
 State = RunState[Any, Agent[Any]]
 Paused = RunResult | RunResultStreaming | State
@@ -33,7 +32,12 @@ class Question(NamedTuple):
     """An interruption of a run, and what a person is asked at the gate."""
 
     item: ToolApprovalItem
+    call: Requested
     approval: Approval
+
+    def to_json(self) -> dict[str, Any]:
+        """The question as every pause carries it, in JSON values."""
+        return shown(self.approval, self.call)
 
 
 class GateTools:
@@ -44,6 +48,8 @@ class GateTools:
         context: Who asks; the gate's own when left out. Set a `session` for each conversation: the SDK's id of a call
             is the key of its effect within it, so that a run that is repeated, here or elsewhere, has its effects once.
         names: Which tools; when left out, all that this asker may use.
+        by: The person whose word `state.approve(…)` is, or a function of the run that says so; recorded as asserted by
+            them. Without it only decisions at the gate count.
         strict: Whether models are bound to the schemas, where they have a strict form.
         wait: Seconds to wait for a person where the SDK runs a call that the gate still asks about; when left out, the
             model is told at once that it waits.
@@ -55,18 +61,20 @@ class GateTools:
 
     def __init__(
         self,
-        gate: Callgate | BlockingCallgate,
+        gate: AnyGate,
         context: Context | None = None,
         *,
         names: Iterable[str] | None = None,
+        by: Person = None,
         strict: bool = True,
         wait: float | None = None,
     ) -> None:
         self._desk = Desk(gate, context)
-        pool = gate.pool(self._desk.context)
+        pool = cast("ModelPool", gate.pool(self._desk.context))
         told = dict(zip(pool.names, pool.to_openai(strict=strict), strict=True))
         tools = list(pool) if names is None else [pool.get(name) for name in names]
-        self._functions = [Lent(tool, told[tool.name], desk=self._desk, wait=wait).function() for tool in tools]
+        manners = Manners(by, wait)
+        self._functions = [Lent(tool, told[tool.name], desk=self._desk, manners=manners).function() for tool in tools]
 
     def functions(self) -> list[FunctionTool]:
         """The tools, for `Agent(tools=…)`."""
@@ -78,7 +86,7 @@ class GateTools:
         Args:
             paused: The result of a run, or its state. Interruptions by other tools are left out.
         """
-        return await self._open(self._interruptions(paused))
+        return await _open_questions(self._interruptions(paused))
 
     async def approve(
         self, state: State, item: ToolApprovalItem, *, by: str, arguments: dict[str, Any] | None = None
@@ -98,7 +106,8 @@ class GateTools:
             Refusal: The edited call is invalid or not allowed.
         """
         _, question = await self._question(item)
-        decided = await self._desk.do(lambda gate: gate.approve(question.id, by=by, arguments=arguments))
+        asked = question.approval.id
+        decided = await self._desk.do(lambda gate: gate.approve(asked, by=by, arguments=arguments))
         if decided.state is not ApprovalState.PENDING:  # else somebody else has to agree
             state.approve(item)
         return decided
@@ -111,8 +120,8 @@ class GateTools:
             ApprovalConflict: An agent tried.
         """
         lent, question = await self._question(item)
-        decided = await self._desk.do(lambda gate: gate.reject(question.id, by=by, why=why))
-        state.reject(item, rejection_message=await lent.answer(item.raw_item))
+        decided = await self._desk.do(lambda gate: gate.reject(question.approval.id, by=by, why=why))
+        state.reject(item, rejection_message=words(question.call, await lent.make(question.call)))
         return decided
 
     async def respond(self, state: State, item: ToolApprovalItem, *, by: str, text: str) -> Approval:
@@ -123,8 +132,8 @@ class GateTools:
             ApprovalConflict: An agent tried.
         """
         lent, question = await self._question(item)
-        decided = await self._desk.do(lambda gate: gate.respond(question.id, by=by, text=text))
-        state.reject(item, rejection_message=await lent.answer(item.raw_item))
+        decided = await self._desk.do(lambda gate: gate.respond(question.approval.id, by=by, text=text))
+        state.reject(item, rejection_message=words(question.call, await lent.make(question.call)))
         return decided
 
     async def collect(self, state: State, *, wait: float = 0) -> list[Question]:
@@ -143,7 +152,7 @@ class GateTools:
         loop, pause = asyncio.get_running_loop(), _POLL_FIRST
         until = loop.time() + wait
         interruptions = self._interruptions(state)
-        while (waiting := await self._open(interruptions)) and (left := until - loop.time()) > 0:
+        while (waiting := await _open_questions(interruptions)) and (left := until - loop.time()) > 0:
             await asyncio.sleep(min(pause, left))
             pause = min(pause * 2, _POLL_MOST)
         undecided = [question.item for question in waiting]
@@ -156,10 +165,6 @@ class GateTools:
         items = paused.get_interruptions() if isinstance(paused, RunState) else paused.interruptions
         return [(item, lent) for item in items if (lent := self._lent(item)) is not None]
 
-    async def _open(self, interruptions: list[tuple[ToolApprovalItem, Lent]]) -> list[Question]:
-        asked = [(item, await self._asked(item, lent)) for item, lent in interruptions]
-        return [Question(item, approval) for item, approval in asked if approval is not None]
-
     def _lent(self, item: ToolApprovalItem) -> Lent | None:
         """Which tool of ours an interruption is about; None for a tool of somebody else, whatever its name."""
         for tool in getattr(item.agent, "tools", ()):
@@ -168,18 +173,16 @@ class GateTools:
                 return lent if isinstance(lent, Lent) and lent.desk is self._desk else None
         return None
 
-    async def _question(self, item: ToolApprovalItem) -> tuple[Lent, Approval]:
+    async def _question(self, item: ToolApprovalItem) -> tuple[Lent, Question]:
         lent = self._lent(item)
-        approval = None if lent is None else await self._asked(item, lent)
-        if lent is None or approval is None:
+        found = [] if lent is None else await _open_questions([(item, lent)])
+        if lent is None or not found:
             raise ApprovalNotFound(f"the gate asks nobody about this call of {item.tool_name}, or no more")
-        return lent, approval
+        return lent, found[0]
 
-    async def _asked(self, item: ToolApprovalItem, lent: Lent) -> Approval | None:
-        """The open question about an interrupted call."""
-        if lent.tool.read_only:
-            # Reads have no key to be found by; asked again, the question is the same.
-            asked = await lent.ask_again(item.raw_item)
-            return None if asked is None else await self._desk.do(lambda gate: gate.approval(asked))
-        call_id = str(attribute(item.raw_item, "call_id"))
-        return await self._desk.do(lambda gate: gate.question(call_id, self._desk.context))
+
+async def _open_questions(interruptions: list[tuple[ToolApprovalItem, Lent]]) -> list[Question]:
+    """Those that wait for a person."""
+    calls = [(item, lent, lent.call(item.raw_item)) for item, lent in interruptions]
+    asked = [(item, call, await lent.question(call)) for item, lent, call in calls]
+    return [Question(item, call, approval) for item, call, approval in asked if approval is not None]
