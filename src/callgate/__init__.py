@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from callgate.adapters.toolkits.source import ToolkitSource
     from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
+    from callgate.flows.plan import Plan
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused, Succeeded, Unknown
@@ -45,6 +46,7 @@ _PLACES = {
     "NoEffect": "callgate.errors",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
+    "Plan": "callgate.flows.plan",
     "PluginFolder": "callgate.adapters.plugins.source",
     "PluginSettings": "callgate.model.plugin_settings",
     "Previewed": "callgate.model.outcome",
@@ -75,6 +77,7 @@ __all__ = [
     "NoEffect",
     "Outcome",
     "Pending",
+    "Plan",
     "PluginFolder",
     "PluginSettings",
     "Previewed",

@@ -283,6 +283,14 @@ class SecretsClosed(CallgateError):
     """Secrets can only be asked for inside a running handler."""
 
 
+class SignInNeeded(CallgateError):
+    """A server wants somebody to sign in before it takes anything; the message says how."""
+
+
+class SignInFailed(CallgateError):
+    """Nobody is signed in at a server after trying: it was refused, led elsewhere than it may, or took too long."""
+
+
 class KeyMissing(ConfigurationError, StoreError):
     """The root key that a store, a record or a file was made with is not there. A new one is never made instead."""
 

@@ -20,7 +20,7 @@ from callgate.model.levels import Caller
 from callgate.model.outcome import Outcome
 from callgate.model.program import OVER, ProgramEntry, ProgramLimits, ProgramRun, ProgramState
 from callgate.model.tool import Tool
-from callgate.runtime.calls import enter
+from callgate.runtime.entering import enter
 from callgate.runtime.opened import Opened
 from callgate.runtime.program_rows import Program, Rows, Standing
 from callgate.runtime.program_run import ProgramOnItsWay

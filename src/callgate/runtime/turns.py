@@ -16,11 +16,11 @@ from callgate.model.context import Context
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Autonomy, Caller, Category, Risk, Verdict
 from callgate.model.outcome import ErrorInfo, Outcome, Pending, Refused
-from callgate.pipeline.deciding import reread
+from callgate.pipeline.deciding import part_of, reread
 from callgate.pipeline.question import question_about
 from callgate.runtime.call_key import call_key
-from callgate.runtime.calls import Calls
 from callgate.runtime.offering import arguments_meant
+from callgate.runtime.plans import Plans
 from callgate.runtime.toolbox import Toolbox
 from callgate.runtime.turn import Answered, Asker, Turn, format_of, turn_from_json
 
@@ -51,14 +51,16 @@ class _Desk:
                 return _void(question, f"Unknown approval: {approval_id}")
             if approval.state is ApprovalState.PENDING:
                 return None
-            outcome = await self._resume(approval_id)
+            if approval.is_plan:
+                approval = await part_of(self._parts(), approval_id, question.key)
+            outcome = await self._resume(approval.id)
         except (Conflict, NotFound) as error:
             return _void(question, str(error))
         not_yet = isinstance(outcome, Refused) and outcome.error is not None and outcome.error.code in _NOT_YET
         return None if not_yet else outcome
 
 
-class Turns(Calls, Toolbox):
+class Turns(Plans, Toolbox):
     """Handling what models answer."""
 
     async def handle(self, response: Any, context: Context | None = None, *, reads_once: bool = False) -> Turn:
