@@ -10,7 +10,12 @@ import pytest
 
 from callgate.errors import ConfigurationError
 
-ENDS = [("pydantic_ai", "pydantic_ai", "pydantic-ai"), ("langgraph", "langgraph", "langgraph")]
+ENDS = [
+    ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
+    ("langgraph", "langgraph", "langgraph"),
+    ("openai_agents", "agents", "agents"),
+    ("claude_agent", "claude_agent_sdk", "claude"),
+]
 
 
 @pytest.mark.parametrize(("end", "package", "extra"), ENDS, ids=[end for end, _, _ in ENDS])
@@ -32,8 +37,8 @@ def test_another_module_that_is_missing_is_not_taken_for_the_framework(
     place = f"callgate.frameworks.{end}"
     for name in [name for name in sys.modules if name.startswith(place)]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "callgate.frameworks.answers", None)
-    with pytest.raises(ModuleNotFoundError, match=r"callgate\.frameworks\.answers"):
+    monkeypatch.setitem(sys.modules, "callgate.frameworks.reach", None)
+    with pytest.raises(ModuleNotFoundError, match=r"callgate\.frameworks\.reach"):
         importlib.import_module(place)
 
 

@@ -140,8 +140,13 @@ class Calls(Face):
         who = context or opened.default_context
         return await recorded_outcome(opened.parts, AttemptKey(who.principal, who.session, key))
 
-    async def resume(self, approval_id: str, context: Context | None = None) -> Outcome:
+    async def resume(self, approval_id: str, context: Context | None = None, *, wait: float | None = None) -> Outcome:
         """Make the call of a decided approval, under the asker's own context.
+
+        Args:
+            approval_id: Which one.
+            context: Who collects it; where given, it must be who asked.
+            wait: Seconds to wait for a person where nobody has decided yet; at once Pending when left out.
 
         Raises:
             ApprovalNotFound: No such approval.
@@ -162,7 +167,7 @@ class Calls(Face):
         stale = approval.state in _SAID_NO and opened.parts.clock.now() >= approval.expires_at
         if stale or approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval)
-        return await enter(opened, call, sealed.context)
+        return await enter(opened, call, sealed.context, wait=wait)
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:

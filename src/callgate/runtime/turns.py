@@ -13,7 +13,8 @@ from callgate.model.approval import Approval, ApprovalState
 from callgate.model.call import Call
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.context import Context
-from callgate.model.levels import Caller, Category
+from callgate.model.decision import Decision, Reason
+from callgate.model.levels import Autonomy, Caller, Category, Risk, Verdict
 from callgate.model.outcome import ErrorInfo, Outcome, Pending, Refused
 from callgate.pipeline.deciding import part_of, reread
 from callgate.pipeline.question import question_about
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
 
 _NOT_YET = frozenset({"in_flight", "store_unavailable"})
+_UNREADABLE = "invalid_arguments"
 _SAME_ID = "its id was given to another call of the same response already; give every call its own"
 
 
@@ -114,6 +116,23 @@ class Turns(Plans, Toolbox):
         ground = context or opened.default_context
         [item] = self._items([call], ground)
         return None if isinstance(item, Unreadable) else await question_about(opened.parts, item, ground)
+
+    async def explain_call(self, call: Requested, context: Context | None = None) -> Decision:
+        """What would be decided about a model's call, before `handle_call` makes it. Does and records nothing.
+
+        A call that the ledger has an answer for is allowed, because nothing will happen.
+        """
+        parts, ground = self._open().parts, context or self._open().default_context
+        [item] = self._items([call], ground)
+        if isinstance(item, Call):
+            under = replace(ground, caller=Caller.CHAIN) if call.programmatic else ground
+            return await self.explain(item.tool, item.arguments, replace(under, idempotency_key=item.key))
+        levels = (ground.autonomy, parts.settings.autonomy, Autonomy.A2)
+        autonomy = next(level for level in levels if level is not None)
+        reason = Reason("validate", parts.striker.strike_text(item.fault), Verdict.DENY, _UNREADABLE)
+        return Decision(
+            verdict=Verdict.DENY, risk=Risk.CRITICAL, autonomy=autonomy, reasons=(reason,), code=_UNREADABLE
+        )
 
     def load_turn(self, data: str | bytes | Mapping[str, Any], context: Context | None = None) -> Turn:
         """A turn that was kept with `to_json()`, in this process or another.
