@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from callgate.adapters.function import tool
     from callgate.adapters.langchain.source import LangChainTools
     from callgate.adapters.mcp.client_files import McpServers
+    from callgate.adapters.mcp.oauth.asking import OAuth
     from callgate.adapters.mcp.server import McpServer
     from callgate.adapters.plugins.source import PluginFolder
     from callgate.adapters.registry_files.schema_file import SchemaFile
@@ -44,6 +45,7 @@ _PLACES = {
     "McpServer": "callgate.adapters.mcp.server",
     "McpServers": "callgate.adapters.mcp.client_files",
     "NoEffect": "callgate.errors",
+    "OAuth": "callgate.adapters.mcp.oauth.asking",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
     "Plan": "callgate.flows.plan",
@@ -75,6 +77,7 @@ __all__ = [
     "McpServer",
     "McpServers",
     "NoEffect",
+    "OAuth",
     "Outcome",
     "Pending",
     "Plan",
