@@ -38,7 +38,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl, AnyUrl
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -67,6 +67,8 @@ class Front:
     seen: list[Asked] = field(default_factory=list[Asked])
     lies: dict[str, tuple[int, Any]] = field(default_factory=dict[str, tuple[int, Any]])
     """Status and JSON, by path."""
+    redirects: dict[str, str] = field(default_factory=dict[str, str])
+    """Where else to, by path."""
     demands: str | None = None
     """Words of a call that needs more rights than anybody has."""
     challenge: str | None = None
@@ -90,9 +92,9 @@ class Front:
                 message["headers"] = [*kept, (b"www-authenticate", self.challenge.encode())]
             await send(message)
 
-        if scope["path"] in self.lies:
-            status, body = self.lies[scope["path"]]
-            return await JSONResponse(body, status)(scope, receive, send)
+        lie = self._lie(scope["path"])
+        if lie is not None:
+            return await lie(scope, receive, send)
         if self.demands is not None:
             first = await noted()
             if self.demands.encode() in asked.body:
@@ -100,6 +102,14 @@ class Front:
                 return await JSONResponse({}, 403, wanted)(scope, receive, send)
             return await self.app(scope, _again(first, noted), altered)
         return await self.app(scope, noted, altered)
+
+    def _lie(self, path: str) -> Response | None:
+        if path in self.redirects:
+            return RedirectResponse(self.redirects[path], 307)
+        if path not in self.lies:
+            return None
+        status, body = self.lies[path]
+        return JSONResponse(body, status)
 
 
 def _again(first: Message, rest: Receive) -> Receive:
@@ -150,6 +160,8 @@ class Issuer(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, A
         """Whether it gives what renews a token."""
         self.knows_documents = False
         """Whether an address is a client that describes itself there."""
+        self.resource: str | None = None
+        """What its tokens are for, whatever was asked."""
         self.iss: str | None = None
         """Sent back as `iss`."""
 
@@ -228,7 +240,7 @@ class Issuer(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, A
             client_id=client_id,
             scopes=scopes,
             expires_at=int(time.time()) + 3600,
-            resource=resource,
+            resource=self.resource or resource,
         )
         self.access[access.token] = access
         if not refreshing or not self.renewable:

@@ -15,7 +15,9 @@ import httpx2
 import pytest
 
 from callgate.adapters.mcp import McpServer, OAuth
+from callgate.adapters.mcp.oauth.bearer import Bearer
 from callgate.adapters.mcp.oauth.guard import Guard
+from callgate.adapters.mcp.oauth.keeper import Keeper
 from callgate.adapters.mcp.oauth.loopback import listening, read_landing
 from callgate.adapters.mcp.oauth.place import Place
 from callgate.adapters.mcp.oauth.record import SignedIn, read_signed_in
@@ -24,6 +26,7 @@ from callgate.model.levels import Origin
 from callgate.runtime.signing_in import sign_in
 from callgate.settings.values import McpServerSettings, OAuthSettings
 from tests.adapters.mcp.authorization import Front, Issuer, Protected, issuing, protecting
+from tests.adapters.mcp.processes import free_port
 from tests.adapters.mcp.servers import gate_of
 from tests.adapters.mcp.signing_in import Person, at, kept_in
 
@@ -113,6 +116,81 @@ async def test_a_server_that_names_nobody_is_not_signed_in_at(tmp_path: Path, tw
         server.front.lies[path] = (404, {})
     assert "does not describe itself" in await refused(server, tmp_path)
     assert front.seen == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "answer", "reason"),
+    [
+        ("/register", (400, {"error": "invalid_redirect_uri"}), "registers no client for us (invalid_redirect_uri)"),
+        ("/register", (201, {"no": "client"}), "registers no client for us"),
+        ("/token", (400, {"error": "invalid_grant", "why": "secret words"}), "gives no token (invalid_grant)"),
+        ("/token", (200, {"access_token": 5}), "gives no token"),
+        (METADATA, (200, {"issuer": "no description"}), "does not describe itself"),
+    ],
+)
+async def test_an_authorization_server_that_does_not_want_us_is_told_in_its_standards_words(
+    tmp_path: Path, two: Two, path: str, answer: tuple[int, Any], reason: str
+) -> None:
+    _, front, server, *_ = two
+    front.lies[path] = answer
+    told = await refused(server, tmp_path)
+    assert reason in told
+    assert "secret words" not in told
+
+
+@pytest.mark.slow
+async def test_an_authorization_server_that_is_not_there_is_told(tmp_path: Path, two: Two) -> None:
+    _, _, server, *_ = two
+    nowhere = f"http://127.0.0.1:{free_port()}/"
+    server.front.lies[RESOURCE] = (200, {"resource": server.url, "authorization_servers": [nowhere]})
+    assert "127.0.0.1 could not be reached (ConnectError)" in await refused(server, tmp_path)
+
+
+@pytest.mark.slow
+async def test_a_token_that_its_own_server_does_not_take_is_not_kept(tmp_path: Path, two: Two) -> None:
+    issuer, _, server, *_ = two
+    issuer.resource = "https://somewhere.example.com/mcp"
+    settings = kept_in(tmp_path, srv=McpServerSettings(url=server.url, auth=OAuthSettings()))
+    with pytest.raises(SignInFailed, match="does not take the token that its authorization server gave"):
+        await sign_in(settings, "srv", show=Person(), patience=60)
+    assert not (tmp_path / "secrets.sealed").exists()
+
+
+@pytest.mark.slow
+async def test_a_server_that_sends_us_elsewhere_takes_no_token_along(tmp_path: Path, two: Two) -> None:
+    *_, server, other, other_front = two
+    async with gate_of(config=kept_in(tmp_path)) as gate:
+        assert (await gate.attach(at(server, Person()))).ok
+    server.front.redirects["/mcp"] = f"{other.url}/mcp"
+    async with gate_of(config=kept_in(tmp_path)) as gate:
+        [failure] = (await gate.attach(at(server))).failures
+        assert "not followed" in failure.reason
+    assert other_front.seen == []
+
+
+async def test_what_goes_to_another_place_carries_no_token() -> None:
+    keeper = Keeper("srv", "https://example.com/mcp", oauth=OAuth(), drawer=Empty(), headers=dict)
+    flow = Bearer("https://example.com/mcp", keeper).async_auth_flow(httpx2.Request("POST", "https://evil.example/mcp"))
+    assert "authorization" not in (await anext(flow)).headers
+    with pytest.raises(StopAsyncIteration):
+        await flow.asend(httpx2.Response(401))
+
+
+class Empty:
+    """A drawer with nothing in it."""
+
+    def read(self) -> None:
+        return None
+
+    def write(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def strike(self, value: str, key: str) -> None:
+        raise AssertionError(key)
+
+    def secret(self, reference: str) -> str:
+        raise AssertionError(reference)
 
 
 @pytest.mark.slow
