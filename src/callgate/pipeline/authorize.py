@@ -31,7 +31,7 @@ class Authorized:
     standing: Standing
     authorization: Authorization
     fingerprint: str = ""
-    """Empty for reads without a key, which are never compared."""
+    """Empty for reads without a key that nobody is ever asked about: those are compared with nothing."""
     repeated: bool | None = None
     """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
 
@@ -57,9 +57,16 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
     if tool.hooks.check is not None:
         await _own_check(parts, asked, tool, arguments)
     authorized = Authorized(asked, tool, arguments, valid.text, standing, authorization)
-    if asked.key is not None or not tool.read_only or asked.judged:
-        authorized.fingerprint = fingerprint(parts, tool, valid.text, authorization.resources)
+    if standing.fixed is None or standing.fixed.verdict is not Verdict.ALLOW or has_row(asked, tool):
+        authorized.fingerprint = fingerprint(
+            parts, tool, valid.text, resources=authorization.resources, user=asked.context.user
+        )
     return authorized
+
+
+def has_row(asked: Asked, tool: Tool) -> bool:
+    """Whether the ledger may know such a call: everything but a read that nobody can ask for again."""
+    return asked.key is not None or not tool.read_only or asked.judged
 
 
 async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments) -> None:

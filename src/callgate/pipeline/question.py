@@ -20,12 +20,13 @@ from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.preview import preview, state_digest
-from callgate.pipeline.recall import attempt_key, meet
+from callgate.pipeline.recall import attempt_key, meet, repeatable
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
 
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
+    from callgate.pipeline.admit import Admitted
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.preview import Shown
@@ -37,8 +38,8 @@ _POLL_MOST = 0.25
 _DECIDED = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
 
 
-async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple[Approval, Authorized | None]:
-    """An approval that admits this very call, and the call as a person edited it (None: as it was asked).
+async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admitted:
+    """The call with an approval that admits it, judged again where somebody was waited for.
 
     Raises:
         Stopped: Pending, or what a person said.
@@ -61,14 +62,14 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
             raise said(authorized, approval)
         elif parts.asker is not None and await _ask_now(parts, approval):
             approval = await _again(parts, authorized, approval)
-            decision = await judge_again(parts, authorized, decision, approval)
+            authorized, decision = await judge_again(parts, authorized, decision, approval)
         elif until is None or parts.clock.monotonic() >= until:
             raise _pending(authorized, approval, decision)
         else:
             await asyncio.sleep(min(pause, max(0.0, until - parts.clock.monotonic())))
             pause = min(pause * 2, _POLL_MOST)
             approval = await _again(parts, authorized, approval)
-            decision = await judge_again(parts, authorized, decision, approval)
+            authorized, decision = await judge_again(parts, authorized, decision, approval)
 
 
 async def _again(parts: Parts, authorized: Authorized, approval: Approval) -> Approval:
@@ -141,7 +142,7 @@ def _twin(authorized: Authorized, tx: Transaction) -> Attempt | None:
     """The row of a twin that took the key since the recall: nobody is asked about what runs already."""
     key = authorized.asked.key
     row = None if key is None else tx.attempt(attempt_key(authorized, key))
-    answer = look(row, authorized.fingerprint, idempotent=authorized.tool.idempotent)
+    answer = look(row, authorized.fingerprint, idempotent=repeatable(authorized.tool))
     return None if answer is Answer.CLAIMED else row
 
 
