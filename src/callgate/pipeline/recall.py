@@ -49,6 +49,7 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
     if not looking and time_to_bury(parts):
         await bury(parts)
+    _refuse_secrets(parts, authorized)
     context, fingerprint = asked.context, authorized.fingerprint
     key = AttemptKey(context.principal, context.session, asked.key or "")
     since = parts.clock.now() - parts.settings.risk.repeat_window
@@ -59,6 +60,18 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     if past.unresolved is not None and not authorized.tool.read_only and not asked.call.distinct:
         await _meet_unknown(parts, authorized, past.unresolved, looking=looking)
     return Recalled(authorized)
+
+
+def _refuse_secrets(parts: Parts, authorized: Authorized) -> None:
+    """The ledger keeps a row under these names as they are, while events tell them struck: the two would not agree."""
+    context, striker = authorized.asked.context, parts.striker
+    names = {"principal": context.principal, "session": context.session, "key": authorized.asked.key or ""}
+    if not striker.suspects(dumps(names)):
+        return
+    for what, name in names.items():
+        if striker.strike_text(name) != name:
+            message = f"the {what} of this call is a secret, or looks like one, and would be kept openly; use another"
+            raise refused(authorized.asked, "invalid_arguments", message, tool=authorized.tool)
 
 
 def repeatable(tool: Tool) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from callgate.errors import CallgateError, NoEffect
+from callgate.model.visible import cut
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -252,5 +253,5 @@ def explain(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
         return f"there is no program {error.filename!r}"
     told = str(error) if isinstance(error, CallgateError | OSError) or type(error).__name__ == "MCPError" else ""
-    line = (told.strip().splitlines() or [""])[0][:300]
+    line = cut((told.strip().splitlines() or [""])[0], 300)
     return f"{type(error).__name__}: {line}" if line else type(error).__name__
