@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from callgate.model.decision import Reason
 from callgate.model.levels import Verdict
@@ -83,9 +83,22 @@ async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Argument
         text = f"the check of {tool.name} failed ({type(error).__name__}), which counts as no"
         reason = Reason("check", text, Verdict.DENY, "policy_denied")
         raise _denied(asked, tool, reason, (reason,)) from None
-    if answer is False:
-        reason = Reason("check", f"{tool.name} refuses this call", Verdict.DENY, "policy_denied")
+    no = _said_no(tool, answer)
+    if no is not None:
+        reason = Reason("check", no, Verdict.DENY, "policy_denied")
         raise _denied(asked, tool, reason, (reason,))
+
+
+def _said_no(tool: Tool, answer: Any) -> str | None:
+    """The no in a check's answer. Nothing and what is true are a yes; text says why not."""
+    if answer is None or answer is True:
+        return None
+    if isinstance(answer, str) and answer:
+        return f"{tool.name} refuses: {answer}"
+    try:
+        return None if answer else f"{tool.name} refuses this call"
+    except Exception as error:  # noqa: BLE001 - an answer that cannot be read is no yes
+        return f"the check of {tool.name} gave an answer that cannot be read ({type(error).__name__})"
 
 
 def _denied(asked: Asked, tool: Tool, refusal: Reason, reasons: tuple[Reason, ...]) -> Stopped:

@@ -95,7 +95,7 @@ def redacted_view(tool: Tool, output: Any, written: bytes | None = None) -> Any:
         return cut(json_bytes(output) if written is None else written)
     try:
         return view(redact(output))
-    except Exception as error:  # noqa: BLE001 - a redactor that fails must not let the output through
+    except BaseException as error:  # noqa: BLE001 - a redactor that fails must not let the output through
         return f"<redact failed: {type(error).__name__}>"
 
 
