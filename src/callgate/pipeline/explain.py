@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Autonomy, Risk, Verdict
 from callgate.pipeline.authorize import Authorized, authorize
-from callgate.pipeline.gate import granted_by
+from callgate.pipeline.gate import answered_by, standing_grant
 from callgate.pipeline.recall import recall
 from callgate.pipeline.resolve import resolve
 from callgate.pipeline.stopped import Stopped
@@ -58,7 +58,8 @@ async def look(parts: Parts, asked: Asked, *, repeats: Container[str] = ()) -> L
             authorized.repeated = True
         decision = decided_before(authorized) or await decide(parts, authorized)
         if decision.verdict is Verdict.CONFIRM:
-            decision = await granted_by(parts, authorized, decision) or decision
+            grant = await standing_grant(parts, authorized, decision)
+            decision = decision if grant is None else answered_by(grant, decision)
         facts = await gather_facts(parts, authorized)
         told = parts.policy.explain(valid.tool, valid.arguments, asked.context, facts)
     except Stopped as stop:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from callgate.errors import ConfigurationError, StoreError
 from callgate.model.context import Context
 from callgate.pipeline.owners import bury, fall_silent, recover
+from callgate.pipeline.shield import finish
 from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
@@ -129,9 +130,12 @@ class Callgate(Programs, Decisions, Unknowns, Plugging, Trusting, Record, Review
             return
         self._unlisten()
         try:
-            await opened.close()
+            # Whoever is cancelled meanwhile is told afterwards: a store that is left open is held by nobody's hand.
+            _, cancelled = await finish(opened.close())
         finally:
             self._opened = None
+        if cancelled:
+            raise asyncio.CancelledError
 
     def _add_configured(self, opened: Opened) -> None:
         settings, folder = opened.parts.settings, Path(self._choices.working_directory)
