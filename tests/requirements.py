@@ -157,6 +157,11 @@ REQUIREMENTS = {
     "PLG-14": "A manifest's parameters that are not the handler's, or no handler, are an error of that tool.",
     "PLG-15": "A second tool of one name is refused by name; a missing package disables; unknown formats are refused.",
     "PLG-16": "The template for a new manifest validates.",
+    # Skills
+    "SKL-01": "The function of a bound skill gets registry, executor, context and arguments, and gives the result.",
+    "SKL-02": "An unbound skill is not implemented, and an absent one is SkillNotFound.",
+    "SKL-03": "A tool called inside a skill has its own events, the same trace, and needs its own permission.",
+    "SKL-04": "A skill calls only the tools it names, and naming an absent one is reported.",
     # Staleness
     "STL-01": "A first read of a source and a second one unchanged emit nothing.",
     "STL-02": "Changed content emits source.stale once, a warning with path, project and both hashes.",

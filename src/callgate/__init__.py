@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from callgate.model.plugin_settings import PluginSettings
     from callgate.model.tool_context import ToolContext
     from callgate.runtime.gate import Callgate
+    from callgate.skills.context import SkillContext
+    from callgate.skills.folder import SkillFolder
+    from callgate.skills.skill import Skill, skill
 
 _PLACES = {
     "BaseTool": "callgate.adapters.base_tool",
@@ -43,6 +46,9 @@ _PLACES = {
     "Previewed": "callgate.model.outcome",
     "Refused": "callgate.model.outcome",
     "SchemaFile": "callgate.adapters.registry_files.schema_file",
+    "Skill": "callgate.skills.skill",
+    "SkillContext": "callgate.skills.context",
+    "SkillFolder": "callgate.skills.folder",
     "Succeeded": "callgate.model.outcome",
     "ToolContext": "callgate.model.tool_context",
     "Toolkit": "callgate.adapters.toolkits.toolkit",
@@ -51,6 +57,7 @@ _PLACES = {
     "YamlRegistry": "callgate.adapters.registry_files.yaml_registry",
     "build_tool": "callgate.adapters.build",
     "register_toolkit": "callgate.adapters.toolkits.toolkit",
+    "skill": "callgate.skills.skill",
     "tool": "callgate.adapters.function",
 }
 
@@ -69,6 +76,9 @@ __all__ = [
     "Previewed",
     "Refused",
     "SchemaFile",
+    "Skill",
+    "SkillContext",
+    "SkillFolder",
     "Succeeded",
     "ToolContext",
     "Toolkit",
@@ -77,6 +87,7 @@ __all__ = [
     "YamlRegistry",
     "build_tool",
     "register_toolkit",
+    "skill",
     "tool",
 ]
 

@@ -11,6 +11,7 @@ from callgate.approvals.grants import matching
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Verdict
 from callgate.model.outcome import Previewed
+from callgate.pipeline.go_on import going_on
 from callgate.pipeline.preview import preview
 from callgate.pipeline.question import ask
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
@@ -71,7 +72,7 @@ async def gate(parts: Parts, recalled: Recalled) -> Passed:
     granted = await granted_by(parts, authorized, decision)
     if granted is not None:
         return Passed(authorized, granted)
-    approval, final = await ask(parts, authorized, decision)
+    approval, final = await going_on(parts, authorized, decision) or await ask(parts, authorized, decision)
     return Passed(authorized, decision, approval, final)
 
 

@@ -29,6 +29,7 @@ from callgate.pipeline.stopped import refused
 from callgate.pipeline.time_limit import time_limit
 from callgate.runtime.anywhere import Anywhere
 from callgate.runtime.opened import Around, Face, Opened, Proceed
+from callgate.runtime.skill_around import skill_around
 
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
@@ -66,6 +67,10 @@ class Calls(Face):
         opened = self._open()
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
         return await _enter(opened, call, context or opened.default_context, wait=wait)
+
+    async def _make(self, call: Call, context: Context, *, wait: float | None = None) -> Outcome:
+        """Make a call that a flow put together."""
+        return await _enter(self._open(), call, context, wait=wait)
 
     def anywhere(self) -> Anywhere:
         """The way to `call` from other threads and other loops, for frameworks that have their own."""
@@ -177,7 +182,9 @@ class Calls(Face):
         stale = approval.state in _SAID_NO and opened.parts.clock.now() >= approval.expires_at
         if stale or approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval)
-        return await _enter(opened, call, sealed.context)
+        # A question of a call inside a skill is the skill's: run again, it finds the decision and goes on.
+        call, asker = await skill_around(opened.parts, sealed.context) or (call, sealed.context)
+        return await _enter(opened, call, asker)
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:
