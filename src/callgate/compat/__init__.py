@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from callgate.compat.plugin_loader import ToolPluginLoader
     from callgate.compat.policy_chain import PolicyLayer, resolve_policy_chain
     from callgate.compat.registered_tool import ProviderType, RegisteredTool, ToolConfig, ToolHealth
+    from callgate.compat.skill import Skill, SkillRegistry
     from callgate.compat.tool_output import ToolOutput
     from callgate.compat.tool_pool import assemble_tool_pool, to_anthropic_tools, to_openai_tools
     from callgate.compat.tool_registry import ToolRegistry
+    from callgate.errors import SkillNotFoundError
 
 _PLACES = {
     "AtomicTool": "callgate.compat.atomic_tool",
@@ -34,6 +36,9 @@ _PLACES = {
     "ProviderType": "callgate.compat.registered_tool",
     "RegisteredTool": "callgate.compat.registered_tool",
     "SideEffectClass": "callgate.compat.atomic_tool",
+    "Skill": "callgate.compat.skill",
+    "SkillNotFoundError": "callgate.errors",
+    "SkillRegistry": "callgate.compat.skill",
     "ToolCallContext": "callgate.adapters.base_tool",
     "ToolConfig": "callgate.compat.registered_tool",
     "ToolContext": "callgate.compat.atomic_tool",
@@ -59,6 +64,9 @@ __all__ = [
     "ProviderType",
     "RegisteredTool",
     "SideEffectClass",
+    "Skill",
+    "SkillNotFoundError",
+    "SkillRegistry",
     "ToolCallContext",
     "ToolConfig",
     "ToolContext",

@@ -17,6 +17,7 @@ from callgate.model.levels import Autonomy
 from callgate.model.shapes import as_mapping
 
 if TYPE_CHECKING:
+    from callgate.model.layer import Layer
     from callgate.model.tool import Tool
     from callgate.runtime.gate import Callgate
 
@@ -27,17 +28,23 @@ class ToolExecutor:
     Args:
         gate: The open gate that does the work.
         context: Who asks where a method takes only a user; `Context()` when left out.
+        layers: What every call is under besides, whatever context it is given.
     """
 
-    def __init__(self, gate: Callgate, *, context: Context | None = None) -> None:
+    def __init__(self, gate: Callgate, *, context: Context | None = None, layers: tuple[Layer, ...] = ()) -> None:
         self._gate = gate
         self._context = context or Context()
+        self._layers = layers
+
+    def narrowed(self, layer: Layer) -> ToolExecutor:
+        """The same executor, whose every call is under one more layer, whatever context it is given."""
+        return ToolExecutor(self._gate, context=self._context, layers=(*self._layers, layer))
 
     async def execute(  # noqa: PLR0917 - the convention's own signature
         self, name: str, arguments: Mapping[str, Any], user_id: str, timeout: float | None = None
     ) -> str:
         """Call a tool for a user; the output as JSON text, or an error as JSON text."""
-        outcome = await self._gate.call(name, arguments, self._for(user_id), timeout=timeout)
+        outcome = await self._gate.call(name, arguments, self._under(self._for(user_id)), timeout=timeout)
         return json_result(outcome)
 
     @overload
@@ -63,7 +70,7 @@ class ToolExecutor:
     ) -> list[str] | list[tuple[str, str]]:
         """Make several calls (`{"name", "arguments", "id"}`); JSON texts in their order, or (id, text) pairs."""
         calls = [_as_call(item, timeout) for item in tool_calls]
-        pairs = await self._gate.batch(calls, self._for(user_id), include_call_ids=True)
+        pairs = await self._gate.batch(calls, self._under(self._for(user_id)), include_call_ids=True)
         results = [(call_id, json_result(outcome)) for call_id, outcome in pairs]
         return results if include_call_ids else [text for _, text in results]
 
@@ -89,7 +96,7 @@ class ToolExecutor:
         who = context.as_context(self._context) if isinstance(context, ToolContext) else context
         if isinstance(tool, AtomicTool) and not self._has(tool):
             self._gate.add(tool.as_tool())
-        outcome = await self._gate.call(tool if isinstance(tool, str) else tool.name, kwargs, who)
+        outcome = await self._gate.call(tool if isinstance(tool, str) else tool.name, kwargs, self._under(who))
         return result_or_raise(outcome)
 
     async def call(  # noqa: PLR0917 - as above
@@ -104,7 +111,7 @@ class ToolExecutor:
         """
         name = f"{tool_name}.{action}" if action else tool_name
         who = self._as_asked(context) if isinstance(context, ToolCallContext) else context
-        return (await self._gate.call(name, request, who)).unwrap()
+        return (await self._gate.call(name, request, self._under(who))).unwrap()
 
     def _as_asked(self, context: ToolCallContext) -> Context:
         return replace(
@@ -122,6 +129,9 @@ class ToolExecutor:
             return self._gate.tool(tool.name).id == tool.tool_id
         except ToolNotFoundError:
             return False
+
+    def _under(self, context: Context) -> Context:
+        return context.narrow(layers=self._layers) if self._layers else context
 
     def _for(self, user_id: str | None) -> Context:
         return self._context if user_id is None else replace(self._context, user=user_id)
