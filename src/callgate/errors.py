@@ -249,6 +249,10 @@ class OutcomeNotFound(NotFound):
     """The ledger has no such key, or no judged call that id."""
 
 
+class ProgramNotFound(NotFound):
+    """No such program."""
+
+
 class Conflict(CallgateError):
     """What is asked does not fit what is so."""
 
@@ -259,6 +263,14 @@ class ApprovalConflict(Conflict):
 
 class OutcomeConflict(Conflict):
     """The outcome is settled otherwise, may still change, or this person may not resolve it."""
+
+
+class ProgramConflict(Conflict):
+    """The program runs elsewhere, is another one, or what was kept of it cannot be trusted."""
+
+
+class ProgramFailed(CallgateError):
+    """The program has no value: it failed, or has not finished."""
 
 
 class SecretNotFound(CallgateError, KeyError):

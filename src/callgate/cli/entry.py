@@ -27,6 +27,7 @@ _ROOMS = {
     "audit": ("callgate.cli.audit", "What was recorded: verify, list, show, calls, usage, export, rebuild, erase."),
     "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),
     "plugins": ("callgate.cli.plugins", "Folders of plugins: list, new, check, enable, disable, reload."),
+    "programs": ("callgate.cli.programs", "Programs over your tools: run, list, show, resume."),
     "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, schema."),
     "secrets": ("callgate.cli.secrets", "Values that tools are given while they run: set, delete, check."),
     "doctor": ("callgate.cli.doctor", "Look at everything Callgate rests on, and say what to do."),

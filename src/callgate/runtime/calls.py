@@ -66,11 +66,11 @@ class Calls(Face):
         """
         opened = self._open()
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
-        return await _enter(opened, call, context or opened.default_context, wait=wait)
+        return await enter(opened, call, context or opened.default_context, wait=wait)
 
     async def _make(self, call: Call, context: Context, *, wait: float | None = None) -> Outcome:
         """Make a call that a flow put together."""
-        return await _enter(self._open(), call, context, wait=wait)
+        return await enter(self._open(), call, context, wait=wait)
 
     def anywhere(self) -> Anywhere:
         """The way to `call` from other threads and other loops, for frameworks that have their own."""
@@ -104,7 +104,7 @@ class Calls(Face):
 
         pairs = await run_batch(
             calls,
-            make=lambda call: _enter(opened, call, ground),
+            make=lambda call: enter(opened, call, ground),
             malformed=partial(_malformed, opened.parts, ground),
             is_safe=is_safe,
         )
@@ -141,7 +141,7 @@ class Calls(Face):
             found.append(await judging.judge(opened.parts, asked))
             return found[-1].outcome or _may_run(found[-1], inner)
 
-        outcome = await _enter(opened, call, ground, core=core)
+        outcome = await enter(opened, call, ground, core=core)
         if found and (found[-1].outcome is None) == isinstance(outcome, Succeeded):
             return found[-1]
         # Middleware answered in the gate's place.
@@ -184,7 +184,7 @@ class Calls(Face):
             return await _over(opened.parts, call, sealed.context, approval)
         # A question of a call inside a skill is the skill's: run again, it finds the decision and goes on.
         call, asker = await skill_around(opened.parts, sealed.context) or (call, sealed.context)
-        return await _enter(opened, call, asker)
+        return await enter(opened, call, asker)
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:
@@ -198,7 +198,7 @@ async def _over(parts: Parts, call: Call, context: Context, approval: Approval) 
     return await record(parts, asked, refused(asked, code, f"the approval is {state.value}; make the call again"))
 
 
-async def _enter(
+async def enter(
     opened: Opened, call: Call, context: Context, *, wait: float | None = None, core: Proceed | None = None
 ) -> Outcome:
     """Every way in: through the middleware, counted, and at the first call with a look at the policy."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError, StoreError
+from callgate.flows.program.sandbox import Sandboxes
 from callgate.policy.lint import ERROR, check
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class Opened:
     under_way: int = 0
     """Calls that have not ended yet."""
     looked_at_policy: bool = False
+    programs: set[str] = field(default_factory=set[str])
+    """Programs that run in this process now."""
+    sandboxes: Sandboxes = field(default_factory=Sandboxes)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])
     """Attached sources by name, as they came."""
 
@@ -111,6 +115,7 @@ class Opened:
 
     async def _let_go(self) -> None:
         try:
+            await self.sandboxes.close()
             await self.bus.close()
         finally:
             if not self.under_way:  # what still runs keeps its limit
