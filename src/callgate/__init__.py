@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from callgate.adapters.toolkits.source import ToolkitSource
     from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
+    from callgate.flows.trees.contract import Contract
+    from callgate.flows.trees.statuses import NodeStatus
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused, Succeeded, Unknown
@@ -36,9 +38,11 @@ _PLACES = {
     "Call": "callgate.model.call",
     "Callgate": "callgate.runtime.gate",
     "Context": "callgate.model.context",
+    "Contract": "callgate.flows.trees.contract",
     "EntryPoints": "callgate.adapters.entry_points",
     "Failed": "callgate.model.outcome",
     "NoEffect": "callgate.errors",
+    "NodeStatus": "callgate.flows.trees.statuses",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
     "PluginFolder": "callgate.adapters.plugins.source",
@@ -66,9 +70,11 @@ __all__ = [
     "Call",
     "Callgate",
     "Context",
+    "Contract",
     "EntryPoints",
     "Failed",
     "NoEffect",
+    "NodeStatus",
     "Outcome",
     "Pending",
     "PluginFolder",

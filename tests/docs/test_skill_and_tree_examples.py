@@ -17,6 +17,11 @@ somebody is asked about: order - done so far: []
 somebody is asked about: order - done so far: ['tea']
 ['ordered tea', 'ordered paper', 'close_account: refused']
 """,
+    "tree.py": """\
+RUNNING - somebody is asked about: publish
+SUCCESS ['what https://example.com/tea says']
+SUCCESS ['what https://example.com/tea says']
+""",
 }
 
 

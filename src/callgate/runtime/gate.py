@@ -29,6 +29,7 @@ from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.skill_shelf import GateWay, SkillShelf
 from callgate.runtime.skilled import Skilled
 from callgate.runtime.tool_events import registration_drafts
+from callgate.runtime.trees import Trees
 from callgate.runtime.trusting import Trusting
 from callgate.runtime.unknowns import Unknowns
 
@@ -43,7 +44,7 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Programs, Skilled, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
+class Callgate(Programs, Skilled, Trees, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:
@@ -113,7 +114,7 @@ class Callgate(Programs, Skilled, Decisions, Unknowns, Plugging, Trusting, Recor
             self._add_configured(opened)
             await attach_configured(self, opened.parts.settings)
             await attach_plugins(self, opened.parts.settings, Path(self._choices.working_directory))
-            self._shelf.refresh()
+            self._shelf.settle()
             self._start(opened)
             await self._announce_new(opened)
             await recover(opened.parts)
