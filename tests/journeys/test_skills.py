@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from callgate import (
     Callgate,
@@ -24,7 +25,9 @@ from callgate import (
     tool,
 )
 from callgate.errors import ConfigurationError
+from callgate.model.layer import Layer, LayerKind
 from callgate.model.levels import Autonomy, Happened, Risk
+from callgate.runtime.offline import check_policy
 from callgate.settings.values import Settings
 from callgate.testing import memory_gate
 from tests.journeys.gates import gate_of
@@ -161,10 +164,14 @@ async def test_a_skill_that_names_what_is_not_there_is_reported_and_follows_what
     caplog: pytest.LogCaptureFixture,
 ):
     kept: list[str] = []
-    with caplog.at_level(logging.WARNING, logger="callgate"):
-        gate = memory_gate(tidy, find_notes, config=FREE)
-    assert "tidy names tools that are not there: keep_note" in caplog.text
+    caplog.set_level(logging.WARNING, logger="callgate")
+    gate = memory_gate(tidy, find_notes, config=FREE)
+    assert caplog.text == ""  # its tools may still be coming
     async with gate:
+        assert "tidy names tools that are not there: keep_note" in caplog.text
+        gate.add(tidy, name="tidy_too")
+        assert "tidy_too names tools that are not there: keep_note" in caplog.text
+        gate.remove("tidy_too")
         [report] = gate.skills()
         assert (report.name, report.tools, report.missing, report.ok) == (
             "tidy",
@@ -250,6 +257,15 @@ async def test_plain_functions_methods_and_modules_of_skills_are_added_like_tool
             gate.add(ModuleType("of_nothing"))
 
 
+def test_a_policy_is_judged_beside_the_skills_of_modules():
+    module = ModuleType("of_skills")
+    vars(module).update(tidy=tidy)
+    policy = Settings(global_layer=Layer(name="global", kind=LayerKind.GLOBAL, deny=("tidy", "tydi")))
+    assert [finding.text for finding in check_policy(policy, [module, find_notes]) if finding.level == "error"] == [
+        "there is no tool tydi; there are find_notes, tidy"
+    ]
+
+
 async def test_a_skill_on_a_blocking_gate():
     def main() -> tuple[Any, list[str]]:
         kept: list[str] = []
@@ -298,6 +314,19 @@ def test_hints_that_name_what_is_nowhere_are_told():
     bad.__annotations__["thing"] = "Absent"
     with pytest.raises(ConfigurationError, match="a type hint of bad cannot be read"):
         memory_gate(Skill(name="bad", tools=("find_notes",), function=bad))
+
+
+async def test_hints_may_name_what_is_known_only_where_the_skill_is_written():
+    class Wish(BaseModel):
+        word: str
+
+    @skill(tools=["find_notes"])
+    async def wished(wish: Wish, steps: SkillContext) -> list[str]:
+        """Find what is wished for."""
+        return (await steps.call("find_notes", {"word": wish.word})).unwrap()
+
+    async with memory_gate(find_notes, wished) as gate:
+        assert (await gate.call("wished", {"wish": {"word": "tea"}})).unwrap() == ["tea one", "tea two"]
 
 
 async def test_what_is_said_where_it_is_added_stands_and_an_unbound_skill_says_that_it_is():

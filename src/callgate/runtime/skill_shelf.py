@@ -78,6 +78,8 @@ class SkillShelf:
         self._registry = registry
         self._way = way
         self._skills: dict[str, Skill] = {}
+        self._warns = False
+        """Whether what a skill lacks is told when it is added: not while its tools may still be coming."""
 
     def make(self, skills: Iterable[Skill], *, among: Mapping[str, Tool]) -> list[Tool]:
         """The tools that skills are beside those of the registry and these, which come with them.
@@ -91,13 +93,11 @@ class SkillShelf:
         def find(name: str) -> Tool | None:
             return made.get(name) or among.get(name) or self._registry.find(name)
 
+        names = {skill.name for skill in listed}
         # A skill may use others of the list, in whatever order they stand.
-        for _ in range(len(listed) + 1):
-            before = {name: tool.definition_hash for name, tool in made.items()}
-            for skill in listed:
-                made[skill.name] = make_skill_tool(skill, find=find, gateway=self._way)
-            if before == {name: tool.definition_hash for name, tool in made.items()}:
-                break
+        rounds = len(listed) if any(names.intersection(skill.tools) for skill in listed) else 1
+        for skill in listed * rounds:
+            made[skill.name] = make_skill_tool(skill, find=find, gateway=self._way)
         return [made[name] for name in dict.fromkeys(skill.name for skill in listed)]
 
     def keep(self, skills: Iterable[Skill], *, instead: Iterable[Tool] = ()) -> None:
@@ -107,9 +107,8 @@ class SkillShelf:
         coming = {skill.name: skill for skill in skills}
         self._skills |= coming
         self._refresh(coming.values())
-        for name in coming:
-            for finding in self.report(name).findings:
-                _log.warning("skill %s: %s", name, finding)
+        if self._warns:
+            self._warn(coming)
 
     def drop(self, name: str) -> None:
         """It was removed."""
@@ -122,9 +121,11 @@ class SkillShelf:
         names = {tool.name for tool in (*changes.added, *changes.removed, *(new for _, new in changes.changed))}
         self._refresh(skill for skill in self._skills.values() if names.intersection(skill.tools))
 
-    def refresh(self) -> None:
-        """Make all of them anew, for what came since they were added."""
+    def settle(self) -> None:
+        """Everything that was there from the start has come: make all of them anew, and warn of what they lack."""
         self._refresh(self._skills.values())
+        self._warns = True
+        self._warn(self._skills)
 
     def is_whole(self, name: str) -> bool:
         """Whether a tool is no skill, or a skill whose tools are all there: else it is only the worst for now."""
@@ -145,6 +146,11 @@ class SkillShelf:
     def reports(self) -> tuple[SkillReport, ...]:
         """How all of them stand, as they came."""
         return tuple(self.report(name) for name in self._skills)
+
+    def _warn(self, names: Iterable[str]) -> None:
+        for name in names:
+            for finding in self.report(name).findings:
+                _log.warning("skill %s: %s", name, finding)
 
     def _refresh(self, skills: Iterable[Skill]) -> None:
         made = self.make(list(skills), among={})

@@ -10,12 +10,12 @@ from callgate.adapters.assemble import Parts, about, assemble
 from callgate.adapters.declare import Declaration, declare
 from callgate.adapters.function import make_function_tool
 from callgate.adapters.json_schema import compile_schema
-from callgate.errors import NoEffect, ToolExecutionError, ToolTimeoutError
+from callgate.errors import ToolExecutionError, ToolTimeoutError
 from callgate.model.levels import Risk
 from callgate.model.tool import Arguments, Handler, Tool
 from callgate.model.tool_context import ToolContext
 from callgate.skills.adapting import adapt
-from callgate.skills.context import LAYER, Gateway, SkillContext
+from callgate.skills.context import Gateway, SkillContext
 from callgate.skills.declaring import Sum, add_up, stated
 from callgate.skills.skill import Skill
 
@@ -79,8 +79,6 @@ def _contexts(skill: Skill, gateway: Gateway, *, read_only: bool) -> Callable[[T
     tools = frozenset(skill.tools)
 
     def make(tool_context: ToolContext) -> SkillContext:
-        if any(layer.name == f"{LAYER}{skill.name}" for layer in tool_context.context.layers):
-            raise NoEffect(f"{skill.name} is called from inside itself")
         tool_context.confine(tools)
         return SkillContext(tool_context, gateway, skill=skill.name, tools=skill.tools, read_only=read_only)
 

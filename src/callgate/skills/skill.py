@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 from callgate.adapters.declare import declare
 from callgate.adapters.fields import nearest
+from callgate.adapters.function import keep_hints
 from callgate.adapters.target import find_target
 from callgate.errors import ConfigurationError
 from callgate.model.naming import check_name
@@ -99,6 +101,9 @@ def skill(*, tools: Words, **fields: Unpack[SkillFields]) -> Callable[[F], F]:
         ConfigurationError: A name is no tool name, or a field is unknown or wrong.
     """
     named = names(tools)
+    frame = inspect.currentframe()
+    # Hints may name what is only known where the function is written.
+    around = {} if frame is None or frame.f_back is None else frame.f_back.f_locals
 
     def mark(function: F) -> F:
         said: dict[str, Any] = {key: value for key, value in fields.items() if value is not None}
@@ -109,6 +114,7 @@ def skill(*, tools: Words, **fields: Unpack[SkillFields]) -> Callable[[F], F]:
         except (AttributeError, TypeError):
             message = f"{type(function).__name__} cannot be marked; bind it: Skill(name=…, tools=…, function=…)"
             raise ConfigurationError(message) from None
+        keep_hints(function, around)
         return function
 
     return mark
