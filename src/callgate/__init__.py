@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from callgate.adapters.build import build_tool
     from callgate.adapters.entry_points import EntryPoints
     from callgate.adapters.function import tool
+    from callgate.adapters.langchain.source import LangChainTools
+    from callgate.adapters.mcp.client_files import McpServers
+    from callgate.adapters.mcp.server import McpServer
     from callgate.adapters.plugins.source import PluginFolder
     from callgate.adapters.registry_files.schema_file import SchemaFile
     from callgate.adapters.registry_files.yaml_registry import YamlRegistry
     from callgate.adapters.toolkits.source import ToolkitSource
     from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
+    from callgate.flows.plan import Plan
     from callgate.flows.trees.contract import Contract
     from callgate.flows.trees.statuses import NodeStatus
     from callgate.model.call import Call
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from callgate.model.plugin_settings import PluginSettings
     from callgate.model.tool_context import ToolContext
     from callgate.runtime.gate import Callgate
+    from callgate.runtime.turn import Turn
     from callgate.skills.context import SkillContext
     from callgate.skills.folder import SkillFolder
     from callgate.skills.skill import Skill, skill
@@ -41,10 +46,14 @@ _PLACES = {
     "Contract": "callgate.flows.trees.contract",
     "EntryPoints": "callgate.adapters.entry_points",
     "Failed": "callgate.model.outcome",
+    "LangChainTools": "callgate.adapters.langchain.source",
+    "McpServer": "callgate.adapters.mcp.server",
+    "McpServers": "callgate.adapters.mcp.client_files",
     "NoEffect": "callgate.errors",
     "NodeStatus": "callgate.flows.trees.statuses",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
+    "Plan": "callgate.flows.plan",
     "PluginFolder": "callgate.adapters.plugins.source",
     "PluginSettings": "callgate.model.plugin_settings",
     "Previewed": "callgate.model.outcome",
@@ -57,6 +66,7 @@ _PLACES = {
     "ToolContext": "callgate.model.tool_context",
     "Toolkit": "callgate.adapters.toolkits.toolkit",
     "ToolkitSource": "callgate.adapters.toolkits.source",
+    "Turn": "callgate.runtime.turn",
     "Unknown": "callgate.model.outcome",
     "YamlRegistry": "callgate.adapters.registry_files.yaml_registry",
     "build_tool": "callgate.adapters.build",
@@ -73,10 +83,14 @@ __all__ = [
     "Contract",
     "EntryPoints",
     "Failed",
+    "LangChainTools",
+    "McpServer",
+    "McpServers",
     "NoEffect",
     "NodeStatus",
     "Outcome",
     "Pending",
+    "Plan",
     "PluginFolder",
     "PluginSettings",
     "Previewed",
@@ -89,6 +103,7 @@ __all__ = [
     "ToolContext",
     "Toolkit",
     "ToolkitSource",
+    "Turn",
     "Unknown",
     "YamlRegistry",
     "build_tool",

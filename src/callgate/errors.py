@@ -284,6 +284,14 @@ class SecretsClosed(CallgateError):
     """Secrets can only be asked for inside a running handler."""
 
 
+class SignInNeeded(CallgateError):
+    """A server wants somebody to sign in before it takes anything; the message says how."""
+
+
+class SignInFailed(CallgateError):
+    """Nobody is signed in at a server after trying: it was refused, led elsewhere than it may, or took too long."""
+
+
 class KeyMissing(ConfigurationError, StoreError):
     """The root key that a store, a record or a file was made with is not there. A new one is never made instead."""
 
@@ -295,6 +303,17 @@ class MalformedResponse(CallgateError, ValueError):
 
     Nothing was run.
     """
+
+
+class LoopInterrupted(CallgateError):
+    """A loop with a model ended in the middle: the provider failed, or a function of the caller's. The cause says how.
+
+    Nothing of the response that failed was run. `state` is where to go on from: what was done before is in it.
+    """
+
+    def __init__(self, message: str, *, state: dict[str, Any]) -> None:
+        self.state = state
+        super().__init__(message)
 
 
 class AuditBroken(StoreError):

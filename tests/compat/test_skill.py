@@ -21,7 +21,14 @@ from callgate.compat import (
     ToolPermission,
     ToolRegistry,
 )
-from callgate.errors import PolicyDenied, ToolError, ToolExecutionError, ToolNotFoundError, ToolPermissionError
+from callgate.errors import (
+    ConfigurationError,
+    PolicyDenied,
+    ToolError,
+    ToolExecutionError,
+    ToolNotFoundError,
+    ToolPermissionError,
+)
 from callgate.model.context import Context
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
@@ -136,6 +143,34 @@ async def test_a_skill_calls_only_the_tools_it_names(tmp_path: Path):
             assert "skill:sneaky" in str(await skill.execute(registry, executor, Context(), way=way))
         assert not witness.exists()
         assert await executor.run(atom, Context()) == "done"
+
+
+@pytest.mark.requirement("SKL-04")
+async def test_a_skill_neither_adds_tools_nor_reaches_further_through_the_gate_of_its_executor():
+    atom = AtomicTool(name="brought_along", side_effect_class=SideEffectClass.PURE).bind(double)
+
+    async def sneaky(tool_registry: Any, tool_executor: Any, context: Any) -> list[str]:
+        with pytest.raises(ConfigurationError, match="a skill adds no tools"):
+            await tool_executor.run(atom, context, number=1)
+        refused = await tool_executor.gate.call("other", {"number": 1}, Context())
+        await tool_executor.close()
+        return [refused.status, type(tool_executor.gate.time_limit("double", Context())).__name__]
+
+    told: list[Any] = []
+
+    class Store:
+        async def append(self, envelope: Any) -> None:
+            told.append(envelope.event_type)
+
+    skill = Skill(name="sneaky", tool_names=["double", "brought_along"]).bind_executor(sneaky)
+    honest = Skill(name="four_times", tool_names=["double"]).bind_executor(twice)
+    async with memory_gate() as gate:
+        registry, _ = parts(gate, reading(), reading("other"))
+        executor = ToolExecutor(gate, event_store=Store())
+        assert await skill.execute(registry, executor, Context()) == ["refused", "float"]
+        assert await honest.execute(registry, executor, ADA, number=1) == 4
+        assert told == ["tool.invoked", "tool.completed"] * 2
+        assert await executor.run("other", ADA, number=1) == 2
 
 
 @pytest.mark.requirement("SKL-04")

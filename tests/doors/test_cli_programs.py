@@ -100,3 +100,19 @@ def test_where_there_are_none_it_says_so(cli: Cli) -> None:
     cli.call("word_count", {"text": "a"})
     done = cli("programs", "list")
     assert (done.code, done.out, done.err) == (0, "", "there are no programs\n")
+
+
+def test_a_dry_run_lists_what_would_happen_and_one_yes_covers_it(cli: Cli) -> None:
+    file = written(cli.folder, "for amount in (1, 2):\n    order(amount=amount)\n'both'")
+    proposed = cli("programs", "run", file, "--dry-run", "--json", *WITH)
+    assert proposed.code == 4
+    body = proposed.body
+    assert [each["what"].split()[-1] for each in body["plan"]] == ["1", "2"]
+    assert not (cli.folder / "ordered.txt").exists()
+    shown = cli("programs", "show", body["program_id"])
+    assert "1. order" in shown.out
+    [question] = body["waiting_for"]
+    assert cli("approvals", "approve", question["approval_id"]).code == 0
+    done = cli("programs", "resume", body["program_id"], *WITH)
+    assert (done.code, done.out) == (0, "both\n"), done
+    assert (cli.folder / "ordered.txt").read_text() == "1\n2\n"

@@ -20,7 +20,7 @@ _ROOMS = {
     "call": ("callgate.cli.call", "Call a tool through the gate."),
     "tools": (
         "callgate.cli.tools",
-        "What can be called, and whom to trust: list, show, search, diff, trust, distrust, review.",
+        "What can be called, and whom to trust: list, show, search, diff, trust, distrust, review, login, logout.",
     ),
     "approvals": ("callgate.cli.approvals", "Questions to people: list, show, decide, watch."),
     "outcomes": ("callgate.cli.outcomes", "Calls nobody knows the end of: list, show, verify, resolve."),

@@ -43,6 +43,7 @@ def command() -> None:
 @command.command("run")
 @click.argument("file")
 @click.option("--inputs", default="{}", help="Names the program begins with: one JSON object, @FILE, or -.")
+@click.option("--dry-run", is_flag=True, help="Make only its reads, and list its effects to be approved at once.")
 @asker_options
 @_wait_option
 @place_options
@@ -61,7 +62,12 @@ def run_program(place: Place, /, **options: Any) -> ExitCode:
     async def work(gate: Callgate) -> ProgramRun:
         try:
             return await gate.run_program(
-                source, context, inputs=inputs, wait=options["wait"], program_id=options["key"]
+                source,
+                context,
+                inputs=inputs,
+                wait=options["wait"],
+                program_id=options["key"],
+                dry_run=options["dry_run"],
             )
         except ValueError as error:
             wrong(str(error))

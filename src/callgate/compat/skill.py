@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from callgate.compat.atomic_tool import AtomicTool
+from callgate.compat.executor import ToolExecutor
 from callgate.errors import SkillNotFoundError, ToolNotFoundError
 from callgate.model.ids import uuid7
 from callgate.model.layer import Layer
@@ -47,11 +48,10 @@ class Skill:
             ToolError: A call inside was refused or failed, and the function let that out.
         """
         layer = Layer(name=f"{LAYER}{self.name}", allow=tuple(self.tool_names))
-        narrowed = getattr(tool_executor, "narrowed", None)
         result = self._bound()(
             tool_registry=tool_registry if tool_registry is None else NarrowedRegistry(tool_registry, self.tool_names),
             # An executor of somebody else's is not ours to narrow.
-            tool_executor=tool_executor if narrowed is None else narrowed(layer),
+            tool_executor=tool_executor.narrowed(layer) if isinstance(tool_executor, ToolExecutor) else tool_executor,
             context=context,
             **kwargs,
         )

@@ -9,7 +9,7 @@ from callgate.approvals.bind import bind
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Verdict
-from callgate.pipeline.authorize import Authorized, authorize
+from callgate.pipeline.authorize import Authorized, authorize, tell_apart
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve
@@ -84,7 +84,9 @@ async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> A
         raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
     call = authorized.asked.call._replace(arguments=sealed.arguments)
     asked = replace(authorized.asked, call=call)
-    return await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
+    edited = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
+    tell_apart(parts, edited)
+    return edited
 
 
 def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | None:

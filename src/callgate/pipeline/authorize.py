@@ -31,7 +31,7 @@ class Authorized:
     standing: Standing
     authorization: Authorization
     fingerprint: str = ""
-    """Empty for reads without a key, which are never compared."""
+    """Empty for reads without a key, until somebody is asked about one: else they are never compared."""
     repeated: bool | None = None
     """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
 
@@ -62,8 +62,15 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
         await _own_check(parts, asked, tool, arguments)
     authorized = Authorized(asked, tool, arguments, valid.text, standing, authorization)
     if asked.key is not None or not tool.read_only or asked.judged:
-        authorized.fingerprint = fingerprint(parts, tool, valid.text, authorization.resources)
+        tell_apart(parts, authorized)
     return authorized
+
+
+def tell_apart(parts: Parts, authorized: Authorized) -> None:
+    """Give the call its fingerprint, where it has none yet."""
+    if not authorized.fingerprint:
+        resources = authorized.authorization.resources
+        authorized.fingerprint = fingerprint(parts, authorized.tool, authorized.text, resources)
 
 
 async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments) -> None:

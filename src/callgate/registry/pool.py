@@ -102,7 +102,8 @@ def describe(tool: Tool) -> dict[str, Any]:
 
 
 def _runnable(tool: Tool) -> bool:
-    return tool.declared and tool.handler is not None and tool.unavailable is None
+    hosted = tool.handler is None or tool.source is Origin.HOST
+    return tool.declared and not hosted and tool.unavailable is None
 
 
 def _order(tool: Tool) -> tuple[bool, str]:

@@ -140,3 +140,16 @@ class Face:
 def _report(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and task.exception() is not None:
         _log.warning("work in the background failed: %s", type(task.exception()).__name__)
+
+
+def at_once(opened: Opened, concurrency: int | None) -> int:
+    """How many calls of a flow run at once: what the caller says, else the configuration.
+
+    Raises:
+        ConfigurationError: It is no number of calls.
+    """
+    if concurrency is None:
+        return opened.parts.settings.batch_concurrency
+    if not isinstance(concurrency, int) or isinstance(concurrency, bool) or concurrency < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers write anything
+        raise ConfigurationError(f"concurrency must be a whole number from 1, not {concurrency!r}")
+    return concurrency

@@ -9,10 +9,16 @@ import re
 import tokenize
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callgate.errors import ProgramConflict, StoreError
-from callgate.events.vocabulary import PROGRAM_FAILED, PROGRAM_FINISHED, PROGRAM_INTERRUPTED, PROGRAM_SLEPT
+from callgate.events.vocabulary import (
+    PROGRAM_FAILED,
+    PROGRAM_FINISHED,
+    PROGRAM_INTERRUPTED,
+    PROGRAM_PROPOSED,
+    PROGRAM_SLEPT,
+)
 from callgate.flows.program.answers import NotNow
 from callgate.flows.program.functions import Functions, plain_value
 from callgate.flows.program.journal import Diverged, Journal, read_journal
@@ -20,7 +26,7 @@ from callgate.flows.program.machine import Machine
 from callgate.flows.program.running import Asking, Asleep, Means, Running
 from callgate.flows.program.steps import Called, SandboxError, Start, Step
 from callgate.model.canonical import NotCanonical, dumps
-from callgate.model.program import ProgramError, ProgramRun, ProgramState, Waiting
+from callgate.model.program import Planned, ProgramError, ProgramRun, ProgramState, Waiting
 from callgate.runtime.program_rows import Program, Rows, Snapshot, Standing
 
 if TYPE_CHECKING:
@@ -49,6 +55,14 @@ class Printed:
                 self.text += _CUT
 
 
+class Proposal(NamedTuple):
+    """What a dry run found: for a person's eyes, exactly, and the question about it where there is one."""
+
+    plan: tuple[Planned, ...]
+    planned: tuple[dict[str, Any], ...]
+    waiting: tuple[Waiting, ...]
+
+
 class ProgramOnItsWay:
     """A program that this process runs now."""
 
@@ -61,11 +75,13 @@ class ProgramOnItsWay:
         *,
         tools: Iterable[Tool],
         make: Callable[[Asking], Awaitable[Outcome]],
+        propose: Callable[[], Awaitable[Proposal]] | None = None,
     ) -> None:
         self._parts = parts
         self._rows = rows
         self._program = program
         self._standing = standing
+        self._propose = propose
         plain = calls_plainly(program.source)
         self._functions = Functions(tools, plain=plain)
         self._printed = Printed(program.limits.output_bytes)
@@ -165,6 +181,8 @@ class ProgramOnItsWay:
         return await self._rest(PROGRAM_SLEPT, snapshot, state=ProgramState.SLEEPING, waiting=waiting)
 
     async def _finish(self, value: Any) -> ProgramRun:
+        if self._propose is not None:
+            return await self._proposed(await self._propose())
         plain = plain_value(value)
         try:
             size = len(dumps(plain))
@@ -177,6 +195,11 @@ class ProgramOnItsWay:
         await self._keep()
         struck = self._parts.striker.strike(plain)
         return await self._rest(PROGRAM_FINISHED, state=ProgramState.FINISHED, value=struck)
+
+    async def _proposed(self, proposal: Proposal) -> ProgramRun:
+        """A dry run is over: the program begins anew, in earnest, when it is resumed."""
+        facts = proposal._asdict()
+        return await self._rest(PROGRAM_PROPOSED, state=ProgramState.PROPOSED, segments=0, real=True, **facts)
 
     async def _fail(self, error: ProgramError) -> ProgramRun:
         await self._keep()

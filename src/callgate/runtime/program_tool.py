@@ -26,7 +26,13 @@ class Programmable(Protocol):
     """What runs programs."""
 
     def run_program(
-        self, source: str, context: Context | None = None, *, inputs: Any = None, program_id: str | None = None
+        self,
+        source: str,
+        context: Context | None = None,
+        *,
+        inputs: Any = None,
+        program_id: str | None = None,
+        dry_run: bool = False,
     ) -> Awaitable[ProgramRun]:
         """Run one."""
         ...
@@ -62,6 +68,7 @@ def make_program_tool(gate: Programmable, *, name: str = RUN) -> Tool:
         inputs: dict[str, Any] | None = None,
         program_id: str | None = None,
         *,
+        dry_run: bool = False,
         ctx: ToolContext,
     ) -> dict[str, Any]:
         """Run a Python program whose functions are your tools, to make many calls in one go and pass results on.
@@ -75,6 +82,7 @@ def make_program_tool(gate: Programmable, *, name: str = RUN) -> Tool:
             source: The program; leave it out when you go on with one.
             inputs: Names the program begins with, and their values.
             program_id: The program to go on with.
+            dry_run: Only list what it would change, in order, to be approved at once; then go on with it.
         """
         if (source is None) == (program_id is None):
             raise NoEffect("give either source, to run a program, or program_id, to go on with one")
@@ -82,7 +90,9 @@ def make_program_tool(gate: Programmable, *, name: str = RUN) -> Tool:
             if source is None:
                 run = await gate.resume_program(str(program_id), ctx.context)
             else:
-                run = await gate.run_program(source, ctx.context, inputs=inputs, program_id=_program_id(ctx))
+                run = await gate.run_program(
+                    source, ctx.context, inputs=inputs, program_id=_program_id(ctx), dry_run=dry_run
+                )
         except (ValueError, Conflict, NotFound) as error:
             raise NoEffect(str(error)) from error
         return run.to_json()

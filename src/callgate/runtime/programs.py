@@ -6,24 +6,29 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from callgate.errors import ProgramConflict, ProgramNotFound
 from callgate.events import vocabulary
 from callgate.flows.program.functions import Functions, plain_value
 from callgate.flows.program.running import Asking
+from callgate.model.approval import ApprovalState
 from callgate.model.call import Call
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.context import Context
+from callgate.model.decision import Decision
 from callgate.model.ids import uuid7
-from callgate.model.levels import Caller
+from callgate.model.levels import Autonomy, Caller
 from callgate.model.outcome import Outcome
-from callgate.model.program import OVER, ProgramEntry, ProgramLimits, ProgramRun, ProgramState
+from callgate.model.program import OVER, ProgramEntry, ProgramLimits, ProgramRun, ProgramState, Waiting
 from callgate.model.tool import Tool
-from callgate.runtime.calls import enter
+from callgate.pipeline.deciding import reread
+from callgate.runtime.entering import enter
 from callgate.runtime.opened import Opened
+from callgate.runtime.program_plan import DryRun, Make, as_planned
 from callgate.runtime.program_rows import Program, Rows, Standing
-from callgate.runtime.program_run import ProgramOnItsWay
+from callgate.runtime.program_run import ProgramOnItsWay, Proposal
 from callgate.runtime.program_tool import RUN, make_program_tool
 from callgate.runtime.turns import Turns
 
@@ -52,6 +57,7 @@ class Programs(Turns):
         wait: float | None = None,
         limits: ProgramLimits | None = None,
         program_id: str | None = None,
+        dry_run: bool = False,
     ) -> ProgramRun:
         """Run a program: Python whose only functions, beside its own, are the tools this asker may use in flows.
 
@@ -62,6 +68,9 @@ class Programs(Turns):
             inputs: Names it begins with, and their values.
             wait: Seconds to wait for a person where one has to decide; else the program sleeps at once.
             limits: What it may use.
+            dry_run: Make only its reads, and answer each effect with a stand-in of the declared shape. The program is
+                then `proposed`, with the ordered list of its effects and, where they need a person, one question about
+                all of them; `resume_program` runs it in earnest, and it stops where it comes to another effect.
             program_id: Made when left out. With the id of a program that is there already and is the same, it goes on.
 
         Returns:
@@ -86,7 +95,7 @@ class Programs(Turns):
             inputs=given,
             context=replace(ground, chain_id=name),
             limits=limits or ProgramLimits(),
-            dry_run=False,
+            dry_run=dry_run,
             started_at=opened.parts.clock.now(),
         )
         rows = Rows(opened.parts, name)
@@ -188,6 +197,11 @@ class Programs(Turns):
             return standing.shown(rows.id)
         if _state_now(opened, rows.id, standing) is ProgramState.RUNNING:
             raise ProgramConflict(f"program {rows.id} is running")
+        if await self._is_undecided(standing):
+            return standing.shown(rows.id)
+        if not standing.real:
+            # What a dry run was shown is not journaled; it is cheap to begin it anew.
+            standing = replace(standing, segments=0)
         opened.programs.add(rows.id)
         try:
             taken = await rows.take(program, standing)
@@ -202,11 +216,18 @@ class Programs(Turns):
 
         async def make(asking: Asking) -> Outcome:
             # An effect is known by its place in the program, so that the program run again meets the ledger.
-            key = None if asking.tool.read_only else f"program:{program.id}:{asking.ordinal}"
+            key = None if asking.tool.read_only else _key(program, asking.ordinal)
             call = Call(asking.tool.name, asking.arguments, key=key)
             return await enter(opened, call, replace(ground, chain_index=asking.ordinal), wait=wait)
 
-        run = ProgramOnItsWay(opened.parts, rows, program, standing, tools=self._functions(ground), make=make)
+        tools, parts = self._functions(ground), opened.parts
+        if standing.real:
+            earnest = as_planned(standing.planned, make) if program.dry_run else make
+            run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=earnest)
+        else:
+            dry = self._dry_run(opened, program, make)
+            propose = partial(self._propose, program, dry)
+            run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=dry.make, propose=propose)
         opened.programs.add(program.id)
         opened.under_way += 1
         try:
@@ -215,8 +236,43 @@ class Programs(Turns):
             opened.under_way -= 1
             opened.programs.discard(program.id)
 
+    def _dry_run(self, opened: Opened, program: Program, make: Make) -> DryRun:
+        async def explain(asking: Asking) -> Decision:
+            return await self.explain(asking.tool.name, asking.arguments, program.context)
+
+        async def show(asking: Asking) -> Outcome:
+            # At A0 the gate itself sees to it that nothing happens.
+            context = program.context.narrow(autonomy=Autonomy.A0)
+            return await enter(opened, Call(asking.tool.name, asking.arguments), context)
+
+        return DryRun(read=make, explain=explain, show=show, striker=opened.parts.striker)
+
+    async def _propose(self, program: Program, dry: DryRun) -> Proposal:
+        """One question about everything the dry run came to, where any of it needs a person."""
+        listed = sorted(dry.planned.items())
+        calls = [Call(plan.tool, arguments, key=_key(program, ordinal)) for ordinal, (plan, arguments) in listed]
+        asked = await self.plan(calls, program.context, ask=True) if calls else None
+        waiting: tuple[Waiting, ...] = ()
+        if asked is not None and asked.approval_id is not None:
+            question = await reread(self._open().parts, asked.approval_id)
+            waiting = (Waiting(tool=question.tool, approval_id=question.id, expires_at=question.expires_at),)
+        exact = tuple(
+            {"ordinal": ordinal, "tool": plan.tool, "arguments": arguments} for ordinal, (plan, arguments) in listed
+        )
+        return Proposal(tuple(plan for _, (plan, _) in listed), exact, waiting)
+
+    async def _is_undecided(self, standing: Standing) -> bool:
+        """Whether a proposed program still waits for the answer about its list."""
+        if standing.state is not ProgramState.PROPOSED or not standing.waiting:
+            return False
+        return (await reread(self._open().parts, standing.waiting[0].approval_id)).state is ApprovalState.PENDING
+
     def _functions(self, ground: Context) -> list[Tool]:
         return list(self.pool(ground))
+
+
+def _key(program: Program, ordinal: int) -> str:
+    return f"program:{program.id}:{ordinal}"
 
 
 def _state_now(opened: Opened, program_id: str, standing: Standing) -> ProgramState:

@@ -73,7 +73,8 @@ class Toolbox(Face):
 
         Args:
             healthy: Only those that can be called now.
-            **filters: `source`, `tags` (all of them), `category`, `capability`, `connector`.
+            **filters: `source`, `tags` (all of them), `category`, `capability`, `connector`; `read_only`,
+                `deterministic` and `idempotent`, true of what is declared so and false of everything else.
         """
         found = self._registry.list_tools(**filters)
         return tuple(tool for tool in found if self._registry.health.look(tool) is None) if healthy else found

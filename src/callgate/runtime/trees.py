@@ -14,7 +14,7 @@ from callgate.model.attempt import AttemptKey
 from callgate.model.ids import uuid7
 from callgate.pipeline import deciding
 from callgate.pipeline.recall import recorded_outcome
-from callgate.runtime.calls import enter
+from callgate.runtime.entering import enter
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
