@@ -48,6 +48,10 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
         raise refused(asked, "policy_denied", f"the call of {parent.tool} it belongs to has ended", tool=tool)
     if parent is not None and parent.only_reads and not tool.plain_read:
         raise refused(asked, "policy_denied", f"a preview of {parent.tool} may only read, without egress", tool=tool)
+    if parent is not None and parent.reaches is not None and tool.name not in parent.reaches:
+        listed = ", ".join(sorted(parent.reaches)) or "none"
+        message = f"{parent.tool} runs in a skill that reaches only the tools it declares ({listed}), not {tool.name}"
+        raise refused(asked, "policy_denied", message, tool=tool)
     standing = parts.policy.standing(tool, asked.context)
     if standing.refusal is not None:
         raise _denied(asked, tool, standing.refusal, standing.reasons)
