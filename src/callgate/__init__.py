@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from callgate.adapters.toolkits.source import ToolkitSource
     from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
+    from callgate.flows.chain.chain import Chain
     from callgate.flows.plan import Plan
     from callgate.model.call import Call
     from callgate.model.context import Context
@@ -33,6 +34,7 @@ _PLACES = {
     "BaseTool": "callgate.adapters.base_tool",
     "Call": "callgate.model.call",
     "Callgate": "callgate.runtime.gate",
+    "Chain": "callgate.flows.chain.chain",
     "Context": "callgate.model.context",
     "EntryPoints": "callgate.adapters.entry_points",
     "Failed": "callgate.model.outcome",
@@ -60,6 +62,7 @@ __all__ = [
     "BaseTool",
     "Call",
     "Callgate",
+    "Chain",
     "Context",
     "EntryPoints",
     "Failed",
