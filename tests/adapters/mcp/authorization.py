@@ -73,6 +73,8 @@ class Front:
     """Words of a call that needs more rights than anybody has."""
     challenge: str | None = None
     """Instead of what the app says with a 401."""
+    takes_back: str | None = None
+    """Words of a call that the app makes, and that is answered with 401 all the same."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -87,6 +89,7 @@ class Front:
             return message
 
         async def altered(message: Message) -> None:
+            self._take_back(asked, message)
             if self.challenge is not None and message.get("status") == 401:
                 kept = [pair for pair in message["headers"] if pair[0] != b"www-authenticate"]
                 message["headers"] = [*kept, (b"www-authenticate", self.challenge.encode())]
@@ -102,6 +105,10 @@ class Front:
                 return await JSONResponse({}, 403, wanted)(scope, receive, send)
             return await self.app(scope, _again(first, noted), altered)
         return await self.app(scope, noted, altered)
+
+    def _take_back(self, asked: Asked, message: Message) -> None:
+        if self.takes_back is not None and self.takes_back.encode() in asked.body and "status" in message:
+            message["status"] = 401
 
     def _lie(self, path: str) -> Response | None:
         if path in self.redirects:

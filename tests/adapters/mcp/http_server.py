@@ -11,7 +11,7 @@ from typing import Any
 
 FOLDER, PORT = Path(sys.argv[1]), int(sys.argv[2])
 SESSION = uuid.uuid4().hex
-NAMES = ("echo", "note", "die_after", "die_once", "huge", "bomb", "garbage", "header")
+NAMES = ("echo", "note", "note_then", "read_then", "die_after", "die_once", "huge", "bomb", "garbage", "header")
 Message = dict[str, Any]
 
 
@@ -44,6 +44,8 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(404, b"")
         elif "id" not in request:
             self.reply(202, b"")
+        elif method == "ping":
+            self.answer(request, {})
         elif method == "tools/list":
             self.answer(request, {"tools": [listed(name) for name in NAMES]})
         else:
@@ -61,30 +63,46 @@ class Handler(BaseHTTPRequestHandler):
         witness("calls", name)
         if name == "note":
             witness("notes", text)
+        elif name in {"note_then", "read_then"}:
+            witness("notes", text)
+            return self.status_of(request, text)
         elif name == "die_after":
             witness("notes", text)
             os._exit(1)
         elif name == "die_once" and (FOLDER / "calls").read_text().split().count("die_once") == 1:
             os._exit(1)
-        elif name == "huge":
-            return self.reply(200, b'{"jsonrpc": "2.0", "x": "' + b"x" * (20 * 1024 * 1024))
-        elif name == "bomb":
-            return self.reply(200, gzip.compress(b" " * (200 * 1024 * 1024), 1), encoding="gzip")
-        elif name == "garbage":
-            return self.reply(200, b"this is no JSON")
+        elif name in {"huge", "bomb", "garbage"}:
+            return self.harm(name)
         elif name == "header":
             text = f"{self.headers.get('authorization')} {self.headers.get('x-plain')}"
             witness("headers", text)
         return self.answer(request, text_of(f"{name} {text}"))
 
+    def harm(self, name: str) -> None:
+        if name == "huge":
+            self.reply(200, b'{"jsonrpc": "2.0", "x": "' + b"x" * (20 * 1024 * 1024))
+        elif name == "bomb":
+            self.reply(200, gzip.compress(b" " * (200 * 1024 * 1024), 1), encoding="gzip")
+        else:
+            self.reply(200, b"this is no JSON")
+
+    def status_of(self, request: Message, text: str) -> None:
+        """Answer with a status that means nothing was taken, though it was; with an error of our own after it."""
+        status, _, words = text.partition(" ")
+        error = {"code": -32000, "message": "written, but the index could not be updated"}
+        body = {"jsonrpc": "2.0", "id": request["id"], "error": error}
+        self.reply(int(status), json.dumps(body).encode() if words == "error" else b"", challenge=words)
+
     def answer(self, request: Message, result: Message) -> None:
         self.reply(200, json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode())
 
-    def reply(self, status: int, body: bytes, *, encoding: str = "") -> None:
+    def reply(self, status: int, body: bytes, *, encoding: str = "", challenge: str = "") -> None:
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.send_header("mcp-session-id", SESSION)
+        if challenge.startswith("Bearer"):
+            self.send_header("www-authenticate", challenge)
         if encoding:
             self.send_header("content-encoding", encoding)
         self.end_headers()

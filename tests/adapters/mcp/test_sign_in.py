@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
-from callgate import Callgate, Context, Failed, Refused, Succeeded
+from callgate import Callgate, Context, Failed, Refused, Succeeded, Unknown
 from callgate.adapters.mcp import OAuth
 from callgate.model.levels import Happened, HealthStatus
 from callgate.runtime.keeping import keep_secret
@@ -205,10 +205,10 @@ async def test_more_rights_are_asked_of_the_operator_and_cost_no_session(tmp_pat
     async with gate_of(config=kept_in(tmp_path)) as gate:
         await gate.attach(at(server, Person()))
         server.front.demands = "too much"
-        failed = await gate.call("srv.note", {"text": "too much"})
-        assert isinstance(failed, Failed)
-        assert failed.happened is Happened.NONE
-        assert "the server wants more rights for this (notes:write)" in failed.to_human()
+        # The server had it, and that it did nothing is only its word.
+        unknown = await gate.call("srv.note", {"text": "too much"})
+        assert isinstance(unknown, Unknown)
+        assert "the server wants more rights for this (notes:write)" in unknown.to_human()
         assert (await gate.call("srv.note", {"text": "enough"})).ok
     assert server.notes == ["enough"]
 

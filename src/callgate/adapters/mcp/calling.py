@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from callgate.adapters.mcp.content import output_of
-from callgate.adapters.mcp.not_taken import Forgotten, NotSent, SignedOut, not_taken
+from callgate.adapters.mcp.not_taken import Forgotten, NotSent, SignedOut, not_taken, unsettled
 from callgate.adapters.mcp.server_log import Allowance
 from callgate.errors import ToolExecutionError
 from callgate.model.visible import cut, visible
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
     from callgate.adapters.mcp.foreign_tool import Request
+    from callgate.adapters.mcp.not_taken import TurnedAway
     from callgate.model.tool_context import ToolContext
 
 _LONGEST_NOTE = 500
@@ -44,9 +46,11 @@ async def call_tool(line: Line, request: Request) -> Any:
     run for ever; the gate checks it with a compiled schema.
 
     Raises:
-        NotSent: The session was left before the call was, or the server no longer knows it.
-        TurnedAway: The server wants somebody to sign in first, or with more rights.
-        ConnectionError: The connection was lost on the way: whether it happened is not known.
+        NotSent: The session was left before the call was; or the server says that it no longer knows it, and the call
+            may be sent twice.
+        TurnedAway: The server wants somebody to sign in first, or with more rights, and the call may be sent twice.
+        ConnectionError: The connection was lost on the way, or the server says of an effect that it did not take it:
+            whether it happened is not known.
         ToolExecutionError: The server says that it failed, or asks for what nobody gives here.
     """
     from mcp import MCPError  # noqa: PLC0415 - the SDK is loaded by now
@@ -61,12 +65,43 @@ async def call_tool(line: Line, request: Request) -> Any:
     try:
         answer = await session.send_request(asked, _answers(), progress_callback=_progress(request.context))
     except MCPError as error:
+        refused = _refusal(error, line)
+        if refused is not None:
+            raise (refused if request.repeatable else unsettled(refused)) from error
         raise _translated(error, line) from error
     except ValidationError:
         raise ToolExecutionError("the server's answer is not what the protocol says") from None
     if isinstance(answer, InputRequiredResult):
         raise ToolExecutionError("the server asks for more input, which nobody gives it here")
     return output_of(answer)
+
+
+async def is_known(line: Line, patience: float) -> bool:
+    """Ask the server for nothing, so that what it does not take is no effect: whether it still knows the session.
+
+    Raises:
+        NotSent: It does not answer in time.
+        TurnedAway: It wants somebody to sign in first.
+    """
+    from mcp import MCPError  # noqa: PLC0415 - the SDK is loaded by now
+    from mcp_types import DiscoverRequest, PingRequest, Result  # noqa: PLC0415 - as above
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS  # noqa: PLC0415 - as above
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
+    modern = line.client.protocol_version in MODERN_PROTOCOL_VERSIONS
+    try:
+        async with asyncio.timeout(patience):
+            await line.client.session.send_request(DiscoverRequest() if modern else PingRequest(), Result)
+    except TimeoutError:
+        raise NotSent(f"the server did not answer within {patience:g} seconds") from None
+    except MCPError as error:
+        refused = _refusal(error, line)
+        if refused is not None and not isinstance(refused, Forgotten):
+            raise refused from error
+        return refused is None and not isinstance(_translated(error, line), ConnectionError)
+    except (ValidationError, RuntimeError):
+        return True  # It answered, or the session was left: whoever sends the call is told.
+    return True
 
 
 @functools.cache
@@ -88,14 +123,16 @@ def _progress(context: ToolContext) -> ProgressFnT:
     return forward
 
 
-def _translated(error: MCPError, line: Line) -> Exception:
-    from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST  # noqa: PLC0415 - the SDK is loaded by now
-
+def _refusal(error: MCPError, line: Line) -> Forgotten | TurnedAway | None:
     refused = not_taken(error)
     if isinstance(refused, Forgotten | SignedOut):
         line.doubt(str(refused))
-    if refused is not None:
-        return refused
+    return refused
+
+
+def _translated(error: MCPError, line: Line) -> Exception:
+    from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST  # noqa: PLC0415 - the SDK is loaded by now
+
     # Our requests are valid, so a server that says otherwise no longer knows the session it is asked in.
     forgotten = line.can_be_forgotten and error.code == INVALID_REQUEST
     if forgotten or error.code == CONNECTION_CLOSED:

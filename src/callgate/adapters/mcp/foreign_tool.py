@@ -16,7 +16,7 @@ from callgate.adapters.mcp.annotations import tighten
 from callgate.adapters.mcp.content import structured_check
 from callgate.errors import ConfigurationError
 from callgate.model.canonical import NotCanonical, dumps
-from callgate.model.levels import Origin
+from callgate.model.levels import Effect, Origin
 from callgate.model.naming import check_name, snake_case
 from callgate.model.tool import Arguments, Tool
 from callgate.model.tool_context import ToolContext
@@ -53,6 +53,8 @@ class Request:
     digest: str
     arguments: Arguments
     context: ToolContext
+    repeatable: bool
+    """Whether it may be sent twice: it only reads, or twice is once."""
 
 
 def make_tool(listed: Listed, home: Home) -> tuple[Tool, list[str]]:
@@ -79,7 +81,8 @@ def make_tool(listed: Listed, home: Home) -> tuple[Tool, list[str]]:
             "config_ref": f"mcp_servers.{home.name}.declare",
         }
     )
-    handler = _handler(listed.name, digest=digest, home=home)
+    repeatable = declaration.idempotent or Effect.READ_ONLY in declaration.effects
+    handler = _handler(listed.name, digest=digest, home=home, repeatable=repeatable)
     parts = Parts(
         original=None,
         handler=handler,
@@ -134,8 +137,12 @@ def definition_digest(listed: Listed) -> str:
         raise ConfigurationError(f"{brief(listed.name)!r} is not plain JSON: {error}") from None
 
 
-def _handler(name: str, *, digest: str, home: Home) -> Callable[[Arguments, ToolContext], Awaitable[Any]]:
+def _handler(
+    name: str, *, digest: str, home: Home, repeatable: bool
+) -> Callable[[Arguments, ToolContext], Awaitable[Any]]:
     async def call(arguments: Arguments, context: ToolContext) -> Any:
-        return await home.send(Request(tool=name, digest=digest, arguments=arguments, context=context))
+        return await home.send(
+            Request(tool=name, digest=digest, arguments=arguments, context=context, repeatable=repeatable)
+        )
 
     return call

@@ -13,7 +13,8 @@ from typing import Any, cast
 import httpx2
 
 from callgate.adapters.mcp.http_bounds import BoundedTransport
-from callgate.adapters.mcp.not_taken import Forgotten, SignedOut, TurnedAway, message_of
+from callgate.adapters.mcp.not_taken import Forgotten, Renewed, SignedOut, TurnedAway, message_of
+from callgate.adapters.mcp.oauth.bearer import RENEWED
 from callgate.model.visible import visible
 
 _CONNECTING = 10.0
@@ -47,7 +48,7 @@ class SessionClient(httpx2.AsyncClient):
         self._advice = advice
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # pyright: ignore[reportIncompatibleMethodOverride] - hands them on
-        """As always; but what the server did not take is answered by us, with the reason."""
+        """As always; but what the server says it did not take is answered by us, with the reason."""
         response = await super().send(request, **options)
         body = await self._not_taken(request, response)
         if body is None:
@@ -57,6 +58,8 @@ class SessionClient(httpx2.AsyncClient):
 
     async def _not_taken(self, request: httpx2.Request, response: httpx2.Response) -> dict[str, Any] | None:
         if response.status_code == _NEEDS_SIGN_IN:
+            if RENEWED in request.extensions:
+                return message_of(Renewed, "the server did not take its token, which was renewed since")
             return message_of(SignedOut, self._advice())
         challenge = response.headers.get("www-authenticate", "")
         if response.status_code == _FORBIDDEN and "insufficient_scope" in challenge:

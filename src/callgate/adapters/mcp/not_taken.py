@@ -1,7 +1,8 @@
-"""Requests that a server did not take: nothing happened, and that is known. Told apart from what failed at the server.
+"""Requests that did not leave, and those of which the server says with a status that it took nothing.
 
 Over HTTP a status says so before any message does. It travels to the caller as an error of the protocol with a mark of
-this process in it, which no server can guess.
+this process in it, which no server can guess. What a server says is not what is known: a server may do a thing and
+answer so all the same. Hence it counts for what may be sent twice, and leaves an effect unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ class SignedOut(TurnedAway):
     """The server wants somebody to sign in, and takes nothing before."""
 
 
-_KINDS = {kind.__name__: kind for kind in (Forgotten, TurnedAway, SignedOut)}
+class Renewed(TurnedAway):
+    """The server did not take its token, which was renewed since; it can be asked once more."""
+
+
+_KINDS = {kind.__name__: kind for kind in (Forgotten, TurnedAway, SignedOut, Renewed)}
 
 
 def message_of(kind: type[Forgotten | TurnedAway], reason: str) -> dict[str, Any]:
@@ -47,3 +52,8 @@ def not_taken(error: Exception) -> Forgotten | TurnedAway | None:
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("mark") != _MARK:
         return None
     return _KINDS[cast("dict[str, Any]", data)["kind"]](str(getattr(told, "message", "")))
+
+
+def unsettled(said: Exception) -> ConnectionError:
+    """What such an answer means for an effect: the server had it, and only its word says that nothing happened."""
+    return ConnectionError(f"{said}; it had been sent by then, and may have happened")

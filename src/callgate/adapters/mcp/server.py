@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from callgate.adapters.declare import declare
-from callgate.adapters.mcp.calling import Line, call_tool
+from callgate.adapters.mcp.calling import Line, call_tool, is_known
 from callgate.adapters.mcp.connection import Connection, Ended, Listeners, explain
 from callgate.adapters.mcp.foreign_tool import Home, Request
 from callgate.adapters.mcp.http import http_transport
 from callgate.adapters.mcp.listing import list_tools
-from callgate.adapters.mcp.not_taken import Forgotten, NotSent
+from callgate.adapters.mcp.not_taken import Forgotten, NotSent, Renewed
 from callgate.adapters.mcp.oauth.asking import Ask, check_oauth, oauth_of
 from callgate.adapters.mcp.oauth.drawer import DeskDrawer
 from callgate.adapters.mcp.oauth.keeper import Keeper
@@ -24,7 +24,7 @@ from callgate.adapters.mcp.server_log import ServerLog
 from callgate.adapters.mcp.sieve import Sieve
 from callgate.adapters.mcp.stdio import Child, child_transport
 from callgate.adapters.mcp.taking import take
-from callgate.adapters.mcp.values import check_references, child_environment, resolve
+from callgate.adapters.mcp.values import check_references, child_environment, resolve, strike_credentials
 from callgate.errors import ConfigurationError, SignInNeeded
 from callgate.model.levels import Origin
 from callgate.model.naming import is_name_part, snake_case
@@ -159,6 +159,10 @@ class McpServer:
         if self._connection is None:
             need_sdk()
             self._fresh = asyncio.Event()
+            strike_credentials(
+                {**self._how.env, **self._how.headers},
+                lambda value, key: desk.strike(value, connector=self.connector, key=key),
+            )
             log = ServerLog(desk)
             listeners = Listeners(
                 connected=lambda: self._connected(desk),
@@ -227,12 +231,21 @@ class McpServer:
 
     async def _send(self, request: Request) -> Any:
         line = await self._line(request)
+        # An effect is sent once. Whether the server would take it is found out before, with what may be sent twice.
+        asks_first = bool(self._how.url) and not request.repeatable
+        if asks_first and not await is_known(line, self._patience(request)):
+            line = await self._line(request)
         # From here on it may happen; before, nothing was sent.
         async with request.context.effect():
             try:
                 return await call_tool(line, request)
-            except Forgotten:
+            except (Forgotten, Renewed):
                 return await call_tool(await self._line(request), request)
+
+    @staticmethod
+    def _patience(request: Request) -> float:
+        left = request.context.remaining(time.monotonic())
+        return _PATIENCE if left is None else min(_PATIENCE, left)
 
     async def _line(self, request: Request) -> Line:
         """The session for a call, which is still what was judged when it is sent.
@@ -243,8 +256,7 @@ class McpServer:
         connection = self._connection
         if connection is None:
             raise NotSent(f"the MCP server {self.name} was let go")
-        left = request.context.remaining(time.monotonic())
-        patience = _PATIENCE if left is None else min(_PATIENCE, left)
+        patience = self._patience(request)
         await connection.client(patience)
         await self._look_again(request, patience)
         # It may be another session by now.

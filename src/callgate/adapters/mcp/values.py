@@ -5,12 +5,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from callgate.errors import ConfigurationError
 
 Secret = Callable[[str, str], str]
 """A secret by connector and key; raises SecretNotFound."""
 
+Strike = Callable[[str, str], None]
+"""Has a value struck from everything that leaves, under the name it is given."""
+
+_SHORTEST = 4
+"""Nothing shorter can be struck from texts."""
+_TELLING_LENGTH = 8
+"""Shorter ones are switches and numbers far more often, which stand in every text."""
+_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest)\s+(?=\S)", re.IGNORECASE)
+_TELLING = re.compile(r"auth|cookie|credential|key|pass|pat\b|pwd|secret|token", re.IGNORECASE)
+_MEDIA = re.compile(r"[a-z]+/(?:[a-z.+-]+|\*)", re.IGNORECASE)
 _REFERENCE = re.compile(r"(?P<before>[A-Za-z][A-Za-z0-9_-]* )?secret:(?P<connector>[^/\s]+)/(?P<key>[^/\s]+)")
 
 _PLAIN = (
@@ -48,6 +60,43 @@ def child_environment(declared: Mapping[str, str], secret: Secret) -> dict[str, 
     """
     plain = {name: os.environ[name] for name in _PLAIN if name in os.environ}
     return plain | resolve(declared, secret)
+
+
+def strike_credentials(values: Mapping[str, str], strike: Strike) -> None:
+    """Have struck what is written out and may be a credential; what a reference names is struck when it is asked for.
+
+    Which of them is one nobody declares, so that each counts as one that is not plainly something else: a short word,
+    a word of letters only, the origin of a URL, or a path of this machine. Under a name that says so even these count.
+    """
+    for name, value in values.items():
+        if _REFERENCE.fullmatch(value) is None:
+            scheme = _SCHEME.match(value)
+            shown = value[scheme.end() :].strip() if scheme else value.strip()
+            told = scheme is not None or _TELLING.search(name) is not None
+            if len(shown) >= (_SHORTEST if told else _TELLING_LENGTH) and (told or not _is_plain(shown)):
+                strike(shown, name)
+
+
+def _is_plain(value: str) -> bool:
+    return value.isalpha() or _MEDIA.fullmatch(value) is not None or _is_origin(value) or _is_path(value)
+
+
+def _is_origin(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    rest = parts.path.strip("/") or parts.query or parts.fragment
+    return bool(parts.scheme and parts.hostname) and "@" not in parts.netloc and not rest
+
+
+def _is_path(value: str) -> bool:
+    """A file that is made later counts too, in a folder that is there; right under the root it could be anything."""
+    path = Path(value)
+    try:
+        return path.is_absolute() and (path.exists() or (path.parent != path.parent.parent and path.parent.is_dir()))
+    except (OSError, ValueError):
+        return False
 
 
 def _resolved(value: str, secret: Secret) -> str:
