@@ -56,6 +56,7 @@ async def test_a_credential_of_another_clients_file_is_struck(
         ("NODE_ENV", "production", None),
         ("Accept", "application/json", None),
         ("HOST_URL", "https://github.com/", None),
+        ("API_URL", "https://example.com/api/v3", None),
         ("FILE", f"{Path(__file__).parent}/not-there-yet.json", None),
         ("FOLDER", str(Path(__file__).parent), None),
         ("TOKEN", "secret:srv/token", None),

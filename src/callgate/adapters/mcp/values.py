@@ -22,6 +22,8 @@ _TELLING_LENGTH = 8
 """Shorter ones are switches and numbers far more often, which stand in every text."""
 _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest)\s+(?=\S)", re.IGNORECASE)
 _TELLING = re.compile(r"auth|cookie|credential|key|pass|pat\b|pwd|secret|token", re.IGNORECASE)
+_STEP = re.compile(r"[a-z]{0,12}|v[0-9]{1,3}")
+"""A part of a URL's path that is a word or a version; some services have their tokens there."""
 _MEDIA = re.compile(r"[a-z]+/(?:[a-z.+-]+|\*)", re.IGNORECASE)
 _REFERENCE = re.compile(r"(?P<before>[A-Za-z][A-Za-z0-9_-]* )?secret:(?P<connector>[^/\s]+)/(?P<key>[^/\s]+)")
 
@@ -66,7 +68,7 @@ def strike_credentials(values: Mapping[str, str], strike: Strike) -> None:
     """Have struck what is written out and may be a credential; what a reference names is struck when it is asked for.
 
     Which of them is one nobody declares, so that each counts as one that is not plainly something else: a short word,
-    a word of letters only, the origin of a URL, or a path of this machine. Under a name that says so even these count.
+    a word of letters only, a URL of plain words, or a path of this machine. Under a name that says so even these count.
     """
     for name, value in values.items():
         if _REFERENCE.fullmatch(value) is None:
@@ -78,16 +80,16 @@ def strike_credentials(values: Mapping[str, str], strike: Strike) -> None:
 
 
 def _is_plain(value: str) -> bool:
-    return value.isalpha() or _MEDIA.fullmatch(value) is not None or _is_origin(value) or _is_path(value)
+    return value.isalpha() or _MEDIA.fullmatch(value) is not None or _is_address(value) or _is_path(value)
 
 
-def _is_origin(value: str) -> bool:
+def _is_address(value: str) -> bool:
     try:
         parts = urlsplit(value)
     except ValueError:
         return False
-    rest = parts.path.strip("/") or parts.query or parts.fragment
-    return bool(parts.scheme and parts.hostname) and "@" not in parts.netloc and not rest
+    plain = all(_STEP.fullmatch(step) for step in parts.path.split("/")) and not (parts.query or parts.fragment)
+    return bool(parts.scheme and parts.hostname) and "@" not in parts.netloc and plain
 
 
 def _is_path(value: str) -> bool:
