@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from callgate.adapters.toolkits.source import ToolkitSource
     from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
+    from callgate.flows.chain.chain import Chain
     from callgate.flows.plan import Plan
     from callgate.flows.trees.contract import Contract
     from callgate.flows.trees.statuses import NodeStatus
@@ -43,6 +44,7 @@ _PLACES = {
     "BaseTool": "callgate.adapters.base_tool",
     "Call": "callgate.model.call",
     "Callgate": "callgate.runtime.gate",
+    "Chain": "callgate.flows.chain.chain",
     "Context": "callgate.model.context",
     "Contract": "callgate.flows.trees.contract",
     "EntryPoints": "callgate.adapters.entry_points",
@@ -81,6 +83,7 @@ __all__ = [
     "BaseTool",
     "Call",
     "Callgate",
+    "Chain",
     "Context",
     "Contract",
     "EntryPoints",

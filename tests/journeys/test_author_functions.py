@@ -127,7 +127,6 @@ class Unreadable:
         ("not on Sundays", "look refuses: not on Sundays"),
         (Unreadable(), "the check of look gave an answer that cannot be read (ValueError)"),
     ],
-    ids=repr,
 )
 async def test_only_nothing_and_what_is_true_are_a_yes_of_a_check(answer: Any, why: str | None) -> None:
     looked: list[bool] = []

@@ -184,7 +184,7 @@ async def given(gate: Callgate, _archive: Archive) -> list[Any]:
         "x" * 70_000 + WORD,
         f"{'x' * 4080}{WORD}{'x' * 70_000}",
     ],
-    ids=str,
+    ids=lambda say: type(say).__name__,
 )
 async def test_no_secret_is_in_what_a_tool_returns(say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = await tell(given, tmp_path, monkeypatch, say)

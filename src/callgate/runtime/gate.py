@@ -17,6 +17,7 @@ from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
 from callgate.runtime.assemble import Choices, assemble
+from callgate.runtime.chains import Chains
 from callgate.runtime.clock import SystemClock
 from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
@@ -45,7 +46,9 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Programs, Skilled, Trees, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
+class Callgate(
+    Programs, Chains, Skilled, Trees, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration
+):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:
