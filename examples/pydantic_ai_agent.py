@@ -57,7 +57,9 @@ async def main() -> None:
         print("Paid so far:", paid)
 
         # Ann thinks; run.all_messages_json() keeps the conversation meanwhile. Then she says yes, but to 900.
-        answers = DeferredToolResults(approvals={"call_2": ToolApproved(override_args={"amount": 900, "to": "bob"})})
+        # The metadata says to which question.
+        yes = ToolApproved(override_args={"amount": 900, "to": "bob"})
+        answers = DeferredToolResults(approvals={"call_2": yes}, metadata=waiting)
         done = await agent.run(message_history=run.all_messages(), deferred_tool_results=answers)
         print("The agent says:", done.output)
 

@@ -88,18 +88,22 @@ async def test_the_servers_tools_are_the_pool_of_the_asker():
     assert teller["approval_result"].annotations.read_only_hint is False
 
 
-async def test_an_id_of_the_host_makes_two_calls_one_and_without_one_they_are_two():
+async def test_an_id_of_the_host_makes_two_calls_one_and_without_one_only_reads_are_made():
     @tool(effects="system_state", risk="low")
     async def put_in(amount: int) -> str:
         """Put something in."""
         paid.append(amount)
         return "thanks"
 
-    async with memory_gate(put_in) as gate:
+    async with memory_gate(put_in, balance) as gate:
         claude = ClaudeGate(gate, MINE)
-        for tool_use_id in ("toolu_1", "toolu_1", None, None):
-            assert text(await use(claude, "put_in", {"amount": 5}, tool_use_id)) == "thanks"
-    assert paid == [5, 5, 5]
+        for _ in range(2):
+            assert text(await use(claude, "put_in", {"amount": 5}, "toolu_1")) == "thanks"
+            refused = await use(claude, "put_in", {"amount": 5})
+            assert refused.is_error
+            assert "no id" in text(refused)
+        assert text(await use(claude, "balance", {"account": "rent"})) == "700"
+    assert paid == [5]
 
 
 async def test_only_who_asked_collects_what_waited():
@@ -152,7 +156,10 @@ async def test_tools_of_the_server_that_are_not_concurrency_safe_do_not_overlap(
     async with memory_gate(step) as gate:
         claude = ClaudeGate(gate, MINE)
         async with Client(claude.server["instance"]) as client:
-            await asyncio.gather(*(client.call_tool("step", {"number": number}) for number in range(5)))
+            ids: list[Any] = [{"claudecode/toolUseId": f"toolu_{number}"} for number in range(5)]
+            steps = [client.call_tool("step", {"number": at}, meta=meta) for at, meta in enumerate(ids)]
+            done = await asyncio.gather(*steps)
+    assert [text(each) for each in done] == ["0", "1", "2", "3", "4"]
     assert overlapped == []
 
 
@@ -172,11 +179,13 @@ async def test_the_gates_own_tools_are_allowed_and_those_that_only_look_like_the
         ours = {"mcp_server": {"name": "gate", "source": "sdk"}}
         assert await judged("mcp__gate__bank__pay", "toolu_1", **ours)
         assert await judged("mcp__gate__approval_result", "toolu_2", **ours)
-        assert await judged("mcp__gate__bank__pay", "toolu_3"), "a host that does not tell has only our server"
+        assert not await judged("mcp__gate__bank__pay", "toolu_3"), "it may be the tool pay of a server gate__bank"
         assert not await judged("mcp__gate__bank__pay", "toolu_4", mcp_server={"name": "gate__bank", "source": "sdk"})
         assert not await judged("mcp__gate__bank__pay", "toolu_5", mcp_server={"name": "gate", "source": "project"})
         assert not await judged("mcp__gate__nosuch", "toolu_6", **ours)
         assert not await judged("mcp__other__pay", "toolu_7", mcp_server={"name": "other", "source": "sdk"})
+        unasked = await claude.can_use_tool("mcp__gate__bank__pay", {}, asked("toolu_8"))
+        assert isinstance(unasked, PermissionResultDeny), "no hook said whose it is"
 
 
 async def test_tools_of_other_servers_are_judged_under_the_name_they_are_declared_by():

@@ -333,7 +333,7 @@ async def test_a_run_that_is_cancelled_leaves_an_unknown_outcome_and_no_second_e
     assert till.paid == ["900"]
 
 
-async def test_threads_are_sessions_and_ids_that_count_from_zero_are_told_apart_by_their_message(tmp_path: Path):
+async def test_threads_are_sessions_and_ids_that_count_from_zero_are_told_apart_by_their_place(tmp_path: Path):
     till = Till(tmp_path, risk="low")
     steps = [asking(call("call_0", "bank__pay", amount=amount)) for amount in (1, 2)]
     async with memory_gate(till.pay) as gate:
@@ -347,6 +347,19 @@ async def test_threads_are_sessions_and_ids_that_count_from_zero_are_told_apart_
         await own.ainvoke(hello(), THREAD)
         assert "mine" in {attempt.key.session for attempt in await gate.attempts()}
     assert till.paid == ["1 to bob", "2 to bob"] * 2 + ["1 to bob"]
+
+
+@pytest.mark.parametrize("ids", [("toolu_1",), ("call_0", "call_0")], ids=["its own id", "ids from zero"])
+async def test_a_thread_that_is_played_again_without_its_checkpoints_has_its_effects_once(
+    tmp_path: Path, ids: tuple[str, ...]
+):
+    till, store = Till(tmp_path, risk="low"), f"sqlite:///{tmp_path / 'gate.db'}"
+    steps = [asking(call(each, "bank__pay", amount=900 + at)) for at, each in enumerate(ids)]
+    for _ in range(2):
+        async with memory_gate(till.pay, store=store) as gate:
+            state = await graph(GateToolNode(gate), *steps).ainvoke(hello(), THREAD)
+            assert {mark for _, mark in results(state).values()} == {"success"}
+    assert till.paid == [f"{900 + at} to bob" for at in range(len(ids))]
 
 
 async def test_the_tools_are_those_of_the_asker(tmp_path: Path):

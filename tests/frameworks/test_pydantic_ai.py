@@ -38,7 +38,7 @@ PAY = (call("c1", "bank__pay", amount=900),)
 def approving(run: Run, answer: Any = True) -> dict[str, Any]:
     """What a run is resumed with when a person says this to everything it waits for."""
     approvals: dict[str, Any] = dict.fromkeys(waiting(run), answer)
-    results = DeferredToolResults(approvals=approvals)
+    results = DeferredToolResults(approvals=approvals, metadata=waiting(run))
     return {"message_history": run.all_messages(), "deferred_tool_results": results}
 
 
@@ -114,7 +114,7 @@ async def test_a_history_replayed_in_another_process_has_no_second_effect(tmp_pa
     async with memory_gate(till.pay, store=store) as gate:
         first = await Script(PAY, "done").agent(GateToolset[Any](gate)).run("Pay.")
         kept = first.all_messages_json()
-    results = DeferredToolResults(approvals={"c1": True})
+    results = DeferredToolResults(approvals={"c1": True}, metadata=waiting(first))
     for _ in range(2):
         async with memory_gate(till.pay, store=store) as gate:
             agent = Script(PAY, "done").agent(GateToolset[Any](gate, by="ann"))
@@ -267,6 +267,38 @@ async def test_a_question_whose_time_is_up_is_asked_anew_and_the_late_yes_does_n
         assert till.paid == []
         await agent.run(**approving(late))
     assert till.paid == ["900 to bob"]
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["with its question", "without"])
+async def test_a_yes_counts_only_for_the_question_that_it_names(named: bool):
+    files, gone = ["a.tmp"], list[str]()
+
+    def preview(folder: str) -> str:
+        return f"will remove {len(files)} files from {folder}"
+
+    @tool(effects="modifies_files", risk="high", preview=preview)
+    async def clean(folder: str) -> str:
+        """Remove everything in a folder."""
+        gone.extend(files)
+        return "gone"
+
+    clock = HandClock()
+    async with memory_gate(clean, clock=clock) as gate:
+        agent = Script((call("c1", "clean", folder="x"),), "done").agent(GateToolset[Any](gate, MINE, by="ann"))
+        first = await agent.run("Clean.")
+        clock.turn(3601)
+        files.append("thesis.doc")
+        second = await agent.run("Clean.")  # the same call again, and another question about it
+        late = approving(first)
+        if not named:
+            late["deferred_tool_results"].metadata.clear()
+        still = await agent.run(**late)
+        note = waiting(still)["c1"]["note"]
+        assert ("another question" if named else "metadata=requests.metadata") in note
+        assert (await asked(gate, second)).state is ApprovalState.PENDING
+        assert gone == []
+        await agent.run(**approving(still))
+    assert gone == ["a.tmp", "thesis.doc"]
 
 
 async def test_two_people_have_to_agree_where_the_rules_say_so(tmp_path: Path):
@@ -501,7 +533,7 @@ async def test_a_toolset_can_be_prefixed_and_questions_answered_on_the_spot(tmp_
 
     async def answer(_ctx: RunContext[Any], requests: DeferredToolRequests) -> DeferredToolResults:
         no = call("c2", "").tool_call_id
-        return requests.build_results(approvals={no: ToolDenied("no")}, approve_all=True)
+        return requests.build_results(approvals={no: ToolDenied("no")}, approve_all=True, metadata=requests.metadata)
 
     pays = [call("c1", "house_bank__pay", amount=5), call("c2", "house_bank__pay", amount=6)]
     async with memory_gate(till.pay) as gate:

@@ -64,15 +64,17 @@ async def decide(gate: Callgate, approval: Approval, *, said: Said, by: str | No
         elif said.kind == "reject":
             decided = await gate.reject(approval.id, by=by, why=said.text)
         else:
-            decided = await gate.approve(approval.id, by=by, arguments=_instead(gate, approval, said=said))
+            decided = await gate.approve(
+                approval.id, by=by, arguments=instead(gate, approval, arguments=said.arguments)
+            )
     except (Conflict, NotFound, Refusal, NotCanonical) as error:
         return str(error)
     return _ONE_OF_TWO if decided.state is ApprovalState.PENDING else None
 
 
-def _instead(gate: Callgate, approval: Approval, *, said: Said) -> dict[str, Any] | None:
+def instead(gate: Callgate, approval: Approval, *, arguments: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The arguments that a person put in the place of the model's, in the tool's own words."""
-    if said.arguments is None:
+    if arguments is None:
         return None
     found = next((tool for tool in gate.tools() if tool.name == approval.tool), None)
-    return dict(said.arguments) if found is None else arguments_meant(found, said.arguments)
+    return dict(arguments) if found is None else arguments_meant(found, arguments)

@@ -60,8 +60,8 @@ class Judge:
         self._server_name = server_name
         self._host_names = dict(host_names)
         self._wait = wait
-        self._strange: set[str] = set()
-        """Tool uses of other servers than ours, whatever names they give their tools."""
+        self._own: dict[str, str] = {}
+        """By tool use: the tool of our server that it is, as the host says; a name alone may be another server's."""
         self._judged: dict[str, str] = {}
         """By tool use: the judgement that waits for its report."""
         self._waiting: dict[str, str] = {}
@@ -70,8 +70,8 @@ class Judge:
     async def before(self, given: HookInput, tool_use_id: str | None, _context: HookContext) -> HookJSONOutput:
         """PreToolUse: have the host ask, whatever its own rules and mode say."""
         server = as_mapping(given.get("mcp_server"))
-        if server is not None and (server.get("name"), server.get("source")) != (self._server_name, "sdk"):
-            self._strange.add(str(tool_use_id))
+        if server is not None and (server.get("name"), server.get("source")) == (self._server_name, "sdk"):
+            self._own[str(given.get("tool_use_id") or tool_use_id)] = str(given.get("tool_name"))
         return _ASK
 
     async def can_use_tool(  # noqa: PLR0917 - as the SDK calls it
@@ -121,12 +121,9 @@ class Judge:
         return PermissionResultAllow(updated_input=judgement.edited)
 
     async def _is_own(self, name: str, tool_use_id: str) -> bool:
-        """Whether it is a tool of our server, whose calls go through the gate anyway."""
+        """Whether it is certain that this is a tool of our server, whose calls go through the gate anyway."""
         prefix = f"mcp__{self._server_name}__"
-        if tool_use_id in self._strange:
-            self._strange.remove(tool_use_id)
-            return False
-        if not name.startswith(prefix):
+        if self._own.pop(tool_use_id, None) != name or not name.startswith(prefix):
             return False
         return name.removeprefix(prefix) in await self._server.names()
 

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 COLLECT = "approval_result"
 """The tool with which a model collects a call that waited for a person for too long."""
 _TOOL_USE_ID = "claudecode/toolUseId"
+_NO_ID = (
+    "Not run: the host gave this tool use no id, so the gate could not tell a repetition from a second call. "
+    "Nothing has happened."
+)
 _MCP = 2
 _HOW = f" Once it is decided, {COLLECT} with this id makes the call and gives its result."
 _COLLECTS = {
@@ -101,8 +105,10 @@ class GateServer:
         if tool is None and params.name == COLLECT:
             return await self._collect(arguments)
         meta = cast("dict[str, Any]", context.meta or {})
-        # Without an id of the host's nothing says that two calls are one.
-        call = requested(meta.get(_TOOL_USE_ID) or uuid7(), name=params.name, arguments=arguments)
+        tool_use_id = meta.get(_TOOL_USE_ID)
+        if not tool_use_id and tool is not None and not tool.read_only:
+            return _result(_NO_ID, is_error=True)
+        call = requested(tool_use_id or uuid7(), name=params.name, arguments=arguments)
         outcome = await self._desk.make(call, alone=tool is None or not tool.concurrency_safe)
         outcome = await self._desk.wait(outcome, self._wait)
         collectable = isinstance(outcome, Pending) and COLLECT not in pool

@@ -20,8 +20,8 @@ class Given(NamedTuple):
     calls: list[Requested]
     response: dict[str, Any]
     """The calls as a model's response has them."""
-    message_id: str | None
-    """Of the message that asks for them; it is the same whenever the node runs again."""
+    before: int | None
+    """How often earlier messages asked for calls under these ids; None where the message that asks is not known."""
     as_list: bool
     """Whether messages go back alone, as they came."""
 
@@ -33,30 +33,37 @@ def read_input(value: Any, messages_key: str) -> Given:
         MalformedResponse: There is no AI message, or a call has no id.
     """
     if attribute(value, "__type") == _SENT:
-        return _given([attribute(value, "tool_call")], message_id=_message_id(value, messages_key))
+        call = attribute(value, "tool_call")
+        return _given([call], before=_before_sent(call, _asking(attribute(attribute(value, "state"), messages_key))))
     if isinstance(value, list) and value and attribute(value[-1], "type") == "tool_call":
-        return _given(cast("list[Any]", value), message_id=None)
+        return _given(cast("list[Any]", value), before=None)
     as_list = isinstance(value, list)
-    message = _last_ai(value if as_list else attribute(value, messages_key))
-    if message is None:
+    messages = _asking(value if as_list else attribute(value, messages_key))
+    if not messages:
         raise MalformedResponse("the state has no AI message whose calls could be made")
-    given = _given(message.tool_calls, message.invalid_tool_calls, message_id=message.id)
+    given = _given(messages[-1].tool_calls, messages[-1].invalid_tool_calls, before=_before(messages))
     return given._replace(as_list=as_list)
 
 
-def _given(calls: list[Any], invalid: Sequence[Any] = (), *, message_id: str | None) -> Given:
+def _given(calls: list[Any], invalid: Sequence[Any] = (), *, before: int | None) -> Given:
     response = {"type": "ai", "tool_calls": calls, "invalid_tool_calls": list(invalid)}
-    return Given(langchain.calls(response), response, message_id, as_list=False)
+    return Given(langchain.calls(response), response, before, as_list=False)
 
 
-def _message_id(sent: Any, messages_key: str) -> str | None:
-    """Of the message that a call which was sent alone came from."""
-    message = _last_ai(attribute(attribute(sent, "state"), messages_key))
-    wanted = attribute(attribute(sent, "tool_call"), "id")
-    asks = message is not None and any(call["id"] == wanted for call in message.tool_calls)
-    return message.id if message is not None and asks else None
+def _before_sent(call: Any, messages: list[AIMessage]) -> int | None:
+    """The same for a call that was sent alone, where the message it came from is there."""
+    return _before(messages) if messages and attribute(call, "id") in _ids(messages[-1]) else None
 
 
-def _last_ai(messages: Any) -> AIMessage | None:
+def _before(messages: list[AIMessage]) -> int:
+    earlier = [each for message in messages[:-1] for each in _ids(message)]
+    return max((earlier.count(each) for each in _ids(messages[-1])), default=0)
+
+
+def _ids(message: AIMessage) -> set[str | None]:
+    return {call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls)}
+
+
+def _asking(messages: Any) -> list[AIMessage]:
     found = cast("list[Any]", messages) if isinstance(messages, list | tuple) else []
-    return next((message for message in reversed(found) if isinstance(message, AIMessage)), None)
+    return [message for message in found if isinstance(message, AIMessage)]

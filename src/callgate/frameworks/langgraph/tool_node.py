@@ -112,8 +112,12 @@ class GateToolNode(ToolNode):
         own = self._context(config) if callable(self._context) else self._context
         thread = config.get("configurable", {}).get("thread_id")
         context = asker(self._gate, own, conversation=None if thread is None else str(thread))
-        # Some model servers count the ids of calls from zero in every response: the message tells them apart.
-        return context if context.step_id else replace(context, step_id=given.message_id)
+        if not given.before:
+            return context
+        # Some model servers count the ids of calls from zero in every response: the place in the thread tells them
+        # apart. The ids of messages would not do, as they are made anew where a thread is played again.
+        step = f"again-{given.before}"
+        return replace(context, step_id=step if context.step_id is None else f"{context.step_id}/{step}")
 
 
 class _Calls:
@@ -134,7 +138,7 @@ class _Calls:
     @property
     def _once(self) -> bool:
         """Whether an id names one call for good, so that what was read before the pause need not be read again."""
-        return self._given.message_id is not None
+        return self._given.before is not None
 
     async def make(self, gate: Callgate) -> None:
         """Make them all, as they would be for any model."""

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from agents import Agent, FunctionTool, RunResult, RunResultStreaming, RunState, ToolApprovalItem
 
 from callgate.errors import ApprovalNotFound
-from callgate.frameworks.answers import shown
+from callgate.frameworks.answers import instead, shown
 from callgate.frameworks.desk import Desk
 from callgate.frameworks.openai_agents.lending import Lent, Manners, Person, words
+from callgate.frameworks.openai_agents.marks import marked_in
 from callgate.frameworks.reach import AnyGate
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.context import Context
 from callgate.model.requested import Requested
 from callgate.runtime.offering import ModelPool
+
+if TYPE_CHECKING:
+    from callgate.runtime.gate import Callgate
 
 State = RunState[Any, Agent[Any]]
 Paused = RunResult | RunResultStreaming | State
@@ -40,6 +44,9 @@ class Question(NamedTuple):
         return shown(self.approval, self.call)
 
 
+Asked = ToolApprovalItem | Question
+
+
 class GateTools:
     """The tools of one asker for agents of the OpenAI Agents SDK. Calling one is calling the gate.
 
@@ -49,7 +56,8 @@ class GateTools:
             is the key of its effect within it, so that a run that is repeated, here or elsewhere, has its effects once.
         names: Which tools; when left out, all that this asker may use.
         by: The person whose word `state.approve(…)` is, or a function of the run that says so; recorded as asserted by
-            them. Without it only decisions at the gate count.
+            them. It counts for the question that the run was interrupted for, and for no other. Without it only
+            decisions at the gate count.
         strict: Whether models are bound to the schemas, where they have a strict form.
         wait: Seconds to wait for a person where the SDK runs a call that the gate still asks about; when left out, the
             model is told at once that it waits.
@@ -88,52 +96,55 @@ class GateTools:
         """
         return await _open_questions(self._interruptions(paused))
 
-    async def approve(
-        self, state: State, item: ToolApprovalItem, *, by: str, arguments: dict[str, Any] | None = None
-    ) -> Approval:
+    async def approve(self, state: State, item: Asked, *, by: str, arguments: dict[str, Any] | None = None) -> Approval:
         """Say yes in a person's name, at the gate and in the state of the run: when it goes on, the call is made.
 
         Args:
             state: Of the run that was interrupted.
-            item: Which interruption.
+            item: Which interruption, or the question that was shown. An interruption stands for the question that the
+                run was interrupted for.
             by: Who says so; recorded as asserted.
-            arguments: What to call it with instead.
+            arguments: What to call it with instead, in the words that the model was told.
 
         Raises:
-            ApprovalNotFound: The gate asks nothing about it, or no more.
+            ApprovalNotFound: The gate asks nothing about it, no more, or something else by now.
             ApprovalConflict: This person may not decide it.
             AssuranceTooLow: It must be more certain who decides; the question stays pending.
             Refusal: The edited call is invalid or not allowed.
         """
-        _, question = await self._question(item)
-        asked = question.approval.id
-        decided = await self._desk.do(lambda gate: gate.approve(asked, by=by, arguments=arguments))
+        _, question = await self._question(state, item)
+        asked = question.approval
+
+        async def yes(gate: Callgate) -> Approval:
+            return await gate.approve(asked.id, by=by, arguments=instead(gate, asked, arguments=arguments))
+
+        decided = await self._desk.do(yes)
         if decided.state is not ApprovalState.PENDING:  # else somebody else has to agree
-            state.approve(item)
+            state.approve(question.item)
         return decided
 
-    async def reject(self, state: State, item: ToolApprovalItem, *, by: str, why: str = "") -> Approval:
+    async def reject(self, state: State, item: Asked, *, by: str, why: str = "") -> Approval:
         """Say no in a person's name, at the gate and in the state of the run; the model reads why.
 
         Raises:
             ApprovalNotFound: The gate asks nothing about it, or no more.
             ApprovalConflict: An agent tried.
         """
-        lent, question = await self._question(item)
+        lent, question = await self._question(state, item)
         decided = await self._desk.do(lambda gate: gate.reject(question.approval.id, by=by, why=why))
-        state.reject(item, rejection_message=words(question.call, await lent.make(question.call)))
+        state.reject(question.item, rejection_message=words(question.call, await lent.make(question.call)))
         return decided
 
-    async def respond(self, state: State, item: ToolApprovalItem, *, by: str, text: str) -> Approval:
+    async def respond(self, state: State, item: Asked, *, by: str, text: str) -> Approval:
         """Answer the model in a person's name instead of letting the call run.
 
         Raises:
             ApprovalNotFound: The gate asks nothing about it, or no more.
             ApprovalConflict: An agent tried.
         """
-        lent, question = await self._question(item)
+        lent, question = await self._question(state, item)
         decided = await self._desk.do(lambda gate: gate.respond(question.approval.id, by=by, text=text))
-        state.reject(item, rejection_message=words(question.call, await lent.make(question.call)))
+        state.reject(question.item, rejection_message=words(question.call, await lent.make(question.call)))
         return decided
 
     async def collect(self, state: State, *, wait: float = 0) -> list[Question]:
@@ -173,11 +184,21 @@ class GateTools:
                 return lent if isinstance(lent, Lent) and lent.desk is self._desk else None
         return None
 
-    async def _question(self, item: ToolApprovalItem) -> tuple[Lent, Question]:
+    async def _question(self, state: State, asked: Asked) -> tuple[Lent, Question]:
+        """The question that was shown, where it still waits."""
+        item = asked.item if isinstance(asked, Question) else asked
         lent = self._lent(item)
         found = [] if lent is None else await _open_questions([(item, lent)])
         if lent is None or not found:
             raise ApprovalNotFound(f"the gate asks nobody about this call of {item.tool_name}, or no more")
+        if isinstance(asked, Question):
+            seen: str | None = asked.approval.id
+        else:
+            seen = marked_in(state, tool=lent.name, call_id=found[0].call.id)
+        if seen != found[0].approval.id:
+            raise ApprovalNotFound(
+                f"the gate asks something else about this call of {item.tool_name} by now: show questions(state) again"
+            )
         return lent, found[0]
 
 

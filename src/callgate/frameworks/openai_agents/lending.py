@@ -12,6 +12,7 @@ from callgate.errors import StoreError
 from callgate.formats import openai_responses
 from callgate.frameworks.answers import Said, decide
 from callgate.frameworks.desk import Desk
+from callgate.frameworks.openai_agents.marks import approved, mark, marked
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.levels import Verdict
 from callgate.model.outcome import Outcome, Pending
@@ -52,10 +53,15 @@ class Lent:
         self._ahead: dict[str, tuple[Requested, Outcome]] = {}
         """By id, the calls that were made when it was looked whether a person has to be asked."""
 
+    @property
+    def name(self) -> str:
+        """By which name models know it."""
+        return str(self._definition["name"])
+
     def function(self) -> FunctionTool:
         """The tool as an agent takes it."""
         return FunctionTool(
-            name=self._definition["name"],
+            name=self.name,
             description=self._definition["description"],
             params_json_schema=self._definition["parameters"],
             on_invoke_tool=self.invoke,
@@ -76,13 +82,16 @@ class Lent:
         found = await self.desk.do(lambda gate: gate.question(call, self.desk.context))
         return found if found is not None and found.state is ApprovalState.PENDING else None
 
-    async def needs_approval(self, _run: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
+    async def needs_approval(  # noqa: PLR0917 - as the SDK calls it
+        self, run: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str
+    ) -> bool:
         """Whether a person has to decide; then the question is at the gate, and the SDK interrupts the run."""
         call = self._call(call_id, arguments)
         if not await self._asks(call):
             return False
         outcome = await self.make(call)
         if isinstance(outcome, Pending):
+            mark(run, tool=self.name, call_id=call.id, approval_id=outcome.approval_id)
             return True
         # Somebody decided already. The call was made, and its end waits for the SDK to make it.
         self._ahead[call.id] = call, outcome
@@ -106,27 +115,36 @@ class Lent:
         try:
             decision = await self.desk.do(lambda gate: gate.explain_call(call, self.desk.context))
         except StoreError:
-            # The call itself will be refused for that, in words the model can read.
+            # The call itself will be refused for that, in words the model can read. If not, it waits: nobody said yes.
             return False
         return decision.verdict is Verdict.CONFIRM
 
     async def _take_word(self, call: Requested, run: RunContextWrapper[Any]) -> None:
-        """The SDK makes a call that a person is asked about only once it was approved there: by whom, was said."""
+        """What was said in the SDK to this very call counts for the question that the run was interrupted for.
+
+        That the SDK makes the call says nothing: it also does when somebody said yes to others, for good.
+        """
         by = self._manners.by
         name = by(run) if callable(by) else by
-        if name is not None:
-            await self.desk.do(lambda gate: self._approve(gate, call, by=name))
+        shown = marked(run, tool=self.name, call_id=call.id)
+        if name is not None and shown is not None and approved(run, tool=self.name, call_id=call.id):
+            await self.desk.do(lambda gate: self._approve(gate, call, shown=shown, by=name))
 
-    async def _approve(self, gate: Callgate, call: Requested, *, by: str) -> None:
+    async def _approve(self, gate: Callgate, call: Requested, *, shown: str, by: str) -> None:
         question = await gate.question(call, self.desk.context)
-        if question is not None and question.state is ApprovalState.PENDING:
+        if question is not None and question.id == shown and question.state is ApprovalState.PENDING:
             # Where it does not count, the call waits on, and the model is told so.
             await decide(gate, question, said=Said("approve"), by=by)
 
     def _call(self, call_id: Any, arguments: Any, *, caller: Any = None) -> Requested:
         """The call as a response of the model has it."""
-        name = self._definition["name"]
-        item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments, "caller": caller}
+        item = {
+            "type": "function_call",
+            "call_id": call_id,
+            "name": self.name,
+            "arguments": arguments,
+            "caller": caller,
+        }
         [call] = openai_responses.calls({"output": [item]})
         return call
 

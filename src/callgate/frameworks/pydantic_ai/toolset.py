@@ -23,6 +23,7 @@ from callgate.model.context import Context
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Outcome, Pending, Succeeded
 from callgate.model.requested import Requested, requested
+from callgate.model.shapes import as_mapping
 from callgate.model.visible import brief
 from callgate.runtime.call_key import call_key
 from callgate.runtime.telling import told
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from callgate.runtime.offering import ModelPool
 
 _READER = CarefulReader()
+_UNSAID = (
+    "the answer does not say to which question it is: resume with DeferredToolResults(approvals=…, "
+    "metadata=requests.metadata)"
+)
+_OTHER = "the answer was to another question, which is closed; this one is about the same call as it stands now"
 _log = logging.getLogger("callgate")
 
 
@@ -39,14 +45,16 @@ class GateToolset(AbstractToolset[AgentDepsT]):
     """The tools of a gate, for agents of Pydantic AI: `Agent(model, toolsets=[GateToolset(gate, context)])`.
 
     Where a person has to decide, the run ends with `DeferredToolRequests`, whose `metadata` has the question. Resumed
-    with `DeferredToolResults`, the gate looks again, and the call runs once somebody has approved it.
+    with `DeferredToolResults`, the gate looks again, and the call runs once somebody has approved it. An approval there
+    is for one question: hand its `metadata` back, `DeferredToolResults(approvals=…, metadata=requests.metadata)`.
 
     Args:
         gate: An open gate, or one that is open by the time an agent runs; also one for blocking code.
         context: Who asks, or a function of the run that says so; the gate's own when left out. Without a session of
             its own, the conversation of Pydantic AI is its session.
         by: The person whose approvals, edits and denials the framework hands in, or a function of the run that says
-            so. They are recorded as asserted by them. Without it only decisions at the gate count.
+            so. They are recorded as asserted by them. Without it, or without the metadata that says which question was
+            shown, only decisions at the gate count.
         id: The toolset's id, where one is needed.
         max_retries: How often a model may correct arguments that do not fit; the agent's limit when left out.
     """
@@ -107,8 +115,8 @@ class GateToolset(AbstractToolset[AgentDepsT]):
             call = requested(ctx.tool_call_id or uuid7(), name=name, arguments=tool_args)
         except MalformedResponse as error:
             raise ToolFailed(f"Not run: {error}.") from None
-        own = (asked_for(ctx, call) or call) if ctx.tool_call_approved else None
-        work = partial(_make, call=call, own=own, party=self._party(ctx))
+        yes = _Yes(asked_for(ctx, call) or call, _question_shown(ctx)) if ctx.tool_call_approved else None
+        work = partial(_make, call=call, yes=yes, party=self._party(ctx))
         try:
             outcome, question = await way_to(self._gate).wait(work)
         except StoreError as error:
@@ -131,6 +139,20 @@ class _Party(NamedTuple):
     by: str | None
 
 
+class _Yes(NamedTuple):
+    """That the framework says a call was approved."""
+
+    own: Requested
+    """The call as the model made it."""
+    shown: str | None
+    """To which question, where that came back."""
+
+
+def _question_shown(ctx: RunContext[Any]) -> str | None:
+    found = (as_mapping(ctx.tool_call_metadata) or {}).get("approval_id")
+    return found if isinstance(found, str) else None
+
+
 async def _pool(gate: Callgate, *, context: Context) -> ModelPool:
     return gate.pool(context)
 
@@ -148,20 +170,20 @@ def _definitions(pool: ModelPool) -> list[ToolDefinition]:
 
 
 async def _make(
-    gate: Callgate, *, call: Requested, own: Requested | None, party: _Party
+    gate: Callgate, *, call: Requested, yes: _Yes | None, party: _Party
 ) -> tuple[Outcome, dict[str, Any] | None]:
     """How the call ended, and what its pause carries where it waits.
 
     Args:
         gate: Where it is made.
         call: As the framework hands it in.
-        own: As the model made it, where the framework says that it was approved.
+        yes: Where the framework says that it was approved.
         party: Who asks, and who answers.
     """
     note: str | None = None
     asked = call
-    if own is not None:
-        asked, note = await _approve(gate, call=call, own=own, party=party)
+    if yes is not None:
+        asked, note = await _approve(gate, call=call, yes=yes, party=party)
     outcome = await gate.handle_call(asked, party.context)
     if asked is not call and outcome.error is not None and outcome.error.code == "idempotency_conflict":
         # The key was used for the call as the framework has it: its own hooks changed the arguments, and nobody edited.
@@ -171,18 +193,20 @@ async def _make(
     return outcome, shown(await gate.approval(outcome.approval_id), asked, note=note)
 
 
-async def _approve(gate: Callgate, *, call: Requested, own: Requested, party: _Party) -> tuple[Requested, str | None]:
+async def _approve(gate: Callgate, *, call: Requested, yes: _Yes, party: _Party) -> tuple[Requested, str | None]:
     """Which call was asked about, and why the yes to it does not count, where it does not.
 
     Other arguments than the model's are an edit, unless it was these that somebody was asked about.
     """
     asked, said = call, Said("approve")
     question = await gate.question(call, party.context)
-    if question is None and own.arguments != call.arguments:
-        asked, said = own, Said("approve", arguments=call.arguments)
-        question = await gate.question(own, party.context)
+    if question is None and yes.own.arguments != call.arguments:
+        asked, said = yes.own, Said("approve", arguments=call.arguments)
+        question = await gate.question(yes.own, party.context)
     if question is None or question.state is not ApprovalState.PENDING:
         return asked, None
+    if party.by is not None and yes.shown != question.id:
+        return asked, _OTHER if yes.shown else _UNSAID
     return asked, await decide(gate, question, said=said, by=party.by)
 
 
