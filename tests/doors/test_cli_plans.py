@@ -78,6 +78,9 @@ def test_a_plan_is_approved_as_a_whole_and_runs_when_it_is_made_again(cli: Cli):
     assert len(PAID.read_text().split()) == 2
     assert cli("approvals", "show", plan, "--json").body["state"] == "used"
     assert cli("audit", "verify").code == 0
+    story = cli("audit", "show", plan)
+    assert story.code == 0
+    assert story.out.count("gate.required") == story.out.count("approval.used") == 2
 
 
 def test_a_plan_is_rejected_or_answered_as_a_whole(cli: Cli):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate import Callgate, Context, Pending, tool
+from callgate import Call, Callgate, Context, Pending, tool
 from callgate.errors import ConfigurationError
 
 
@@ -74,3 +74,19 @@ def test_a_store_that_cannot_be_opened_leaves_no_thread_behind(tmp_path: Path) -
         thread.join(10)
         assert not thread.is_alive(), thread.name
     assert broken.read_text().startswith("this is no database")
+
+
+def test_plans_and_chains_are_made_by_blocking_code_too() -> None:
+    @tool(effects="system_state", risk="medium", allowed_callers={"chain", "direct"})
+    def ring(bell: str) -> str:
+        """Ring a bell."""
+        return bell
+
+    with Callgate.open_sync("memory://") as gate:
+        gate.add(ring)
+        plan = gate.plan([Call("ring", {"bell": "door"})], ask=True)
+        assert gate.approval(plan.approval_id).what.startswith("1 call, in this order")
+        gate.approve(plan.approval_id, by="ann")
+        assert [outcome.unwrap() for outcome in gate.batch(plan)] == ["door"]
+        chain = gate.chain("a = ring('gate')")
+        assert (chain.status, len(chain.pending)) == ("pending", 1)

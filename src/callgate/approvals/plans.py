@@ -62,7 +62,7 @@ def as_one(parts: Sequence[Approval]) -> Approval:
         told,
         id=first.part.plan_id,
         state=state,
-        tool=f"a plan of {len(first.calls)} calls",
+        tool=f"a plan of {_counted(first.calls)}",
         definition_hash="",
         call_id=first.call_id,
         key="",
@@ -100,12 +100,16 @@ def decided(parts: Sequence[Approval], plan: Approval) -> list[Approval]:
 
 def listing(calls: Sequence[Listed]) -> str:
     """Every call in order, each with its exact payload, and which of them a person is asked about."""
-    lines = [f"{len(calls)} calls, in this order; those of one step may overlap"]
+    lines = [f"{_counted(calls)}, in this order; those of one step may overlap"]
     for number, call in enumerate(calls, start=1):
         tool, *arguments = call.what.split("\n")
         lines.append(f"{number}. {tool}  (step {call.wave + 1}, {'asks you' if call.asks else 'needs nobody'})")
         lines += [f"    {argument}" for argument in arguments]
     return "\n".join(lines)
+
+
+def _counted(calls: Sequence[Listed]) -> str:
+    return "1 call" if len(calls) == 1 else f"{len(calls)} calls"
 
 
 def _state(parts: Sequence[Approval]) -> ApprovalState:

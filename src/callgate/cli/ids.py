@@ -98,7 +98,9 @@ async def whole(gate: Callgate, filters: dict[str, Any]) -> dict[str, Any]:
 
 
 async def story_of(gate: Callgate, typed: str) -> dict[str, str] | None:
-    """Whose story an id means: the `call_id` (of an approval, the call that asked), the `trace_id`, or the `event_id`.
+    """Whose story an id means: the `call_id` (of an approval, the call that asked), the `trace_id` or the `event_id`.
+
+    A plan has several calls: its story is that of their trace.
 
     Raises:
         ConfigurationError: Several go so.
@@ -114,6 +116,9 @@ async def _named(gate: Callgate) -> AsyncIterator[tuple[str, dict[str, str]]]:
             asked = (event.payload or {}).get("approval_id")
             if isinstance(asked, str) and event.type.startswith(("gate.", "approval.")):
                 yield asked, {"call_id": event.call}
+            plan = (event.payload or {}).get("plan_id")
+            if isinstance(plan, str):
+                yield plan, {"trace_id": event.trace}
         yield event.trace, {"trace_id": event.trace}
         yield event.id, {"event_id": event.id}
 

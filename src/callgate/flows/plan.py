@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from callgate.flows.batch import Unreadable
+from callgate.flows.counted import counted
 from callgate.flows.waves import Waves
 from callgate.model.call import Call
 from callgate.model.context import Context
@@ -42,7 +43,7 @@ class Plan:
 
     def to_human(self) -> str:
         """The plan for a person: wave by wave, what was decided about each call and why."""
-        calls, waves = _counted(len(self.calls), "call"), _counted(len(self.waves), "wave")
+        calls, waves = counted(len(self.calls), "call"), counted(len(self.waves), "wave")
         lines = [f"{calls} in {waves}: {self.verdict.label}"]
         for number, wave in enumerate(self.waves, start=1):
             lines.append(f"wave {number}")
@@ -59,7 +60,3 @@ class Plan:
 
     def __str__(self) -> str:
         return self.to_human()
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

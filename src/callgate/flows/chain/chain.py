@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from callgate.flows.chain.faults import Diagnostic
+from callgate.flows.counted import counted
 from callgate.flows.waves import Waves
 from callgate.model.levels import Caller
 from callgate.model.outcome import Outcome, Pending, Succeeded
@@ -115,7 +116,8 @@ class Chain:
 
     def to_human(self) -> str:
         """The chain for a person or a model: how it ended, and each call."""
-        lines = [f"chain {self.status}: {len(self.steps)} calls in {len(self.waves)} waves"]
+        size = f": {counted(len(self.steps), 'call')} in {counted(len(self.waves), 'wave')}" if self.steps else ""
+        lines = [f"chain {self.status}{size}"]
         if self.error is not None:
             lines.append(self.error)
         lines += [str(diagnostic) for diagnostic in self.diagnostics]
