@@ -413,6 +413,30 @@ async def test_a_read_only_skill_that_waits_inside_is_pending_too():
         assert ended.unwrap() == "seen"
 
 
+async def test_a_turn_with_a_read_only_skill_that_waited_inside_says_to_call_it_again():
+    @tool(effects="read_only", scopes=["shell:execute"])
+    async def peek() -> str:
+        """Needs somebody's yes, as everything does in its family."""
+        return "seen"
+
+    @skill(tools=["peek"])
+    async def looking(steps: SkillContext) -> str:
+        """Look."""
+        return f"I have {(await steps.call('peek')).unwrap()}"
+
+    def message(call_id: str) -> dict[str, Any]:
+        block: dict[str, Any] = {"type": "tool_use", "id": call_id, "name": "looking", "input": {}}
+        return {"role": "assistant", "content": [block]}
+
+    async with memory_gate(peek, looking) as gate:
+        turn = await gate.handle(message("c1"), Context(session="s"))
+        await gate.approve(turn.pending[0], by="ada")
+        await turn.wait(0)
+        assert "peek, a call inside looking, was decided; call looking again" in str(turn.results[0]["content"])
+        again = await gate.handle(message("c2"), Context(session="s"))
+        assert again.results[0]["content"] == "I have seen"
+
+
 # What goes on without being asked about again, and what does not.
 
 
