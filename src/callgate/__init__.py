@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from callgate.adapters.function import tool
     from callgate.adapters.langchain.source import LangChainTools
     from callgate.adapters.mcp.client_files import McpServers
+    from callgate.adapters.mcp.oauth.asking import OAuth
     from callgate.adapters.mcp.server import McpServer
     from callgate.adapters.plugins.source import PluginFolder
     from callgate.adapters.registry_files.schema_file import SchemaFile
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from callgate.adapters.toolkits.source import ToolkitSource
     from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
+    from callgate.flows.chain.chain import Chain
     from callgate.flows.plan import Plan
     from callgate.flows.trees.contract import Contract
     from callgate.flows.trees.statuses import NodeStatus
@@ -42,6 +44,7 @@ _PLACES = {
     "BaseTool": "callgate.adapters.base_tool",
     "Call": "callgate.model.call",
     "Callgate": "callgate.runtime.gate",
+    "Chain": "callgate.flows.chain.chain",
     "Context": "callgate.model.context",
     "Contract": "callgate.flows.trees.contract",
     "EntryPoints": "callgate.adapters.entry_points",
@@ -51,6 +54,7 @@ _PLACES = {
     "McpServers": "callgate.adapters.mcp.client_files",
     "NoEffect": "callgate.errors",
     "NodeStatus": "callgate.flows.trees.statuses",
+    "OAuth": "callgate.adapters.mcp.oauth.asking",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
     "Plan": "callgate.flows.plan",
@@ -79,6 +83,7 @@ __all__ = [
     "BaseTool",
     "Call",
     "Callgate",
+    "Chain",
     "Context",
     "Contract",
     "EntryPoints",
@@ -88,6 +93,7 @@ __all__ = [
     "McpServers",
     "NoEffect",
     "NodeStatus",
+    "OAuth",
     "Outcome",
     "Pending",
     "Plan",

@@ -1,6 +1,7 @@
 """Opening, closing, owners and loops in every store."""
 
 import asyncio
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from callgate.model.ids import uuid7
 from callgate.ports import Store
 from tests.contracts.makers import HandClock, a_draft
 
+WAYS = 7
+
 
 async def use_in_every_way(store: Store) -> list[BaseException | None]:
     """What comes of each way to use the store."""
@@ -20,7 +23,7 @@ async def use_in_every_way(store: Store) -> list[BaseException | None]:
     async def attempt(use: Any) -> None:
         try:
             result = use()
-            if asyncio.iscoroutine(result):
+            if inspect.isawaitable(result):
                 await result
         except BaseException as error:  # noqa: BLE001
             raised.append(error)
@@ -32,21 +35,23 @@ async def use_in_every_way(store: Store) -> list[BaseException | None]:
     await attempt(store.flush)
     await attempt(lambda: store.read(lambda reader: reader.meta("a")))
     await attempt(lambda: store.scan(lambda reader: reader.meta("a")))
+    await attempt(lambda: store.peek(lambda reader: reader.meta("a")))
+    await attempt(lambda: store.submit(lambda tx: tx.put_meta("a", "b")))
     return raised
 
 
 async def test_a_store_that_is_not_open_says_so(unopened: Store):
     raised = await use_in_every_way(unopened)
-    assert [str(error) for error in raised] == ["the store is not open yet"] * 5
+    assert [str(error) for error in raised] == ["the store is not open yet"] * WAYS
     assert all(isinstance(error, StoreUnavailable) for error in raised)
     await unopened.close()
 
 
 async def test_a_closed_store_says_so(unopened: Store):
     await unopened.open()
-    assert await use_in_every_way(unopened) == [None] * 5
+    assert await use_in_every_way(unopened) == [None] * WAYS
     await unopened.close()
-    assert [str(error) for error in await use_in_every_way(unopened)] == ["the store is closed"] * 5
+    assert [str(error) for error in await use_in_every_way(unopened)] == ["the store is closed"] * WAYS
 
 
 async def test_closing_twice_is_closing_once(unopened: Store):
@@ -58,7 +63,7 @@ async def test_closing_twice_is_closing_once(unopened: Store):
 async def test_a_store_is_opened_once(store: Store):
     with pytest.raises(StoreError, match="open"):
         await store.open()
-    assert await use_in_every_way(store) == [None] * 5
+    assert await use_in_every_way(store) == [None] * WAYS
 
 
 async def test_closing_writes_what_waits(unopened: Store):
@@ -98,7 +103,7 @@ async def test_the_clock_may_go_back(store: Store, clock: HandClock):
 
 async def test_the_store_may_be_used_from_another_loop(store: Store):
     elsewhere = asyncio.to_thread(asyncio.run, use_in_every_way(store))
-    assert await asyncio.wait_for(elsewhere, 20) == [None] * 5
+    assert await asyncio.wait_for(elsewhere, 20) == [None] * WAYS
     assert await store.read(lambda reader: reader.meta("a")) == "b"
     assert len(await store.read(lambda reader: reader.events())) == 2
 
@@ -127,6 +132,13 @@ def test_a_store_whose_loop_has_ended_says_so(unopened: Store):
     asyncio.run(unopened.open())
     with pytest.raises(StoreUnavailable, match="has ended"):
         asyncio.run(unopened.write(lambda tx: tx.put_meta("a", "b")))
+    for ask in (unopened.read, unopened.peek):
+        with pytest.raises(StoreUnavailable, match="has ended"):
+            asyncio.run(ask(lambda reader: reader.meta("a")))
+
+    async def submit() -> None:
+        await unopened.submit(lambda tx: tx.put_meta("a", "b"))
+
     with pytest.raises(StoreUnavailable, match="has ended"):
-        asyncio.run(unopened.read(lambda reader: reader.meta("a")))
+        asyncio.run(submit())
     asyncio.run(unopened.close())

@@ -20,6 +20,13 @@ def whoami(text: str) -> dict[str, object]:
     return {"pid": os.getpid(), "text": text}
 
 
+@tool(effects="modifies_files", risk="low", isolation="process")
+def touch(path: str) -> str:
+    """Leave a file."""
+    Path(path).touch()
+    return "touched"
+
+
 @tool(effects="modifies_files", risk="medium", isolation="process")
 def write_and_hang(path: str) -> str:
     """Leave a trace, then never come back."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import logging
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,6 +105,109 @@ async def test_a_check_that_says_no_is_a_no() -> None:
         refused = await gate.call("read", {"path": "diary"})
         assert code(refused) == "policy_denied"
         assert (await only_event(gate, "tool_call.refused"))["reasons"][0]["step"] == "check"
+
+
+class Unreadable:
+    """Neither true nor false."""
+
+    def __bool__(self) -> bool:
+        raise ValueError("it depends")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (None, None),
+        (True, None),
+        (1, None),
+        (False, "look refuses this call"),
+        (0, "look refuses this call"),
+        ("", "look refuses this call"),
+        ([], "look refuses this call"),
+        ("not on Sundays", "look refuses: not on Sundays"),
+        (Unreadable(), "the check of look gave an answer that cannot be read (ValueError)"),
+    ],
+)
+async def test_only_nothing_and_what_is_true_are_a_yes_of_a_check(answer: Any, why: str | None) -> None:
+    looked: list[bool] = []
+
+    def check(arguments: dict[str, Any], context: Context) -> Any:
+        return answer
+
+    @tool(effects="read_only", check=check)
+    async def look() -> str:
+        """Look."""
+        looked.append(True)
+        return "seen"
+
+    async with memory_gate(look) as gate:
+        outcome = await gate.call("look", {})
+        assert looked == ([True] if why is None else [])
+        assert (None if outcome.error is None else outcome.error.message) == why
+
+
+@pytest.mark.parametrize("does", ["hangs", "gives up", "exits"])
+@pytest.mark.parametrize("plain", [True, False], ids=["on a thread", "awaited"])
+@pytest.mark.parametrize("which", ["check", "preview", "verify"])
+async def test_a_function_that_breaks_off_is_no_yes_and_ends_neither_the_call_nor_the_loop(
+    which: str, plain: bool, does: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("callgate.pipeline.hooks.SECONDS", 0.05)
+    monkeypatch.setattr("callgate.pipeline.resolution._SECONDS", 0.05)
+    over, paid = threading.Event(), list[int]()
+
+    def work(*_: Any) -> None:
+        if does == "hangs":
+            over.wait(10)
+        raise asyncio.CancelledError if does == "gives up" else SystemExit
+
+    async def stubborn(*_: Any) -> None:
+        while does == "hangs" and not over.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)  # as long as it takes
+        work()
+
+    async def pay(amount: int) -> str:
+        """Pay; the answer is lost."""
+        paid.append(amount)
+        raise ConnectionResetError
+
+    functions: dict[str, Any] = {which: work if plain else stubborn}
+    async with memory_gate(answers=["approve"]) as gate:
+        gate.add(pay, effects="network_access", risk="high", **functions)
+        outcome = await asyncio.wait_for(gate.call("pay", {"amount": 5}, Context(idempotency_key="k")), 10)
+        if which == "check":
+            assert code(outcome) == "policy_denied"
+            assert paid == []
+        else:
+            assert isinstance(outcome, Unknown)
+            assert await asyncio.wait_for(gate.verify_outcome("k"), 10) == "cannot_tell"
+        over.set()
+
+
+async def test_functions_that_hang_take_no_thread_from_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("callgate.pipeline.resolution._SECONDS", 0.05)
+    over = threading.Event()
+
+    def verify(arguments: dict[str, Any], key: str) -> str:
+        over.wait(10)
+        return "happened"
+
+    @tool(effects="network_access", risk="low", verify=verify, concurrency_safe=True)
+    async def pay(amount: int) -> str:
+        """Pay, and give up halfway."""
+        raise asyncio.CancelledError
+
+    async with memory_gate(pay, config=FREE) as gate:
+        keys = [str(number) for number in range(50)]
+        for number, key in enumerate(keys):
+            assert isinstance(await gate.call("pay", {"amount": number}, Context(idempotency_key=key)), Unknown)
+        answers = await asyncio.gather(*(gate.verify_outcome(key) for key in keys))
+        assert answers == ["cannot_tell"] * 50
+        # The loop's own threads, on which the store is searched, are free.
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: "free"), 10) == "free"
+        assert len(await asyncio.wait_for(gate.unknown_outcomes(), 10)) == 50
+        over.set()
 
 
 @pytest.mark.usefixtures("on_each_store")
@@ -264,11 +370,13 @@ async def test_what_a_tool_says_it_read_is_noted_if_it_can_say_so(caplog: pytest
 # What became of a call.
 
 
-@pytest.mark.parametrize("verify", ["none", "raises", "nonsense", "awaited"])
+@pytest.mark.parametrize("verify", ["none", "raises", "nonsense", "a list", "awaited"])
 async def test_a_tool_that_cannot_say_whether_it_happened_leaves_that_unknown(verify: str) -> None:
-    async def hook(arguments: dict[str, Any], key: str) -> str:
+    async def hook(arguments: dict[str, Any], key: str) -> Any:
         if verify == "raises":
             raise ConnectionResetError
+        if verify == "a list":
+            return ["happened"]
         return "happened" if verify == "awaited" else "perhaps"
 
     @tool(effects="network_access", risk="medium", verify=None if verify == "none" else hook)

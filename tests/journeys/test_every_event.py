@@ -61,6 +61,8 @@ async def _reads_and_effects(gate: Callgate) -> None:
         lost = await gate.call("send", {"text": f"lost {number}"}, free.narrow(idempotency_key=f"lost {number}"))
         assert isinstance(lost, Unknown)
     await gate.resolve("lost 0", free, happened=False, by="ann", note="looked")
+    await gate.chain("read('nosuch.md'); linger_no_more()")
+    await gate.chain("read('nosuch.md')")
 
 
 async def _refusals(gate: Callgate) -> None:
@@ -95,7 +97,7 @@ _TOLD = {
     *(f"tool_call.{end}" for end in ("attempted", "succeeded", "failed", "timed_out", "unknown", "resolved")),
     *("tool_call.deduped", "tool_call.refused", "gate.required", "gate.previewed", "gate.denied", "source.stale"),
     *(f"approval.{step}" for step in ("approved", "edited", "rejected", "answered", "used")),
-    *("grant.created", "grant.revoked"),
+    *("grant.created", "grant.revoked", "chain.started", "chain.ended", "chain.refused"),
 }
 
 

@@ -517,3 +517,14 @@ def test_blocking_code_handles_and_waits_through_the_gate():
         gate.approve(turn.pending[0], by="ann")
         assert gate.wait_for(turn, timeout=30).results[0]["content"] == "paid 1 to bob"
     assert paid == [1]
+
+
+@pytest.mark.parametrize("unreadable", [0, 1])
+async def test_a_message_of_langchain_whose_content_is_in_blocks_is_told_from_anthropics(unreadable: int) -> None:
+    from langchain_core.messages import AIMessage  # noqa: PLC0415 - an extra
+
+    broken = {"type": "invalid_tool_call", "id": "c1", "name": "pay", "args": "{", "error": "no JSON"}
+    said = AIMessage(content=[{"type": "text", "text": "Done."}], invalid_tool_calls=[broken] * unreadable)
+    async with gate_of(weather) as gate:
+        turn = await gate.handle(said, MINE)
+    assert len(turn.results) == unreadable

@@ -269,3 +269,72 @@ async def test_an_answer_that_does_not_count_is_told_and_leaves_the_question_ope
         assert isinstance(outcome, Pending | Refused)
         assert len(script.told) == 1
         assert "stays pending" in script.told[0]
+
+
+class Exits(Exception):
+    """Ends the process when it is shown, or asked for anything."""
+
+    def __str__(self) -> str:
+        raise SystemExit
+
+    @property
+    def retryable(self) -> bool:
+        raise SystemExit
+
+    resets_at = status_code = retryable
+
+
+class Far(Exception):
+    """Says that a limit ends later than any clock can tell."""
+
+    resets_at = 10**400
+
+
+@pytest.mark.parametrize("raised", [Exits, Far])
+@pytest.mark.parametrize("effects", ["read_only", "system_state"])
+async def test_an_exception_that_breaks_whoever_looks_at_it_is_recorded_like_any_other(
+    effects: str, raised: type[Exception]
+) -> None:
+    @tool(effects=effects, risk="low")
+    async def work() -> str:
+        """Break."""
+        raise raised
+
+    async with gate_of(work, config=FREE) as gate:
+        outcome = await gate.call("work", {}, Context(idempotency_key="k"))
+        assert isinstance(outcome, Failed)
+        assert outcome.error is not None
+        assert outcome.error.message == f"work failed unexpectedly ({raised.__name__})"
+        assert [event.type async for event in gate.events(types=["tool_call.*"])][1:] == ["tool_call.failed"]
+
+
+class Leaves:
+    """Ends the process when it is looked at."""
+
+    def model_dump(self, **_options: Any) -> Any:
+        raise SystemExit
+
+    __str__ = __repr__ = __bool__ = model_dump  # pyright: ignore[reportAssignmentType]
+
+
+async def test_an_output_that_ends_whoever_looks_at_it_ends_its_own_call() -> None:
+    def redact(output: Any) -> Any:
+        raise SystemExit
+
+    async def give() -> Any:
+        return Leaves()
+
+    async def plain() -> str:
+        return "fine"
+
+    async with gate_of(config=FREE) as gate:
+        gate.add(give, description="Give.", effects="system_state", risk="low")
+        gate.add(plain, description="Give.", effects="system_state", risk="low", redact=redact)
+        outcome = await gate.call("give", {})
+        assert isinstance(outcome, Failed)
+        assert outcome.happened.value == "done"
+        assert (await gate.call("plain", {})).output == "fine"
+        told = [event async for event in gate.events(types=["tool_call.failed", "tool_call.succeeded"])]
+        assert [event.type for event in told] == ["tool_call.failed", "tool_call.succeeded"]
+        assert told[1].payload is not None
+        assert told[1].payload["output"] == "<redact failed: SystemExit>"

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from callgate import Failed, Succeeded, Unknown, tool
+from callgate import Context, Failed, Succeeded, Unknown, tool
 from callgate.errors import SecretNotFound
+from callgate.model.levels import Autonomy, Happened
 from callgate.settings.load import parse_settings
+from callgate.settings.values import Settings
 from callgate.testing import ScriptedApprover, memory_gate
 from tests.journeys import isolated_tools
 
@@ -151,8 +153,39 @@ async def test_where_no_process_can_be_started_nothing_is_left_behind(monkeypatc
     async with memory_gate(isolated_tools.whoami) as gate:
         outcome = await gate.call("whoami", {"text": "x"})
         assert isinstance(outcome, Failed)
-        assert isinstance(outcome.cause, ValueError)
+        assert isinstance(outcome.cause, OSError)
+        assert isinstance(outcome.cause.__cause__, ValueError)
         await until(lambda: not _threads_of("whoami"))
+
+
+@pytest.mark.parametrize("trouble", ["no process", "no thread", "no way to find it"])
+async def test_an_effect_whose_process_never_began_had_none_and_its_key_is_free(
+    trouble: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def touch(path: str) -> str:
+        """Leave a file, from inside a test."""
+        return "never"
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    there = trouble != "no way to find it"
+    lost = tool(effects="modifies_files", risk="low", isolation="process")(touch)
+    free = Settings(autonomy=Autonomy.A4)
+    async with memory_gate(isolated_tools.touch if there else lost, config=free, working_directory=tmp_path) as gate:
+        with monkeypatch.context() as patch:
+            if trouble == "no process":
+                patch.setattr("multiprocessing.spawn._python_exe", b"no\0program")
+            elif trouble == "no thread":
+                patch.setattr(threading.Thread, "start", refuse)
+            outcome = await gate.call("touch", {"path": "file"}, Context(idempotency_key="k"))
+        assert isinstance(outcome, Failed)
+        assert outcome.happened is Happened.NONE
+        assert await gate.outcome("k") is None
+        assert not (tmp_path / "file").exists()
+        if there:
+            assert (await gate.call("touch", {"path": "file"}, Context(idempotency_key="k"))).ok
+            assert (tmp_path / "file").exists()
 
 
 async def test_what_a_child_raises_arrives_also_where_it_does_not_travel() -> None:

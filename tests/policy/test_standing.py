@@ -187,8 +187,20 @@ def test_remembering_is_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reach, "MOST_PLANS", 8)
     policy = Policy(Settings())
     tools = [reading(f"tool_{number}") for number in range(50)]
-    assert all(policy.admits(tool, Context()) for tool in tools)
+    for tool in tools:
+        standing = policy.standing(tool, Context())
+        assert policy.authorize(tool, {}, Context(), standing).refusal is None
     assert len(policy._standings) <= 8  # pyright: ignore[reportPrivateUsage]
+    assert len(policy._admission.plans._plans) <= 8  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_layer_that_can_change_is_judged_as_it_is_each_time():
+    policy = Policy(Settings())
+    allowed = ["read"]
+    context = Context(layers=(Layer(name="task", allow=allowed),))  # pyright: ignore[reportArgumentType] - as people write
+    assert policy.admits(reading("read"), context)
+    allowed.clear()
+    assert not policy.admits(reading("read"), context)
 
 
 def test_the_autonomy_is_the_contexts_else_the_roles_else_the_configurations():

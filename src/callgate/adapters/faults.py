@@ -7,6 +7,7 @@ from typing import Any
 
 from callgate.errors import InvalidArguments
 from callgate.model.visible import brief
+from callgate.model.visible import cut as cut_at
 
 MOST = 50
 """Faults told one by one; of more there is a count."""
@@ -83,7 +84,7 @@ def strike(words: str, value: Any) -> str:
 
 def cut(words: str) -> str:
     """Not longer than a few lines."""
-    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
+    return cut_at(words, _LONGEST)
 
 
 def _pieces(value: Any) -> set[str]:

@@ -18,6 +18,7 @@ from callgate.adapters.schema_rules import copy_schema, refuse_other_types
 from callgate.adapters.schema_walk import Schema
 from callgate.errors import ConfigurationError, InvalidArguments
 from callgate.model.tool import Arguments, OutputCheck, Validator
+from callgate.model.visible import cut
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -140,4 +141,4 @@ def _fetch_nothing(uri: str) -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:_REASON_LENGTH]
+    return cut((str(error).strip() or type(error).__name__).splitlines()[0], _REASON_LENGTH)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from callgate.errors import CallgateError
-from callgate.model.visible import visible
+from callgate.model.visible import cut, visible
 
 _LONGEST = 300
 
@@ -12,4 +12,4 @@ def told(error: BaseException) -> str:
     """Our own errors speak for themselves; others with their class, cut where they go on."""
     if isinstance(error, CallgateError):
         return str(error)
-    return visible(f"{type(error).__name__}: {error}")[:_LONGEST]
+    return cut(visible(f"{type(error).__name__}: {error}"), _LONGEST)

@@ -18,6 +18,7 @@ TOLD = (
     "gate.*",
     "approval.*",
     "grant.*",
+    "chain.*",
     "tool.changed",
     "tool.quarantined",
     "tool.trusted",

@@ -67,6 +67,10 @@ VOTED = _info("approval.voted", "One of several persons said yes.")
 GRANT_CREATED = _info("grant.created", "A standing answer was given.")
 GRANT_REVOKED = _info("grant.revoked", "A standing answer was taken back.")
 
+CHAIN_STARTED = _info("chain.started", "The calls of a chain are about to be made, in these waves.")
+CHAIN_ENDED = _info("chain.ended", "A chain was made, or stopped; `status` says how, `waiting` has what was not made.")
+CHAIN_REFUSED = _info("chain.refused", "A chain was refused as a whole, before anything of it ran.")
+
 TOOL_REGISTERED = _info("tool.registered", "A tool was added.")
 TOOL_CHANGED = _info("tool.changed", "A tool's definition changed.")
 TOOL_REMOVED = _info("tool.removed", "A tool was taken away.")

@@ -37,8 +37,8 @@ def definition(
 
 
 def recognises(response: Any) -> bool:
-    """Whether it is a message of this API: content in blocks, and no tool calls beside it."""
-    return listed(response, "content") is not None and not listed(response, "tool_calls")
+    """Whether it is a message of this API: content in blocks, and no place for tool calls beside it."""
+    return listed(response, "content") is not None and listed(response, "tool_calls") is None
 
 
 def calls(response: Any) -> list[Requested]:

@@ -23,6 +23,8 @@ _SPACES = frozenset("\u00a0\u2009\u202f\u3000")
 """Spaces that careful writing uses: no-break, thin, narrow and ideographic."""
 _KEYCAPS = frozenset("0123456789#*")
 _BRIEF = 80
+CUT = "…"
+"""What stands where a text was cut."""
 
 
 def hides(character: str) -> bool:
@@ -47,8 +49,12 @@ def one_line(text: str) -> str:
 
 def brief(text: str) -> str:
     """The beginning of a text for a message: as `visible`, on one line, line breaks and tabs as `<U+000A>`."""
-    short = text if len(text) <= _BRIEF else f"{text[:_BRIEF]}…"
-    return visible(short).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
+    return visible(cut(text, _BRIEF)).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
+
+
+def cut(text: str, longest: int) -> str:
+    """The text, or its beginning with the mark behind it: by that, half a secret is recognised when it is struck."""
+    return text if len(text) <= longest else f"{text[:longest]}{CUT}"
 
 
 def readable(text: str) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from callgate.approvals.bind import bind
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Verdict
-from callgate.pipeline.authorize import Authorized, authorize, tell_apart
+from callgate.pipeline.authorize import Authorized, authorize
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.preview import preview, state_digest
-from callgate.pipeline.resolve import resolve
+from callgate.pipeline.resolve import resolve_again
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.stopped import refused
 from callgate.pipeline.validate import validate
@@ -20,16 +20,23 @@ from callgate.pipeline.weigh import decide
 
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
-    from callgate.pipeline.parts import Parts
+    from callgate.pipeline.parts import Asked, Parts
     from callgate.ports import Transaction
-
 
 _STRICTNESS = {ConfirmBy.USER: 0, ConfirmBy.OTHER: 1, ConfirmBy.TWO: 2}
 
 
-async def admit(
-    parts: Parts, authorized: Authorized, decision: Decision, approval: Approval
-) -> tuple[Approval, Authorized | None] | None:
+class Admitted(NamedTuple):
+    """A call that a person let through, as it was judged last."""
+
+    authorized: Authorized
+    decision: Decision
+    approval: Approval
+    final: Authorized | None
+    """The call as the person edited it; None when it runs as it was asked."""
+
+
+async def admit(parts: Parts, authorized: Authorized, decision: Decision, approval: Approval) -> Admitted | None:
     """The approval and the call it admits; None when a new question has to be asked.
 
     Raises:
@@ -37,14 +44,15 @@ async def admit(
     """
     final = await _edited(parts, authorized, approval) if approval.edited else None
     runs = final or authorized
+    weighed = decision
     if final is not None:
-        decision = await _allowed(parts, final, "as edited is no longer allowed")
+        weighed = await _allowed(parts, final, "as edited is no longer allowed")
     changed = _what_changed(parts, runs, approval)
     if changed is not None:
         await _withdraw(parts, approval, changed)
         message = f"approval {approval.id} is void: {changed}"
         raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
-    if _asks_for_more(decision, approval):
+    if _asks_for_more(weighed, approval):
         await _withdraw(parts, approval, "the rules ask for more than was approved")
         return None
     if await _world_changed(parts, runs, approval):
@@ -53,19 +61,28 @@ async def admit(
             f"approval {approval.id} is void: what its preview showed has changed since; call again to see it anew"
         )
         raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
-    return approval, final
+    return Admitted(authorized, decision, approval, final)
 
 
-async def judge_again(parts: Parts, authorized: Authorized, decision: Decision, approval: Approval) -> Decision:
-    """What the policy says by now: while somebody was waited for, the hour and the session may have become others.
+async def judge_again(
+    parts: Parts, authorized: Authorized, decision: Decision, approval: Approval
+) -> tuple[Authorized, Decision]:
+    """The call through steps 1 to 3 and 5 once more: while somebody was waited for, everything may have become another.
+
+    The tool may be gone, changed or held, a path may lead elsewhere, and the hour and the session are not what they
+    were.
 
     Raises:
         Stopped: It is no longer allowed at all.
     """
     if approval.state is not ApprovalState.APPROVED:
-        return decision
-    authorized.repeated = None
-    return await _allowed(parts, authorized, "is no longer allowed")
+        return authorized, decision
+    now = await _authorized_again(parts, authorized.asked)
+    return now, await _allowed(parts, now, "is no longer allowed")
+
+
+async def _authorized_again(parts: Parts, asked: Asked) -> Authorized:
+    return await authorize(parts, validate(parts, resolve_again(parts, asked)))
 
 
 async def _allowed(parts: Parts, runs: Authorized, otherwise: str) -> Decision:
@@ -83,14 +100,13 @@ async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> A
         message = f"approval {approval.id} is void: its sealed arguments are gone"
         raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
     call = authorized.asked.call._replace(arguments=sealed.arguments)
-    asked = replace(authorized.asked, call=call)
-    edited = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
-    tell_apart(parts, edited)
-    return edited
+    return await _authorized_again(parts, replace(authorized.asked, call=call))
 
 
 def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | None:
     context = runs.asked.context
+    if runs.tool.definition_hash != approval.definition_hash:
+        return "the tool is no longer the one it was given for"
     if runs.fingerprint != approval.final_fingerprint:
         return "its arguments, or the files and hosts they stand for, are not those that were approved"
     if (context.working_directory or parts.working_directory) != approval.working_directory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from callgate.model.decision import Reason
 from callgate.model.levels import Verdict
@@ -31,7 +31,7 @@ class Authorized:
     standing: Standing
     authorization: Authorization
     fingerprint: str = ""
-    """Empty for reads without a key, until somebody is asked about one: else they are never compared."""
+    """Empty for reads without a key that nobody is ever asked about: those are compared with nothing."""
     repeated: bool | None = None
     """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
 
@@ -61,16 +61,16 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
     if tool.hooks.check is not None:
         await _own_check(parts, asked, tool, arguments)
     authorized = Authorized(asked, tool, arguments, valid.text, standing, authorization)
-    if asked.key is not None or not tool.read_only or asked.judged:
-        tell_apart(parts, authorized)
+    if standing.fixed is None or standing.fixed.verdict is not Verdict.ALLOW or has_row(asked, tool):
+        authorized.fingerprint = fingerprint(
+            parts, tool, valid.text, resources=authorization.resources, user=asked.context.user
+        )
     return authorized
 
 
-def tell_apart(parts: Parts, authorized: Authorized) -> None:
-    """Give the call its fingerprint, where it has none yet."""
-    if not authorized.fingerprint:
-        resources = authorized.authorization.resources
-        authorized.fingerprint = fingerprint(parts, authorized.tool, authorized.text, resources)
+def has_row(asked: Asked, tool: Tool) -> bool:
+    """Whether the ledger may know such a call: everything but a read that nobody can ask for again."""
+    return asked.key is not None or not tool.read_only or asked.judged
 
 
 async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments) -> None:
@@ -87,9 +87,22 @@ async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Argument
         text = f"the check of {tool.name} failed ({type(error).__name__}), which counts as no"
         reason = Reason("check", text, Verdict.DENY, "policy_denied")
         raise _denied(asked, tool, reason, (reason,)) from None
-    if answer is False:
-        reason = Reason("check", f"{tool.name} refuses this call", Verdict.DENY, "policy_denied")
+    no = _said_no(tool, answer)
+    if no is not None:
+        reason = Reason("check", no, Verdict.DENY, "policy_denied")
         raise _denied(asked, tool, reason, (reason,))
+
+
+def _said_no(tool: Tool, answer: Any) -> str | None:
+    """The no in a check's answer. Nothing and what is true are a yes; text says why not."""
+    if answer is None or answer is True:
+        return None
+    if isinstance(answer, str) and answer:
+        return f"{tool.name} refuses: {answer}"
+    try:
+        return None if answer else f"{tool.name} refuses this call"
+    except Exception as error:  # noqa: BLE001 - an answer that cannot be read is no yes
+        return f"the check of {tool.name} gave an answer that cannot be read ({type(error).__name__})"
 
 
 def _denied(asked: Asked, tool: Tool, refusal: Reason, reasons: tuple[Reason, ...]) -> Stopped:

@@ -19,6 +19,8 @@ from callgate.model.approval import ApprovalState
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
+from callgate.pipeline.authorize import has_row
+from callgate.pipeline.gate import Passed, is_revoked
 from callgate.pipeline.go_on import stopped_inside
 from callgate.pipeline.notes import note, who
 from callgate.pipeline.permit import Permit
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from callgate.model.approval import Approval
     from callgate.model.decision import Reason
     from callgate.model.event import Event
-    from callgate.pipeline.gate import Passed
     from callgate.pipeline.parts import Asked, Parts
     from callgate.ports import Transaction
 
@@ -84,8 +85,8 @@ async def _take_place(parts: Parts, permit: Permit) -> None:
 
 def _is_keyless_read(passed: Passed) -> bool:
     """Whether nobody can ask for its outcome again, so that it needs no row in the ledger."""
-    asked = passed.authorized.asked
-    return passed.authorized.tool.read_only and asked.key is None and passed.approval is None and not asked.judged
+    allowed = passed.approval is None and passed.grant is None
+    return allowed and not has_row(passed.authorized.asked, passed.authorized.tool)
 
 
 def _is_written_behind(passed: Passed) -> bool:
@@ -116,7 +117,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
         step = move(None if key is None else tx.attempt(fact.key), fact)
         if step.answer is not Answer.CLAIMED or step.row is None:
             return step
-        no = _unknown_twin(tx, passed, fact) or _spend(parts, tx, approval) or _reserve(parts, tx, permit)
+        no = _unknown_twin(tx, passed, fact) or _answered(parts, tx, passed) or _reserve(parts, tx, permit)
         if no is not None:
             return no
         if blob is not None:
@@ -198,10 +199,18 @@ def _reserve(parts: Parts, tx: Transaction, permit: Permit) -> Reason | None:
     return parts.limits.reserve(tx, permit.tool, permit.asked.call, permit.asked.context)
 
 
-def _spend(parts: Parts, tx: Transaction, approval: Approval | None) -> str | None:
-    """Use the approval up, where there is one; what is wrong with it otherwise. One approval, one execution."""
-    if approval is None:
-        return None
+def _answered(parts: Parts, tx: Transaction, passed: Passed) -> str | None:
+    """Use up what answered the confirm, where there was one; why it answers nothing any more otherwise."""
+    if passed.approval is not None:
+        wrong = _spend(parts, tx, passed.approval)
+        return None if wrong is None else f"the approval cannot be used: {wrong}"
+    if passed.grant is not None and is_revoked(tx, passed.grant):
+        return f"grant {passed.grant.id}, which let this call through, was revoked meanwhile"
+    return None
+
+
+def _spend(parts: Parts, tx: Transaction, approval: Approval) -> str | None:
+    """Use the approval up; what is wrong with it otherwise. One approval, one execution."""
     now = parts.clock.now()
     stored = tx.approval(approval.id)
     if stored is None or not intact(stored, parts.keys):
@@ -262,7 +271,7 @@ def _not_claimed(passed: Passed, answer: Move | Attempt | Reason | str) -> Stopp
     if isinstance(answer, Attempt):
         return same_as_unknown(passed.authorized, answer)
     if isinstance(answer, str):
-        return refused(asked, "approval_void", f"the approval cannot be used: {answer}", tool=tool)
+        return refused(asked, "approval_void", answer, tool=tool)
     return refused(asked, "limit_exceeded", answer.text, tool=tool, reasons=(answer,))
 
 

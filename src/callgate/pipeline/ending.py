@@ -57,7 +57,7 @@ def ending_of(parts: Parts, executed: Executed) -> Ending:
     """What the ended handler means. What it returned may be an object of anybody's class, and break when looked at."""
     try:
         return _ending_of(parts, executed)
-    except Exception as error:  # noqa: BLE001 - a call that ran is closed whatever its output does
+    except BaseException as error:  # noqa: BLE001 - a call that ran is closed whatever its output does
         tool = executed.permit.tool
         text = f"{tool.name} ended, but what it returned cannot be read ({type(error).__name__})"
         executed.value = None

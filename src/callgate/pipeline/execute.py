@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from contextvars import Token
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from callgate.model.shapes import own_copy
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
-from callgate.pipeline.processes import run_in_process
-from callgate.pipeline.shield import finish
+from callgate.pipeline.processes import packed, run_in_process
+from callgate.pipeline.shield import contained, finish
+from callgate.pipeline.threads import NotStarted, Running
 from callgate.pipeline.trouble import resets_at, retryable
 
 if TYPE_CHECKING:
@@ -61,8 +64,9 @@ class Executed:
     """A handler that outlived its limit; its late result is settled when it comes."""
 
     def stop(self) -> None:
-        """Cancel whoever waits for it, from any thread."""
-        self.task.get_loop().call_soon_threadsafe(self.task.cancel)
+        """Cancel whoever waits for it, from any thread; where its loop has ended, nobody does."""
+        with suppress(RuntimeError):
+            self.task.get_loop().call_soon_threadsafe(self.task.cancel)
 
     @property
     def duration_ms(self) -> float:
@@ -77,7 +81,7 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
     assert task is not None  # noqa: S101 - a coroutine always runs in a task here
     executed = Executed(permit, _context(parts, permit, now), now, task, task.cancelling())
     parent = running.get()
-    token = running.set(executed.context)
+    token: Token[ToolContext | None] | None = running.set(executed.context)
     try:
         await _go(parts, executed, parent)
     except asyncio.CancelledError as error:
@@ -86,12 +90,25 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
             executed.cancelled = True
         else:
             executed.error = error
-    except BaseException as error:  # noqa: BLE001 - whatever the handler raises is a fact to settle
-        executed.error = error
+    except BaseException as error:
+        if isinstance(error, GeneratorExit) and not _runs(task):
+            # Destroyed with its loop, in somebody else's context: nothing can be awaited or settled any more.
+            token = None
+            raise
+        executed.error = error  # whatever the handler raises is a fact to settle
     finally:
-        running.reset(token)
+        if token is not None:
+            running.reset(token)
         _leave(parts, executed, parent)
     return executed
+
+
+def _runs(task: asyncio.Task[Any]) -> bool:
+    """Whether this is the task's own step, and not somebody who destroys it."""
+    try:
+        return asyncio.current_task() is task
+    except RuntimeError:
+        return False
 
 
 async def _go(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:
@@ -136,16 +153,30 @@ def _leave(parts: Parts, executed: Executed, parent: ToolContext | None) -> None
         lane.give()
 
 
-def ended_late(parts: Parts, executed: Executed, done: asyncio.Future[Any]) -> Executed:
-    """How a handler that outlived its limit ended after all."""
+def when_ended_late(parts: Parts, executed: Executed, then: Callable[[Executed], None]) -> None:
+    """Tell how a handler that outlived its limit ended after all: on whichever thread, and also past its loop."""
+    future = executed.still_running
+    assert future is not None  # noqa: S101 - asked by the caller
+    if isinstance(future, Running):
+        thread = future
+        thread.afterwards(lambda: then(_ended_late(parts, executed, thread.value, thread.error)))
+    else:
+        future.add_done_callback(lambda done: then(_ended_late(parts, executed, *_end_of(done))))
+
+
+def _end_of(done: asyncio.Future[Any]) -> tuple[Any, BaseException | None]:
+    if done.cancelled():
+        return None, asyncio.CancelledError()
+    error = done.exception()
+    return (None, error) if error is not None else (done.result(), None)
+
+
+def _ended_late(parts: Parts, executed: Executed, value: Any, error: BaseException | None) -> Executed:
     late = Executed(executed.permit, executed.context, executed.started, executed.task, entered=True)
     late.ended = parts.clock.monotonic()
-    if done.cancelled():
-        late.cancelled = True
-    elif (error := done.exception()) is not None:
-        late.error = error
-    else:
-        late.value = done.result()
+    late.cancelled = isinstance(error, asyncio.CancelledError)
+    late.error = None if late.cancelled else error
+    late.value = value
     return late
 
 
@@ -242,20 +273,9 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
     permit = executed.permit
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
-    work = _contained(handler(own_copy(permit.arguments), executed.context))
+    work = contained(handler(own_copy(permit.arguments), executed.context))
     task = executed.context.runs_in = executed.task.get_loop().create_task(work)
     await _await_limited(parts, executed, task)
-
-
-async def _contained(work: Awaitable[Any]) -> Any:
-    """A handler that raises more than an exception ends its own call: out of its own task, it would end the loop."""
-    try:
-        return await work
-    except (Exception, asyncio.CancelledError):
-        raise
-    except BaseException as error:
-        message = f"the handler raised {type(error).__name__}"
-        raise RuntimeError(message) from error
 
 
 async def _run_thread(parts: Parts, executed: Executed) -> None:
@@ -264,7 +284,11 @@ async def _run_thread(parts: Parts, executed: Executed) -> None:
     assert handler is not None  # noqa: S101 - resolved tools have one
     assert lane is not None  # noqa: S101 - the claim took a place
     arguments = own_copy(permit.arguments)
-    future = lane.run(partial(handler, arguments, executed.context))
+    try:
+        future = lane.run(partial(handler, arguments, executed.context))
+    except NotStarted:
+        executed.entered = False
+        raise
     await _await_limited(parts, executed, future, cancel=False)
     if asyncio.iscoroutine(executed.value):
         # A plain callable that returns a coroutine (a lambda around an async function): it still has to be awaited.
@@ -273,8 +297,15 @@ async def _run_thread(parts: Parts, executed: Executed) -> None:
 
 async def _run_process(parts: Parts, executed: Executed) -> None:
     permit = executed.permit
-    work = run_in_process(permit.tool, permit.arguments, executed.context)
-    await _await_limited(parts, executed, asyncio.ensure_future(work))
+    executed.entered = False
+    work = packed(permit.tool, permit.arguments, executed.context)
+    executed.entered = True
+    running_child = asyncio.ensure_future(run_in_process(permit.tool.name, work, executed.context))
+    try:
+        await _await_limited(parts, executed, running_child)
+    except NotStarted:
+        executed.entered = False
+        raise
 
 
 async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Fingerprints: two calls are the same call when tool, final arguments, resources and account are."""
+"""Fingerprints: two calls are the same call when tool, final arguments, resources, account and user are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from callgate.model.tool import Tool
 from callgate.pipeline.parts import Parts
 
 
-def fingerprint(parts: Parts, tool: Tool, arguments: bytes, resources: tuple[str, ...]) -> str:
-    """A keyed digest of a call, its arguments in canonical JSON: it can be compared, and nothing learned from it."""
-    return parts.keys.fingerprint(dumps((tool.name, orjson.Fragment(arguments), resources, account(parts, tool))))
+def fingerprint(parts: Parts, tool: Tool, arguments: bytes, *, resources: tuple[str, ...], user: str | None) -> str:
+    """A keyed digest of a call, its arguments in canonical JSON: it can be compared, and nothing learned from it.
+
+    The user is part of it, because a tool may do something else for somebody else.
+    """
+    what = (tool.name, orjson.Fragment(arguments), resources, account(parts, tool))
+    return parts.keys.fingerprint(dumps(what if user is None else (*what, user)))
 
 
 def account(parts: Parts, tool: Tool) -> str:

@@ -38,6 +38,8 @@ class Passed:
     """The approval the claim uses up."""
     final: Authorized | None = None
     """The call as a person edited it; None when it runs as it was asked."""
+    grant: Grant | None = None
+    """The standing answer that let it through, which must still stand at the claim."""
 
     @property
     def runs(self) -> Authorized:
@@ -69,19 +71,18 @@ async def gate(parts: Parts, recalled: Recalled) -> Passed:
         raise _denied(authorized, decision)
     if decision.verdict is Verdict.PREVIEW:
         raise await _previewed(parts, authorized, decision)
-    granted = await granted_by(parts, authorized, decision)
-    if granted is not None:
-        return Passed(authorized, granted)
-    approval, final = await going_on(parts, authorized, decision) or await ask(parts, authorized, decision)
-    return Passed(authorized, decision, approval, final)
+    grant = await standing_grant(parts, authorized, decision)
+    if grant is not None:
+        return Passed(authorized, answered_by(grant, decision), grant=grant)
+    return Passed(*(await going_on(parts, authorized, decision) or await ask(parts, authorized, decision)))
 
 
-async def granted_by(parts: Parts, authorized: Authorized, decision: Decision) -> Decision | None:
-    """The decision with a standing grant that answers its confirm; None if there is none."""
+async def standing_grant(parts: Parts, authorized: Authorized, decision: Decision) -> Grant | None:
+    """The standing grant that answers a confirm; None if there is none."""
     tool, context = authorized.tool, authorized.asked.context
     if not decision.grantable or decision.plus:
         return None
-    grant = matching(
+    return matching(
         await parts.store.read(lambda reader: _standing_grants(parts, authorized, reader)),
         tool=tool,
         arguments=authorized.arguments,
@@ -89,8 +90,10 @@ async def granted_by(parts: Parts, authorized: Authorized, decision: Decision) -
         decision=decision,
         now=parts.clock.now(),
     )
-    if grant is None:
-        return None
+
+
+def answered_by(grant: Grant, decision: Decision) -> Decision:
+    """The decision, with its confirm answered by the grant."""
     reason = Reason("grant", f"grant {grant.id} by {grant.granted_by} answers the confirm", Verdict.ALLOW)
     return replace(decision, verdict=Verdict.ALLOW, reasons=(*decision.reasons, reason))
 
@@ -102,9 +105,14 @@ def _standing_grants(parts: Parts, authorized: Authorized, reader: Reader) -> li
     for grant in reader.grants(principal=principal, tool=tool):
         if not intact(grant, parts.keys):
             _log.warning("grant %s was changed in the store by somebody without the key; it is ignored", grant.id)
-        elif not reader.events(trace=grant.id, types=("grant.revoked",), limit=1):
+        elif not is_revoked(reader, grant):
             standing.append(grant)
     return standing
+
+
+def is_revoked(reader: Reader, grant: Grant) -> bool:
+    """Whether somebody took the grant back, as the events say."""
+    return bool(reader.events(trace=grant.id, types=("grant.revoked",), limit=1))
 
 
 def _denied(authorized: Authorized, decision: Decision) -> Stopped:

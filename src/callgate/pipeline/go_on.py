@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from callgate.approvals.bind import intact
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.attempt import AttemptKey, AttemptState
-from callgate.pipeline.admit import admit
+from callgate.pipeline.admit import Admitted, admit
 from callgate.pipeline.ending import NESTED
 from callgate.pipeline.stopped import Stopped
 
@@ -21,9 +21,7 @@ _ENDS = ("tool_call.failed", "tool_call.unknown")
 _UNFINISHED = frozenset({AttemptState.FAILED, AttemptState.UNKNOWN})
 
 
-async def going_on(
-    parts: Parts, authorized: Authorized, decision: Decision
-) -> tuple[Approval, Authorized | None] | None:
+async def going_on(parts: Parts, authorized: Authorized, decision: Decision) -> Admitted | None:
     """The approval under which this very call began, and the call it admits; None when a person has to be asked."""
     found = await parts.store.read(lambda reader: _began_under(parts, authorized, reader))
     if found is None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from callgate.pipeline.shield import contained
 from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.tool import Tool
     from callgate.pipeline.parts import Parts
+    from callgate.pipeline.threads import Running
 
 SECONDS = 10.0
 """How long a check, a preview or a look at what was read may take."""
+
+_left_behind: set[asyncio.Task[Any]] = set()
+"""Functions that were told to stop and have not: nobody waits for them, and nobody forgets them."""
 
 
 def hook_limit(context: Context) -> float:
@@ -30,16 +35,54 @@ async def run_hook(
 
     Raises:
         TimeoutError: It did not answer in time, or every thread for such functions is busy.
-        Exception: Whatever it raises.
+        Exception: Whatever it raises; more than an exception, and giving up by itself, is a RuntimeError.
     """
     seconds = SECONDS if seconds is None else seconds
     if inspect.iscoroutinefunction(hook):
-        return await asyncio.wait_for(hook(*given), seconds)
+        return await _in_time(hook(*given), seconds)
+    running = await _on_thread(parts, tool, lambda: hook(*given), seconds)
+    answer = await _in_time(asyncio.shield(running), seconds)
+    return await _in_time(answer, seconds) if inspect.isawaitable(answer) else answer
+
+
+async def _on_thread(parts: Parts, tool: Tool, function: Callable[[], Any], seconds: float) -> Running:
     lane = parts.threads.lane(f"hooks:{connector_of(tool)}")
     if not await lane.take(seconds):
         message = f"every thread for the functions of {tool.name} is busy"
         raise TimeoutError(message)
-    future = lane.run(lambda: hook(*given))
-    future.add_done_callback(lambda _done: lane.give())
-    answer = await asyncio.wait_for(asyncio.shield(future), seconds)
-    return await asyncio.wait_for(answer, seconds) if inspect.isawaitable(answer) else answer
+    try:
+        running = lane.run(function)
+    except BaseException:
+        lane.give()
+        raise
+    running.afterwards(lane.give)
+    return running
+
+
+async def _in_time(work: Awaitable[Any], seconds: float) -> Any:
+    """The answer, if it comes in time. A function that does not stop when it is told to holds up nobody."""
+    task = asyncio.ensure_future(contained(work))
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        if not task.done():
+            _leave_behind(task)
+    if not task.done():
+        message = f"no answer within {seconds:g} seconds"
+        raise TimeoutError(message)
+    if task.cancelled():
+        message = "the function gave up by itself"
+        raise RuntimeError(message)
+    return task.result()
+
+
+def _leave_behind(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    _left_behind.add(task)
+    task.add_done_callback(_forget)
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    _left_behind.discard(task)
+    if not task.cancelled():
+        task.exception()  # read, so that nobody is told of an exception that was never asked for

@@ -20,7 +20,7 @@ from callgate.pipeline.recorded import json_bytes, redacted_view, struck_output,
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.settle import settle
 from callgate.pipeline.stopped import Stopped
-from callgate.pipeline.stored_outcome import stored
+from callgate.pipeline.stored_outcome import read_outcome, recorded_body, stored
 
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
@@ -100,9 +100,20 @@ async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = Non
     answer = await parts.store.write(unit)
     if answer is Answer.STALE:
         fresh = await parts.store.read(lambda reader: reader.attempt(row.key))
+        if fresh is not None and _says(fresh, fact):
+            return read_outcome(fresh)
         state = fresh.state.value if fresh is not None else "gone"
         raise OutcomeConflict(f"{row.tool} under key {row.key.key} is {state} already; the report came too late")
     return outcome
+
+
+def _says(row: Attempt, fact: Settle) -> bool:
+    """Whether the row says of this call what the report does: a host that was not answered reports again."""
+    if (row.call_id, row.state, row.happened) != (fact.call_id, fact.state, fact.happened):
+        return False
+    told = (recorded_body(each) for each in (row, row._replace(outcome=fact.outcome)))
+    one, other = ({name: value for name, value in body.items() if name != "duration_ms"} for body in told)
+    return one == other
 
 
 async def _was_judged(parts: Parts, row: Attempt) -> bool:
@@ -119,8 +130,9 @@ def _reported(parts: Parts, row: Attempt, *, ok: bool, output: Any, error: str |
     text = parts.striker.strike_text(error or f"{row.tool} failed at its host")
     info = ErrorInfo(code="handler_failed", message=text, category=Category.RUNTIME, tool=row.tool)
     tool = parts.registry.snapshot.find(row.tool)
-    left = Happened.NONE if tool is not None and tool.read_only else Happened.POSSIBLE
-    return Failed(error=info, happened=left, **common)
+    # What was judged may have become another tool since, whose word does not count for it.
+    only_read = tool is not None and tool.read_only and tool.definition_hash == row.definition_hash
+    return Failed(error=info, happened=Happened.NONE if only_read else Happened.POSSIBLE, **common)
 
 
 def _closing(parts: Parts, row: Attempt, outcome: Outcome, now: float, event: str | None) -> Draft:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -89,7 +88,7 @@ class Parts:
     """Records how far a running handler is."""
     looked_for_owners: float = float("-inf")
     """When owners that died were last looked for; monotonic."""
-    late: set[asyncio.Future[Any]] = field(default_factory=set["asyncio.Future[Any]"])
+    late: set[object] = field(default_factory=set[object])
     """Handlers that outlived their limit and still run."""
     accounts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Which account each connector acts as, by its configuration."""

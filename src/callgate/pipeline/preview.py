@@ -15,6 +15,7 @@ from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.hooks import hook_limit, run_hook
 from callgate.pipeline.parts import running
+from callgate.pipeline.recorded import json_bytes
 
 if TYPE_CHECKING:
     from callgate.pipeline.authorize import Authorized
@@ -80,4 +81,6 @@ def _as_preview(parts: Parts, raw: Any) -> Preview | None:
     if isinstance(struck, str):
         return Preview(text=struck, details=struck)
     state: Any = (as_mapping(raw) or {}).get("state")
-    return Preview(text=str(struck), details=struck, state=state if isinstance(state, str) else None)
+    # A version may be a number as well as an ETag; whatever it is, another one is another state.
+    written = state if state is None or isinstance(state, str) else json_bytes(state).decode()
+    return Preview(text=str(struck), details=struck, state=written)

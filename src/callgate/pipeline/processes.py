@@ -23,7 +23,7 @@ from callgate.errors import ConfigurationError, ToolExecutionError
 from callgate.model.context_form import context_to_json
 from callgate.pipeline.child import LENGTH, child_main
 from callgate.pipeline.shield import finish
-from callgate.pipeline.threads import Lane
+from callgate.pipeline.threads import Lane, NotStarted
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -37,31 +37,36 @@ _PATIENCE = 30.0
 _LOOK = 0.002
 
 
-async def run_in_process(tool: Tool, arguments: Arguments, context: ToolContext) -> Any:
-    """Run the handler in a child; cancelling this kills the child and waits for it to be gone.
+async def run_in_process(name: str, work: bytes, context: ToolContext) -> Any:
+    """Run what was `packed` in a child; cancelling this kills the child and waits for it to be gone.
 
     Raises:
-        ConfigurationError: The handler cannot be found from another process.
+        NotStarted: No child could be started, so that nothing was entered.
         ConnectionError: The child died without an answer.
     """
-    work = _pickled(tool, arguments, context)
     ours, theirs = socket.socketpair()
     ours.settimeout(0.0)
     theirs.settimeout(None)
     spawn = multiprocessing.get_context("spawn")
-    child = spawn.Process(target=child_main, args=(theirs, work), daemon=True, name=f"callgate-{tool.name}")
-    lane = Lane(f"process-{tool.name}", 2)
-    starting = lane.run(child.start)
+    child = spawn.Process(target=child_main, args=(theirs, work), daemon=True, name=f"callgate-{name}")
+    lane = Lane(f"process-{name}", 2)
+    with ours, theirs:
+        starting = lane.run(child.start)
+        try:
+            await _started(starting)
+            theirs.close()
+            return await _Conversation(ours, lane, context).answer()
+        finally:
+            # An answer that came stands, even if somebody let go while the child was being ended.
+            await finish(_ended(lane, child, starting))
+            lane.close()
+
+
+async def _started(starting: asyncio.Future[None]) -> None:
     try:
         await asyncio.shield(starting)
-        theirs.close()
-        return await _Conversation(ours, lane, context).answer()
-    finally:
-        # An answer that came stands, even if somebody let go while the child was being ended.
-        await finish(_ended(lane, child, starting))
-        theirs.close()
-        ours.close()
-        lane.close()
+    except Exception as error:
+        raise NotStarted(f"no process can be started for it ({type(error).__name__})") from error
 
 
 async def _ended(lane: Lane, child: BaseProcess, starting: asyncio.Future[None]) -> None:
@@ -90,7 +95,12 @@ def _kill_group(number: int) -> None:
             os.killpg(number, signal.SIGKILL)
 
 
-def _pickled(tool: Tool, arguments: Arguments, context: ToolContext) -> bytes:
+def packed(tool: Tool, arguments: Arguments, context: ToolContext) -> bytes:
+    """The call as it travels to a child.
+
+    Raises:
+        ConfigurationError: The handler cannot be found from another process.
+    """
     try:
         return pickle.dumps((tool.original, arguments, _facts(context)))
     except Exception as error:

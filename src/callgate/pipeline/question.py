@@ -18,13 +18,13 @@ from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
 from callgate.pipeline.admit import admit, judge_again
-from callgate.pipeline.authorize import authorize, tell_apart
+from callgate.pipeline.authorize import authorize
 from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.parts import Asked
 from callgate.pipeline.preview import preview, state_digest
-from callgate.pipeline.recall import attempt_key, meet
+from callgate.pipeline.recall import attempt_key, meet, repeatable
 from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.standing import Question, whole, write_age
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.decision import Decision
     from callgate.model.tool import Tool
+    from callgate.pipeline.admit import Admitted
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.preview import Shown
@@ -47,14 +48,12 @@ _POLL_MOST = 0.25
 _DECIDED = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
 
 
-async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple[Approval, Authorized | None]:
-    """An approval that admits this very call, and the call as a person edited it (None: as it was asked).
+async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admitted:
+    """The call with an approval that admits it, judged again where somebody was waited for.
 
     Raises:
         Stopped: Pending, or what a person said.
     """
-    # An answer is for one exact call, also where that is a read which nobody else would compare.
-    tell_apart(parts, authorized)
     wait = authorized.asked.wait
     until = None if wait is None else parts.clock.monotonic() + wait
     pause = _POLL_FIRST
@@ -73,14 +72,14 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> tuple
             raise said(authorized, approval)
         elif parts.asker is not None and await ask_now(parts, await _again(parts, authorized, approval, plan=True)):
             approval = await _again(parts, authorized, approval)
-            decision = await judge_again(parts, authorized, decision, approval)
+            authorized, decision = await judge_again(parts, authorized, decision, approval)
         elif until is None or parts.clock.monotonic() >= until:
             raise _pending(authorized, approval, decision)
         else:
             await asyncio.sleep(min(pause, max(0.0, until - parts.clock.monotonic())))
             pause = min(pause * 2, _POLL_MOST)
             approval = await _again(parts, authorized, approval)
-            decision = await judge_again(parts, authorized, decision, approval)
+            authorized, decision = await judge_again(parts, authorized, decision, approval)
 
 
 async def question_about(parts: Parts, call: Call, context: Context) -> Approval | None:
@@ -90,7 +89,6 @@ async def question_about(parts: Parts, call: Call, context: Context) -> Approval
         authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
     except Stopped:
         return None
-    tell_apart(parts, authorized)
     return await parts.store.read(lambda reader: _standing_question(parts, authorized, reader))
 
 
@@ -175,7 +173,7 @@ def _twin(authorized: Authorized, tx: Transaction) -> Attempt | None:
     """The row of a twin that took the key since the recall: nobody is asked about what runs already."""
     key = authorized.asked.key
     row = None if key is None else tx.attempt(attempt_key(authorized, key))
-    answer = look(row, authorized.fingerprint, idempotent=authorized.tool.idempotent)
+    answer = look(row, authorized.fingerprint, idempotent=repeatable(authorized.tool))
     return None if answer is Answer.CLAIMED else row
 
 
@@ -225,12 +223,12 @@ def new_approval(parts: Parts, authorized: Authorized, decision: Decision, shown
         sealed_id=uuid7(),
         what=payload(tool.name, parts.striker.strike(authorized.arguments)),
         why=reasons_shown(decision),
-        origins=dict.fromkeys(authorized.arguments, "the call"),
+        origins=dict.fromkeys(parts.striker.strike(list(authorized.arguments)), "the call"),
         risk=decision.risk,
         autonomy=decision.autonomy.label,
         preview=None if view is None else {"text": view.text},
         preview_state=state_digest(parts, view),
-        resources=authorized.authorization.resources,
+        resources=parts.striker.strike(authorized.authorization.resources),
         working_directory=context.working_directory or parts.working_directory,
         account=account(parts, tool),
         by=decision.by,

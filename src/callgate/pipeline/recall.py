@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.canonical import dumps
 from callgate.model.outcome import Outcome
 from callgate.model.tool import Tool
-from callgate.pipeline.authorize import Authorized
+from callgate.pipeline.authorize import Authorized, has_row
 from callgate.pipeline.owners import bury, give_up, time_to_bury
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.stopped import Stopped, refused
@@ -40,7 +41,7 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
         Stopped: The recorded outcome; or idempotency_conflict, in_flight, outcome_unknown.
     """
     asked = authorized.asked
-    if not authorized.fingerprint:
+    if not has_row(asked, authorized.tool):
         return Recalled(authorized)
     if asked.key is None and parts.settings.require_keys:
         message = f"{authorized.tool.name} changes something, and this gate wants a key for that: set idempotency_key"
@@ -48,6 +49,7 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
     if not looking and time_to_bury(parts):
         await bury(parts)
+    _refuse_secrets(parts, authorized)
     context, fingerprint = asked.context, authorized.fingerprint
     key = AttemptKey(context.principal, context.session, asked.key or "")
     since = parts.clock.now() - parts.settings.risk.repeat_window
@@ -58,6 +60,18 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     if past.unresolved is not None and not authorized.tool.read_only and not asked.call.distinct:
         await _meet_unknown(parts, authorized, past.unresolved, looking=looking)
     return Recalled(authorized)
+
+
+def _refuse_secrets(parts: Parts, authorized: Authorized) -> None:
+    """The ledger keeps a row under these names as they are, while events tell them struck: the two would not agree."""
+    context, striker = authorized.asked.context, parts.striker
+    names = {"principal": context.principal, "session": context.session, "key": authorized.asked.key or ""}
+    if not striker.suspects(dumps(names)):
+        return
+    for what, name in names.items():
+        if striker.strike_text(name) != name:
+            message = f"the {what} of this call is a secret, or looks like one, and would be kept openly; use another"
+            raise refused(authorized.asked, "invalid_arguments", message, tool=authorized.tool)
 
 
 def repeatable(tool: Tool) -> bool:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import StoreError
 from callgate.model.event import Draft
 from callgate.model.outcome import Refused
+from callgate.model.visible import cut as shorten
 from callgate.pipeline.notes import who
-from callgate.pipeline.recorded import json_form, view
+from callgate.pipeline.recorded import cut, json_form, struck_output
 from callgate.pipeline.stopped import Stopped, refused
 
 if TYPE_CHECKING:
     from callgate.model.outcome import Outcome
     from callgate.pipeline.parts import Asked, Parts
+
+_LONGEST_NAME = 256
 
 
 async def record(parts: Parts, asked: Asked, ended: Stopped | StoreError) -> Outcome:
@@ -45,24 +48,26 @@ def unavailable(asked: Asked, error: StoreError) -> Stopped:
 
 def _strike(parts: Parts, stop: Stopped) -> None:
     """Reasons may repeat what the caller wrote, and what he wrote may be a secret that was handed out."""
-    error = stop.outcome.error
+    error, strike = stop.outcome.error, parts.striker.strike_text
     if error is None:
         return
-    text = parts.striker.strike_text(error.message)
-    if text is not error.message:
-        faults = tuple(parts.striker.strike_text(fault) for fault in error.faults)
-        stop.outcome.error = replace(error, message=text, faults=faults)
+    faults = tuple(strike(fault) for fault in error.faults)
+    stop.outcome.error = replace(error, message=strike(error.message), tool=strike(error.tool or ""), faults=faults)
+    stop.outcome.tool = strike(stop.outcome.tool)
 
 
 def _shown(parts: Parts, arguments: Any) -> Any:
     try:
-        return view(parts.striker.strike(arguments))
+        return cut(struck_output(parts, arguments)[1])
     except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class
         return f"<cannot be read: {type(error).__name__}>"
 
 
 def _of_replay(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
-    """What is told of an answer from the ledger: the rest stands in the events of the call it answers with."""
+    """What is told of an answer from the ledger: the rest stands in the events of the call it answers with.
+
+    There is nothing to strike in it: a key that holds a secret is refused where the ledger is asked.
+    """
     return Draft(
         type=stop.event,
         time=parts.clock.now(),
@@ -70,7 +75,6 @@ def _of_replay(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
         call=asked.call_id,
         severity=stop.severity,
         payload=stop.payload,
-        redact=parts.striker,
     )
 
 
@@ -78,7 +82,7 @@ def _draft(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
     context = asked.context
     payload: dict[str, Any] = {
         **stop.payload,
-        "tool": str(json_form(asked.call.tool))[:256],
+        "tool": shorten(str(json_form(asked.call.tool)), _LONGEST_NAME),
         "arguments": _shown(parts, asked.call.arguments),
         **who(context),
     }

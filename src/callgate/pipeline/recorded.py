@@ -48,7 +48,9 @@ def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
         value = parts.striker.strike(value)
         text = json_bytes(value)
     elif type(value) not in _WRITTEN_ALIKE:
-        text = _reread(text, value)
+        plain = _reread(text, value)
+        if plain is not text:
+            value, text = read_back(plain), plain
     if parts.striker.suspects(text):
         form = read_back(text)
         struck_form = parts.striker.strike(form)
@@ -93,7 +95,7 @@ def redacted_view(tool: Tool, output: Any, written: bytes | None = None) -> Any:
         return cut(json_bytes(output) if written is None else written)
     try:
         return view(redact(output))
-    except Exception as error:  # noqa: BLE001 - a redactor that fails must not let the output through
+    except BaseException as error:  # noqa: BLE001 - a redactor that fails must not let the output through
         return f"<redact failed: {type(error).__name__}>"
 
 

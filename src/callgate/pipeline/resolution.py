@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -15,6 +13,7 @@ from callgate.ledger.transitions import Answer, Resolve, move
 from callgate.model.attempt import Attempt
 from callgate.model.event import Draft
 from callgate.model.person import person_key, same_person
+from callgate.pipeline.hooks import run_hook
 from callgate.pipeline.recorded import struck_output
 from callgate.pipeline.seal import open_blob
 from callgate.pipeline.stored_outcome import read_outcome
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from callgate.approvals.decide import Decider
     from callgate.model.attempt import AttemptKey
     from callgate.model.outcome import Outcome
+    from callgate.model.tool import Tool
     from callgate.pipeline.parts import Parts
     from callgate.ports import Transaction
 
@@ -54,7 +54,7 @@ async def verify(parts: Parts, row: Attempt) -> str:
         return "cannot_tell"
     if tool.definition_hash != row.definition_hash:
         return "cannot_tell"
-    answer = await _ask_tool(parts, tool.hooks.verify, row)
+    answer = await _ask_tool(parts, tool, row)
     now, attempt = parts.clock.now(), (row.call_id, row.fence)
     if answer == "happened":
         body = recordable_bytes({"side_effects": sorted(tool.effects)})
@@ -71,25 +71,20 @@ async def verify(parts: Parts, row: Attempt) -> str:
     return answer
 
 
-async def _ask_tool(parts: Parts, hook: Any, row: Attempt) -> str:
-    sealed_id = row.sealed_id
-    assert sealed_id is not None  # noqa: S101 - asked by the caller
+async def _ask_tool(parts: Parts, tool: Tool, row: Attempt) -> str:
+    hook, sealed_id = tool.hooks.verify, row.sealed_id
+    assert hook is not None  # noqa: S101 - asked by the caller
+    assert sealed_id is not None  # noqa: S101 - as above
     blob = await parts.store.read(lambda reader: reader.sealed(sealed_id))
     if blob is None:
         return "cannot_tell"
     try:
         sealed = open_blob(parts, sealed_id, blob)
-        answer = await asyncio.wait_for(_call(hook, sealed.arguments, row.key.key), _SECONDS)
+        answer = await run_hook(parts, tool, hook, sealed.arguments, row.key.key, seconds=_SECONDS)
     except Exception:  # noqa: BLE001 - a verify that fails cannot tell
         return "cannot_tell"
-    return answer if answer in _ANSWERS else "cannot_tell"
-
-
-async def _call(hook: Any, arguments: dict[str, Any], key: str) -> Any:
-    if inspect.iscoroutinefunction(hook):
-        return await hook(arguments, key)
-    answer = await asyncio.to_thread(hook, arguments, key)
-    return await answer if inspect.isawaitable(answer) else answer
+    # Whatever else it gives back may not even be comparable.
+    return answer if isinstance(answer, str) and answer in _ANSWERS else "cannot_tell"
 
 
 async def _apply(parts: Parts, key: AttemptKey, fact: Resolve, facts: dict[str, Any]) -> Outcome:

@@ -25,6 +25,23 @@ def resolve(parts: Parts, asked: Asked, *, looking: bool = False) -> Resolved:
     Raises:
         Stopped: tool_not_found, tool_quarantined, tool_unavailable.
     """
+    tool = _trusted(parts, asked)
+    down = parts.health.look(tool) if looking else parts.health.available(tool)
+    if down is not None:
+        raise refused(asked, "tool_unavailable", f"{tool.name} is unavailable: {down}", tool=tool)
+    return Resolved(asked, tool)
+
+
+def resolve_again(parts: Parts, asked: Asked) -> Resolved:
+    """The tool as it is by now, for a call that waited and had its turn at the connector already.
+
+    Raises:
+        Stopped: tool_not_found, tool_quarantined, tool_unavailable.
+    """
+    return Resolved(asked, _trusted(parts, asked))
+
+
+def _trusted(parts: Parts, asked: Asked) -> Tool:
     try:
         tool = parts.registry.snapshot.get(asked.call.tool)
     except ToolNotFoundError as error:
@@ -35,7 +52,4 @@ def resolve(parts: Parts, asked: Asked, *, looking: bool = False) -> Resolved:
     if not asked.judged and (tool.handler is None or tool.source is Origin.HOST) and tool.unavailable is None:
         text = f"{tool.name} is unavailable here: its host runs it; judge it instead of calling it"
         raise refused(asked, "tool_unavailable", text, tool=tool)
-    down = parts.health.look(tool) if looking else parts.health.available(tool)
-    if down is not None:
-        raise refused(asked, "tool_unavailable", f"{tool.name} is unavailable: {down}", tool=tool)
-    return Resolved(asked, tool)
+    return tool

@@ -13,8 +13,9 @@ from callgate.model.attempt import AttemptState
 from callgate.model.event import Draft
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
+from callgate.pipeline.arrived import unless_arrived
 from callgate.pipeline.ending import Ending, ending_of
-from callgate.pipeline.execute import FenceLost, ended_late
+from callgate.pipeline.execute import FenceLost, when_ended_late
 from callgate.pipeline.health_notes import note_health
 from callgate.pipeline.recorded import json_form, redacted_view
 from callgate.pipeline.shield import landed
@@ -75,7 +76,7 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
         let_go = await landed(work)
         answer = work.result()
     except StoreError as error:
-        parts.spool.keep(unit)
+        parts.spool.keep(unless_arrived(parts, draft, unit))
         outcome = _unrecorded(executed, ending, error)
     else:
         outcome = _closed(parts, executed, ending, answer)
@@ -228,18 +229,15 @@ async def _watch(parts: Parts, permit: Permit, outcome: Succeeded, *, at: float)
 
 def _await_late(parts: Parts, executed: Executed) -> None:
     """A handler that outlived its limit: when it ends, that is a fact of its own."""
-    future = executed.still_running
-    assert future is not None  # noqa: S101 - asked by the caller
+    parts.late.add(executed)
 
-    parts.late.add(future)
-
-    def ended(done: asyncio.Future[Any]) -> None:
-        parts.late.discard(future)
+    def ended(late: Executed) -> None:
         if executed.permit.lane is not None:
             executed.permit.lane.give()
-        parts.background(_settle_late(parts, ended_late(parts, executed, done)))
+        parts.background(_settle_late(parts, late))
+        parts.late.discard(executed)
 
-    future.add_done_callback(ended)
+    when_ended_late(parts, executed, ended)
 
 
 async def _settle_late(parts: Parts, late: Executed) -> None:
@@ -248,4 +246,4 @@ async def _settle_late(parts: Parts, late: Executed) -> None:
     draft.type, draft.severity = "tool_call.settled_late", Severity.WARNING
     draft.payload["outcome"] = ending.outcome.status
     fact = _fact(parts, late, ending) if late.permit.row is not None else None
-    await parts.spool.write(_unit(parts, late, draft, fact))
+    await parts.spool.write(unless_arrived(parts, draft, _unit(parts, late, draft, fact)))

@@ -1,9 +1,9 @@
-"""Shield: work that is finished whatever happens to whoever waits for it. Knows nothing of calls."""
+"""Shield: work that ends well whatever happens to whoever waits for it, and that ends nothing else. Knows no calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -34,3 +34,19 @@ async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
         except asyncio.CancelledError:
             cancelled = True
     return task.result(), cancelled
+
+
+async def contained(work: Awaitable[T]) -> T:
+    """A function that raises more than an exception ends its own call: out of its own task, it would end the loop.
+
+    Raises:
+        RuntimeError: Naming what it raised instead of an exception.
+        Exception: Whatever else it raises.
+    """
+    try:
+        return await work
+    except (Exception, asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:
+        message = f"the handler raised {type(error).__name__}"
+        raise RuntimeError(message) from error

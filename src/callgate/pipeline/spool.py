@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from callgate.errors import StoreError
@@ -23,6 +24,8 @@ class Spool:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._home = asyncio.get_running_loop()
+        """Where it is tried again: the loop of a call may end with its caller."""
         self._units: list[Callable[[Transaction], Any]] = []
         self._task: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
@@ -34,8 +37,8 @@ class Spool:
     def keep(self, unit: Callable[[Transaction], Any]) -> None:
         """Write this as soon as the store takes it; after `close` there is no store to take it."""
         self._units.append(unit)
-        if not self._closed and (self._task is None or self._task.done()):
-            self._task = asyncio.ensure_future(self._retry())
+        with suppress(RuntimeError):  # the loop has ended, and nobody will try
+            self._home.call_soon_threadsafe(self._try_later)
 
     async def write(self, unit: Callable[[Transaction], Any]) -> None:
         """Write this now, or after what waits already: a later fact must not be recorded before an earlier one."""
@@ -70,6 +73,10 @@ class Spool:
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         return await self.drain()
+
+    def _try_later(self) -> None:
+        if not self._closed and (self._task is None or self._task.done()):
+            self._task = self._home.create_task(self._retry())
 
     async def _retry(self) -> None:
         pause = _PAUSE

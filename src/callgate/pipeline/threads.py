@@ -11,9 +11,65 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-_Work = tuple[Callable[[], Any], "asyncio.Future[Any]", asyncio.AbstractEventLoop]
+
+class NotStarted(OSError):
+    """There is no thread or process to run it on: it was not entered."""
+
+    retryable = True
+
+
+class Running(asyncio.Future[Any]):
+    """What a thread does, as the future of the loop that asked for it; that loop may be gone when it ends."""
+
+    value: Any = None
+    """What the function returned, once it is over."""
+    error: BaseException | None = None
+    """What it raised."""
+    _then: Callable[[], None] | None = None
+    _over = False
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, lock: threading.Lock) -> None:
+        super().__init__(loop=loop)
+        self._lock = lock
+
+    def afterwards(self, then: Callable[[], None]) -> None:
+        """Call `then` when the thread has ended, on whichever thread, whatever became of the loop. Once."""
+        with self._lock:
+            if not self._over:
+                self._then = then
+                return
+        then()
+
+    def perform(self, function: Callable[[], Any]) -> None:
+        """On the thread: run the function and tell whoever wants to know."""
+        try:
+            self.value = function()
+        except StopIteration:
+            self.error = RuntimeError("the handler raised StopIteration")
+        except BaseException as raised:  # noqa: BLE001 - whatever a handler raises is its result
+            self.error = raised
+        with self._lock:
+            self._over = True
+            then = self._then
+        with suppress(RuntimeError):  # the loop is gone, and nobody waits on it
+            self.get_loop().call_soon_threadsafe(self._hand_over)
+        if then is not None:
+            then()
+
+    def _hand_over(self) -> None:
+        if self.done():
+            return
+        if self.error is None:
+            self.set_result(self.value)
+        else:
+            self.set_exception(self.error)
+            self.exception()  # read: whoever waits asks for it, and where nobody does it is settled as a late fact
+
+
+_Work = tuple[Callable[[], Any], Running]
 
 
 class Lane:
@@ -57,7 +113,7 @@ class Lane:
                 return
             waiter = self._waiters.pop(0)
         try:
-            waiter.get_loop().call_soon_threadsafe(_wake, waiter)
+            waiter.get_loop().call_soon_threadsafe(waiter.set_result, None)
         except RuntimeError:  # its loop has ended
             self.give()
 
@@ -69,19 +125,28 @@ class Lane:
                 return False
             return True
 
-    def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Run on a thread of this lane, in a copy of the current context. Needs a place."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
+    def run(self, function: Callable[[], Any]) -> Running:
+        """Run on a thread of this lane, in a copy of the current context. Needs a place.
+
+        Raises:
+            NotStarted: The system gives no further thread.
+        """
+        running = Running(asyncio.get_running_loop(), self._lock)
         context = contextvars.copy_context()
         with self._lock:
-            self._queued += 1
             # Places bound what runs, so there is a thread for every place, and never more.
-            if self._queued > self._idle and self._threads < self._limit:
-                self._threads += 1
-                threading.Thread(target=self._loop, name=f"callgate-{self._name}", daemon=True).start()
-        self._work.put((lambda: context.run(function), future, loop))
-        return future
+            if self._queued >= self._idle and self._threads < self._limit:
+                self._start_thread()
+            self._queued += 1
+        self._work.put((lambda: context.run(function), running))
+        return running
+
+    def _start_thread(self) -> None:
+        try:
+            threading.Thread(target=self._loop, name=f"callgate-{self._name}", daemon=True).start()
+        except RuntimeError as error:
+            raise NotStarted(f"no thread can be started for {self._name}") from error
+        self._threads += 1
 
     def close(self) -> None:
         """Let idle threads end; busy ones end with their work."""
@@ -100,36 +165,9 @@ class Lane:
                     self._threads -= 1
                     return
                 self._queued -= 1
-            _perform(*work)
-            del work
-
-
-def _wake(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
-
-
-def _perform(function: Callable[[], Any], future: asyncio.Future[Any], loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        result, error = function(), None
-    except BaseException as raised:  # noqa: BLE001 - whatever a handler raises is its result
-        result, error = None, raised
-    try:
-        loop.call_soon_threadsafe(_hand_over, future, result, error)
-    except RuntimeError:
-        # The loop is gone: nobody waits, and the row already says unknown.
-        return
-
-
-def _hand_over(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if future.done():
-        return
-    if error is None:
-        future.set_result(result)
-    elif isinstance(error, StopIteration):
-        future.set_exception(RuntimeError("the handler raised StopIteration"))
-    else:
-        future.set_exception(error)
+            function, running = work
+            running.perform(function)
+            del work, function, running
 
 
 class Threads:

@@ -10,6 +10,7 @@ from typing import Any
 
 from callgate.model.context import Context
 from callgate.model.tool import Tool
+from callgate.model.visible import cut
 from callgate.settings.values import Settings
 
 DEFAULT_SECONDS = 30.0
@@ -46,7 +47,7 @@ def check_seconds(value: Any) -> None:
     """
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if not numeric or not 0 < value <= sys.float_info.max:
-        message = f"timeout must be a number of seconds above 0, not {value!r:.50}"
+        message = f"timeout must be a number of seconds above 0, not {cut(repr(value), 50)}"
         raise ValueError(message)
 
 

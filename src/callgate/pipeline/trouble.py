@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from callgate.errors import ConfigurationError, InvalidArguments, NoEffect, ToolError
@@ -83,7 +84,7 @@ def _look(holder: Any, name: str) -> Any:
     """An attribute, if it is there and can be read: a property that raises must not cost the call its record."""
     try:
         return getattr(holder, name, None)
-    except Exception:  # noqa: BLE001 - whatever a stranger's property does
+    except BaseException:  # noqa: BLE001 - whatever a stranger's property does
         return None
 
 
@@ -101,7 +102,10 @@ def retryable(error: BaseException) -> bool:
 def resets_at(error: BaseException) -> float | None:
     """When a rate limit ends, in seconds since the epoch, where the exception says so."""
     given: Any = _look(error, "resets_at")
-    return float(given) if isinstance(given, int | float) else None
+    try:
+        return float(given) if isinstance(given, int | float) else None
+    except OverflowError:  # further away than any clock goes
+        return math.inf
 
 
 def suggestion(category: Category) -> str:
@@ -120,5 +124,5 @@ def words(error: BaseException) -> str:
     """What an exception says of itself; nothing, if it cannot even do that."""
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - an exception that cannot be shown is still a fact to settle
+    except BaseException:  # noqa: BLE001 - an exception that cannot be shown is still a fact to settle
         return ""

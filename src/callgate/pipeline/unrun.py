@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from callgate.events.row_digest import ROW_DIGEST, row_digest
+from callgate.events.vocabulary import ATTEMPTED, FAILED
 from callgate.ledger.transitions import Settle, move
 from callgate.model.attempt import AttemptKey, AttemptState
 from callgate.model.event import Draft
 from callgate.model.levels import Happened, Severity
+from callgate.pipeline.arrived import has_ended
 
 if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
@@ -40,15 +42,14 @@ def close_unrun(parts: Parts, permit: Permit, tx: Transaction) -> None:
             happened=Happened.NONE,
         )
         step = move(row, fact)
-        if step.row is None:
-            return
+        assert step.row is not None  # noqa: S101 - a row stays a row
         tx.put_attempt(step.row)
         payload[ROW_DIGEST] = row_digest(parts.keys, step.row)
-    elif not tx.events(call=asked.call_id, types=("tool_call.attempted",), limit=1):
+    elif not tx.events(call=asked.call_id, types=(ATTEMPTED,), limit=1) or has_ended(parts, tx, asked.call_id):
         return
     tx.append(
         Draft(
-            type="tool_call.failed",
+            type=FAILED,
             time=parts.clock.now(),
             trace=context.trace_id,
             call=asked.call_id,

@@ -23,6 +23,7 @@ from callgate.policy.showing import name_all, show
 from callgate.settings.values import Settings
 
 DEFAULT_ROLE = "default"
+_ROUTING = frozenset({"delegate", "escalate"})
 _ACCEPT = (
     'declare it where it is added: gate.add(..., effects="read_only"), or accept a declaration: callgate tools review'
 )
@@ -183,11 +184,21 @@ def _denied_by(rule: CompiledRule) -> Reason:
 
 
 def _may_call(tool: Tool, context: Context) -> bool:
+    if context.caller is Caller.CHAIN and _routes(tool):
+        return False
     return context.caller in tool.allowed_callers or (tool.read_only and context.caller is Caller.CHAIN)
+
+
+def _routes(tool: Tool) -> bool:
+    """Whether it hands the work on to others, which is the model's to do and never a text's that it wrote before."""
+    return tool.name.rpartition(".")[2] in _ROUTING
 
 
 def _callers(tool: Tool, context: Context) -> Iterator[Reason]:
     if _may_call(tool, context):
+        return
+    if _routes(tool) and context.caller is Caller.CHAIN:
+        yield _refuse("callers", f"{tool.name} hands work on to others, and is never called from a chain")
         return
     allowed = name_all(caller.value for caller in tool.allowed_callers) or "nobody"
     text = f"{tool.name} may be called by {allowed}, and this caller is {context.caller.value}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from callgate.model.visible import visible
+from callgate.model.visible import CUT, visible
 
 _LONGEST_SHOWN = 160
 _MOST_NAMED = 8
@@ -14,7 +14,7 @@ def show(text: str) -> str:
     """The text in quotes; what cannot be seen is escaped, and of a long text only the beginning is there."""
     cut = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN]
     quoted = repr(cut) if visible(cut) == cut else ascii(cut)
-    return quoted if cut is text else f"{quoted}… ({len(text)} characters)"
+    return quoted if cut is text else f"{quoted}{CUT} ({len(text)} characters)"
 
 
 def name_all(words: Iterable[str]) -> str:

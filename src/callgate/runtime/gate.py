@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 from callgate.errors import ConfigurationError, StoreError
 from callgate.model.context import Context
 from callgate.pipeline.owners import bury, fall_silent, recover
+from callgate.pipeline.shield import finish
 from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
 from callgate.runtime.assemble import Choices, assemble
+from callgate.runtime.chains import Chains
 from callgate.runtime.clock import SystemClock
 from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
@@ -44,7 +46,9 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Programs, Skilled, Trees, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
+class Callgate(
+    Programs, Chains, Skilled, Trees, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration
+):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:
@@ -136,9 +140,12 @@ class Callgate(Programs, Skilled, Trees, Decisions, Unknowns, Plugging, Trusting
         for unlisten in self._unlisten:
             unlisten()
         try:
-            await opened.close()
+            # Whoever is cancelled meanwhile is told afterwards: a store that is left open is held by nobody's hand.
+            _, cancelled = await finish(opened.close())
         finally:
             self._opened = None
+        if cancelled:
+            raise asyncio.CancelledError
 
     def _add_configured(self, opened: Opened) -> None:
         settings, folder = opened.parts.settings, Path(self._choices.working_directory)

@@ -71,8 +71,14 @@ class Opened:
                 _log.warning("policy: %s", told)
 
     def background(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Start work nobody waits for but the closing gate."""
-        self._start(work, self.work)
+        """Start work nobody waits for but the closing gate, from any thread: a caller's loop may end before it."""
+        if _is_running(self.home):
+            self._start(work, self.work)
+            return
+        try:
+            self.home.call_soon_threadsafe(self._start, work, self.work)
+        except RuntimeError:  # the gate's own loop has ended, and its store with it
+            work.close()
 
     def loop(self, work: Coroutine[Any, Any, Any]) -> None:
         """Start what goes on for as long as the gate is open."""
@@ -123,6 +129,14 @@ class Opened:
             self.parts.threads.close()
             # A handler that still runs keeps its rows: nobody may take it for gone while it can act.
             await self.parts.store.close(still_running=bool(self.parts.late) or self.under_way > 0)
+
+
+def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether this code runs on that loop."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
 
 
 class Face:

@@ -7,13 +7,15 @@ there are. Only then are the anchors of shapes and the forms themselves looked f
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import orjson
 
-from callgate.secrets.encodings import Form
+from callgate.model.visible import CUT
+from callgate.secrets.encodings import SHORTEST, Form
 from callgate.secrets.placeholders import ANY, PLAIN, placeholder
 from callgate.secrets.shapes import LONG_ANCHORS, LONG_WORD, NAMES, has_short_anchor, strike_shapes
 
@@ -22,6 +24,11 @@ _WORDS = bytes(ord("x") if byte in _LETTERS else ord(" ") for byte in range(256)
 _RUN = b"x" * LONG_WORD
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
 _PADDING = 2
+_CUT = CUT.encode().decode("latin-1")
+_CUT_OFF = re.compile(f"['\"]?{CUT}")
+"""Where somebody cut a text, before or after it was put in quotes."""
+_TAIL = 4096
+"""How far before a cut the secret may begin that it interrupts."""
 _FEW = 200
 """From here on, cutting the text into windows is faster than looking for each form."""
 
@@ -41,6 +48,8 @@ class Known:
     long: tuple[str, ...] = ()
     windows: frozenset[str] = frozenset()
     """How the long needles begin."""
+    heads: frozenset[str] = frozenset()
+    """How the forms begin."""
     placeholders: frozenset[str] = frozenset(placeholder(name) for name in NAMES)
     unusual: tuple[str, ...] = ()
     """Placeholders in use that do not look like one."""
@@ -66,6 +75,7 @@ class Known:
             short=(*self.short, *short),
             long=(*self.long, *long),
             windows=self.windows.union(needle[:LONG_WORD] for needle in long),
+            heads=self.heads.union(text[:SHORTEST] for text in fresh),
             placeholders=placeholders,
             unusual=tuple(text for text in PLAIN if text in placeholders),
         )
@@ -73,7 +83,7 @@ class Known:
     def may_be_in(self, data: bytes) -> bool:
         """Whether something may have to be struck from a value with this JSON text. Never a wrong no."""
         text = data.decode("latin-1")
-        if has_short_anchor(text):
+        if has_short_anchor(text) or (self.forms and _CUT in text):
             return True
         for needle in self.short:  # as below, a loop and not any()
             if needle in text:
@@ -129,6 +139,16 @@ class Known:
                 end = at + len(form.text)
                 yield *_widened(text, form, at=at), stand_in
                 at = text.find(form.text, end)
+        last = 0
+        for mark in _CUT_OFF.finditer(text):
+            yield from self._cut_short(text, last, mark.start())
+            last = mark.end()
+
+    def _cut_short(self, text: str, start: int, end: int) -> Iterator[Span]:  # noqa: PLR0917 - a piece of text
+        """Where a form begins that is interrupted at `end`, because the text was cut there."""
+        for at in range(max(start, end - _TAIL), end - SHORTEST + 1):
+            if text[at : at + SHORTEST] in self.heads:
+                yield from ((at, end, stand_in) for form, stand_in in self.forms if form.text.startswith(text[at:end]))
 
 
 def _widened(text: str, form: Form, *, at: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from callgate.adapters.mcp.content import output_of
 from callgate.adapters.mcp.not_taken import Forgotten, NotSent, SignedOut, not_taken
 from callgate.adapters.mcp.server_log import Allowance
 from callgate.errors import ToolExecutionError
-from callgate.model.visible import visible
+from callgate.model.visible import cut, visible
 
 if TYPE_CHECKING:
     from mcp import Client, MCPError
@@ -83,7 +83,7 @@ def _progress(context: ToolContext) -> ProgressFnT:
     async def forward(progress: float, total: float | None, message: str | None) -> None:  # noqa: PLR0917 - the SDK's form
         if allowance.take():
             fraction = min(1.0, max(0.0, progress / total)) if total and total > 0 else None
-            context.progress(fraction, visible((message or "")[:_LONGEST_NOTE]))
+            context.progress(fraction, visible(cut(message or "", _LONGEST_NOTE)))
 
     return forward
 
@@ -100,5 +100,5 @@ def _translated(error: MCPError, line: Line) -> Exception:
     forgotten = line.can_be_forgotten and error.code == INVALID_REQUEST
     if forgotten or error.code == CONNECTION_CLOSED:
         line.doubt(None)
-        return ConnectionError(f"the connection to the server was lost ({error.error.message[:_LONGEST_NOTE]})")
-    return ToolExecutionError(f"the server answered with an error: {error.error.message[:_LONGEST_NOTE]}")
+        return ConnectionError(f"the connection to the server was lost ({cut(error.error.message, _LONGEST_NOTE)})")
+    return ToolExecutionError(f"the server answered with an error: {cut(error.error.message, _LONGEST_NOTE)}")

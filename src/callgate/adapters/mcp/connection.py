@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from callgate.adapters.mcp.not_taken import NotSent, not_taken
 from callgate.errors import CallgateError, SignInFailed, SignInNeeded
+from callgate.model.visible import cut
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -274,5 +275,5 @@ def explain(error: BaseException) -> str:
     if turned_away is not None:
         return str(turned_away)
     told = str(error) if isinstance(error, CallgateError | OSError) or type(error).__name__ == "MCPError" else ""
-    line = (told.strip().splitlines() or [""])[0][:300]
+    line = cut((told.strip().splitlines() or [""])[0], 300)
     return f"{type(error).__name__}: {line}" if line else type(error).__name__

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from callgate.errors import ToolExecutionError
 from callgate.model.tool import OutputCheck
+from callgate.model.visible import cut
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
@@ -27,7 +28,7 @@ def output_of(result: CallToolResult) -> Any:
     texts = [block.text for block in result.content if block.type == "text"]
     text = "\n".join(texts)
     if result.is_error:
-        raise ToolExecutionError(text[:_LONGEST_ERROR] or "the server says that the tool failed, and not why")
+        raise ToolExecutionError(cut(text, _LONGEST_ERROR) or "the server says that the tool failed, and not why")
     structured: Any = result.structured_content
     others = [_plain(block) for block in result.content if block.type != "text"]
     if others:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from callgate.model.visible import visible
+from callgate.model.visible import cut, visible
 from callgate.ports import Desk
 
 SAID = "source.said"
@@ -46,7 +46,7 @@ class ServerLog:
 
     def said(self, text: Any, *, level: str) -> None:
         """Note a line; beyond its allowance a server is only counted."""
-        line = visible(str(text)[:LONGEST_LINE]).strip()
+        line = visible(cut(str(text), LONGEST_LINE)).strip()
         if not line:
             return
         if not self._allowance.take():

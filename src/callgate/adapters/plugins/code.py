@@ -20,6 +20,7 @@ from typing import TypeVar
 
 from callgate.adapters.plugins.snapshot import Snapshot
 from callgate.errors import ConfigurationError
+from callgate.model.visible import cut
 
 T = TypeVar("T")
 IMPORT_SECONDS = 10.0
@@ -170,7 +171,7 @@ def _forget(package: str) -> None:
 
 
 def _told(error: BaseException) -> str:
-    line = (str(error).splitlines() or [""])[0][:300]
+    line = cut((str(error).splitlines() or [""])[0], 300)
     return f"{type(error).__name__}: {line}" if line else type(error).__name__
 
 

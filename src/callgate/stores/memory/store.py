@@ -85,7 +85,8 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
             raise self._unusable()
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            return promised(self.write(unit), self._awake())
+            home = self._awake()
+            return promised(self.write(unit), home)
         promise: asyncio.Future[T] = loop.create_future()
         try:
             promise.set_result(self._run(unit))

@@ -122,7 +122,8 @@ class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
             raise self._unusable()
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            return promised(self.write(unit), self._awake())
+            home = self._awake()
+            return promised(self.write(unit), home)
         return writer.submit(unit, Promise(loop=loop))
 
     def behind(self, draft: Draft) -> None:

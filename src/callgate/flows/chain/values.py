@@ -1,0 +1,123 @@
+"""The values of a chain: literals, results of earlier calls, and what is in them. Looked up, never evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from callgate.model.shapes import as_mapping
+from callgate.model.visible import brief
+
+
+class NotThere(LookupError):
+    """A result has not what the chain takes from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value as it is written."""
+
+    value: Any
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call of the chain returned."""
+
+    place: int
+    """Of the call, from 0."""
+    weight: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is under a key, an attribute or an index of another value."""
+
+    of: Value
+    key: Value
+    place: str
+    """Where the text says so, for whoever has to be told that it is not there."""
+    weight: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", 1 + self.of.weight + self.key.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of values."""
+
+    items: tuple[Value, ...]
+    weight: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", 1 + sum(item.weight for item in self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An object: keys that are written, and their values."""
+
+    items: tuple[tuple[str, Value], ...]
+    weight: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", 1 + sum(item.weight for _, item in self.items))
+
+
+HEAVIEST = 20_000
+"""Names stand for values that hold others: a few lines could make a value that no memory holds."""
+Value = Literal | Result | Item | Listing | Table
+Results = Mapping[int, Any]
+
+
+def look_up(value: Value, results: Results) -> Any:
+    """The value itself.
+
+    Raises:
+        NotThere: A result has no such key or index.
+    """
+    match value:
+        case Literal():
+            return value.value
+        case Result():
+            return results[value.place]
+        case Listing():
+            return [look_up(item, results) for item in value.items]
+        case Table():
+            return {key: look_up(item, results) for key, item in value.items}
+        case Item():
+            return _item(look_up(value.of, results), look_up(value.key, results), place=value.place)
+
+
+def results_in(value: Value) -> Iterator[int]:
+    """The calls whose results the value is made of."""
+    match value:
+        case Literal():
+            return
+        case Result():
+            yield value.place
+        case Listing():
+            for item in value.items:
+                yield from results_in(item)
+        case Table():
+            for _, item in value.items:
+                yield from results_in(item)
+        case Item():
+            yield from results_in(value.of)
+            yield from results_in(value.key)
+
+
+def _item(of: Any, key: Any, *, place: str) -> Any:
+    mapping = as_mapping(of)
+    if mapping is not None and isinstance(key, str) and key in mapping:
+        return mapping[key]
+    if isinstance(of, list | str) and type(key) is int:
+        items = cast("Sequence[Any]", of)
+        if -len(items) <= key < len(items):
+            return items[key]
+        raise NotThere(f"{place}: it has {len(items)} items, and none at {key}")
+    kind = "object" if mapping is not None else type(cast("object", of)).__name__
+    raise NotThere(f"{place}: this {kind} has no {brief(repr(key))}")
