@@ -6,22 +6,21 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Failed, Pending, SkillContext, Unknown, skill, tool
-from callgate.errors import NoEffect, ToolExecutionError
+from callgate import Context, Failed, Pending, SkillContext, Unknown, skill, tool
+from callgate.errors import ToolExecutionError
 from callgate.model.attempt import AttemptState
 from callgate.model.levels import Autonomy, Happened
 from callgate.settings.values import Settings
 from callgate.testing import memory_gate
 from tests.journeys.gates import gate_of, parts_of
+from tests.journeys.skill_desk import ALL, ASKED_ONCE, BOTH, Desk, approved_skill, report
 
 FREE = Settings(autonomy=Autonomy.A4)
-BOTH = ("direct", "chain")
 WITHIN = 10
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -29,56 +28,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def code(outcome: Any) -> str:
     assert outcome.error is not None
     return outcome.error.code
-
-
-class Desk:
-    """Tools that write down what they did."""
-
-    def __init__(self) -> None:
-        self.done: list[str] = []
-        self.entered, self.go_on = asyncio.Event(), asyncio.Event()
-        self.hangs = False
-
-        @tool(effects="modifies_files", risk="low", allowed_callers=BOTH)
-        async def write(text: str) -> str:
-            """Write without being asked about it."""
-            self.done.append(text)
-            return text
-
-        @tool(effects="network_access", risk="medium", allowed_callers=BOTH)
-        async def send(text: str) -> str:
-            """Send, which somebody has to allow."""
-            self.entered.set()
-            if self.hangs:
-                await self.go_on.wait()
-            self.done.append(f"sent {text}")
-            return f"sent {text}"
-
-        self.tools = [write, send]
-
-
-@skill(tools=["write", "send"])
-async def report(text: str, steps: SkillContext) -> str:
-    """Write, send, write."""
-    (await steps.call("write", {"text": f"before {text}"})).unwrap()
-    sent = (await steps.call("send", {"text": text})).unwrap()
-    (await steps.call("write", {"text": f"after {text}"})).unwrap()
-    return sent
-
-
-ALL = ["before x", "sent x", "after x"]
-ASKED_ONCE = Context(principal="bot", session="s", idempotency_key="k1")
-
-
-async def approved_skill(gate: Callgate, name: str = "report") -> Pending:
-    """The skill itself has the risk of its tools, so that it is asked about first."""
-    first = await gate.call(name, {"text": "x"}, ASKED_ONCE)
-    assert isinstance(first, Pending)
-    await gate.approve(first.approval_id, by="ada")
-    inside = await gate.call(name, {"text": "x"}, ASKED_ONCE)
-    assert isinstance(inside, Pending)
-    assert inside.approval_id != first.approval_id
-    return inside
 
 
 @pytest.mark.usefixtures("on_each_store")
@@ -413,92 +362,71 @@ async def test_a_read_only_skill_that_waits_inside_is_pending_too():
         assert ended.unwrap() == "seen"
 
 
-# What goes on without being asked about again, and what does not.
+async def test_a_turn_with_a_read_only_skill_that_waited_inside_says_to_call_it_again():
+    @tool(effects="read_only", scopes=["shell:execute"])
+    async def peek() -> str:
+        """Needs somebody's yes, as everything does in its family."""
+        return "seen"
+
+    @skill(tools=["peek"])
+    async def looking(steps: SkillContext) -> str:
+        """Look."""
+        return f"I have {(await steps.call('peek')).unwrap()}"
+
+    def message(call_id: str) -> dict[str, Any]:
+        block: dict[str, Any] = {"type": "tool_use", "id": call_id, "name": "looking", "input": {}}
+        return {"role": "assistant", "content": [block]}
+
+    async with memory_gate(peek, looking) as gate:
+        turn = await gate.handle(message("c1"), Context(session="s"))
+        await gate.approve(turn.pending[0], by="ada")
+        await turn.wait(0)
+        assert "peek, a call inside looking, was decided; call looking again" in str(turn.results[0]["content"])
+        again = await gate.handle(message("c2"), Context(session="s"))
+        assert again.results[0]["content"] == "I have seen"
 
 
-async def test_a_skill_that_would_go_on_in_another_directory_is_asked_about_again(tmp_path: Path):
-    desk = Desk()
-    async with memory_gate(report, *desk.tools) as gate:
-        inside = await approved_skill(gate)
-        elsewhere = await gate.call("report", {"text": "x"}, replace(ASKED_ONCE, working_directory=str(tmp_path)))
-        assert isinstance(elsewhere, Pending)
-        assert elsewhere.approval_id != inside.approval_id
-        assert (await gate.approval(elsewhere.approval_id)).tool == "report"
-        assert desk.done == ["before x"]
-
-
-async def test_a_skill_that_a_person_said_did_not_happen_is_asked_about_again():
-    desk = Desk()
-    async with memory_gate(report, *desk.tools) as gate:
-        inside = await approved_skill(gate)
-        await gate.resolve("k1", ASKED_ONCE, happened=False, by="ada")
-        again = await gate.call("report", {"text": "x"}, ASKED_ONCE)
-        assert isinstance(again, Pending)
-        assert again.approval_id != inside.approval_id
-        assert (await gate.approval(again.approval_id)).tool == "report"
-
-
-async def test_a_skill_that_changed_while_it_waited_is_asked_about_again():
-    desk = Desk()
-    async with memory_gate(report, *desk.tools) as gate:
-        await approved_skill(gate)
-        gate.add(report, update=True, timeout=77)
-        again = await gate.call("report", {"text": "x"}, ASKED_ONCE)
-        assert isinstance(again, Pending)
-        assert (await gate.approval(again.approval_id)).tool == "report"
-
-
-async def test_an_approved_call_that_failed_by_itself_is_asked_about_again():
-    @tool(effects="network_access", risk="medium", idempotent=True)
-    async def knock() -> None:
-        """Nobody is there."""
-        message = "nobody there"
-        raise NoEffect(message)
-
-    async with memory_gate(knock) as gate:
-        first = await gate.call("knock", {}, ASKED_ONCE)
-        assert isinstance(first, Pending)
-        await gate.approve(first.approval_id, by="ada")
-        assert isinstance(await gate.call("knock", {}, ASKED_ONCE), Failed)
-        again = await gate.call("knock", {}, ASKED_ONCE)
-        assert isinstance(again, Pending)
-        assert again.approval_id != first.approval_id
-
-
-async def test_a_row_that_was_edited_to_look_unfinished_lets_no_used_approval_speak_again():
-    ran: list[int] = []
-
-    @tool(effects="network_access", risk="medium", idempotent=True)
+async def test_a_tool_whose_own_call_ended_unknown_is_unknown_too():
+    @tool(effects="network_access", risk="low")
     async def pay() -> None:
         """Lose the connection."""
-        ran.append(1)
         message = "reset"
         raise ConnectionResetError(message)
 
-    async with memory_gate(pay) as gate:
-        first = await gate.call("pay", {}, ASKED_ONCE)
-        assert isinstance(first, Pending)
-        await gate.approve(first.approval_id, by="ada")
-        assert isinstance(await gate.call("pay", {}, ASKED_ONCE), Unknown)
-        tries = len(ran)
-        [row] = await gate.attempts(key="k1")
-        await parts_of(gate).store.write(lambda tx: tx.put_attempt(row._replace(cause="nested")))
-        again = await gate.call("pay", {}, ASKED_ONCE)
-        assert isinstance(again, Pending)
-        assert (again.approval_id != first.approval_id, len(ran)) == (True, tries)
+    @tool(effects="network_access", risk="low")
+    async def settle_up() -> None:
+        """Calls through the gate by itself."""
+        (await gate.call("pay")).unwrap()
+
+    async with memory_gate(pay, settle_up, config=FREE) as gate:
+        outcome = await gate.call("settle_up")
+        assert isinstance(outcome, Unknown)
+        assert outcome.error is not None
+        assert outcome.error.suggestion == "Do not repeat it; find out first whether it happened."
 
 
-async def test_an_edited_skill_goes_on_as_it_was_edited():
+@pytest.mark.parametrize(("text", "left"), [("x", Happened.POSSIBLE), (None, Happened.NONE)])
+async def test_an_effect_deep_inside_is_one_of_every_skill_around_it(text: str | None, left: Happened):
     desk = Desk()
-    async with memory_gate(report, *desk.tools) as gate:
-        first = await gate.call("report", {"text": "x"}, ASKED_ONCE)
-        assert isinstance(first, Pending)
-        await gate.approve(first.approval_id, by="ada", arguments={"text": "y"})
-        inside = await gate.call("report", {"text": "x"}, ASKED_ONCE)
-        assert isinstance(inside, Pending)
-        await gate.approve(inside.approval_id, by="ada")
-        ended = await gate.resume(inside.approval_id)
-        assert (ended.unwrap(), desk.done) == ("sent y", ["before y", "sent y", "after y"])
+
+    @skill(tools=["write", "look"], allowed_callers=BOTH)
+    async def inner(steps: SkillContext) -> None:
+        """Look, and write if there is something to."""
+        (await steps.call("look")).unwrap()
+        if text is not None:
+            (await steps.call("write", {"text": text})).unwrap()
+
+    @skill(tools=["inner", "write", "look"])
+    async def outer(steps: SkillContext) -> None:
+        """Break after the inner one."""
+        (await steps.call("inner")).unwrap()
+        raise ValueError("tripped")
+
+    look = tool(effects="read_only", name="look")(lambda: "seen")
+    async with memory_gate(*desk.tools, look, inner, outer, config=FREE) as gate:
+        outcome = await gate.call("outer", {}, ASKED_ONCE)
+        assert isinstance(outcome, Failed)
+        assert outcome.happened is left
 
 
 CRASHING = """

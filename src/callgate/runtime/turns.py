@@ -52,6 +52,10 @@ class _Desk:
                 return _void(question, f"Unknown approval: {approval_id}")
             if approval.state is ApprovalState.PENDING:
                 return None
+            if question.key is None and approval.tool != question.tool:
+                # A skill that only reads keeps nothing by which it could go on; the decision waits for it.
+                again = f"{approval.tool}, a call inside {question.tool}, was decided; call {question.tool} again"
+                return _void(question, again)
             if approval.is_plan:
                 approval = await part_of(self._parts(), approval_id, question.key)
             outcome = await self._resume(approval.id)

@@ -12,8 +12,8 @@ from callgate.errors import ToolExecutionError
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.layer import Layer
-from callgate.model.levels import Caller, Effect, Happened
-from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused
+from callgate.model.levels import Caller, Effect
+from callgate.model.outcome import Outcome, Refused
 from callgate.model.step_key import step_key
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
@@ -162,14 +162,13 @@ class SkillContext:
             )
             raise ToolExecutionError(self._strayed, info=outcome.error)
         if _left_something(outcome):
-            # Also what an earlier run of the skill did, which the ledger only told again.
+            # What runs now, the gate sees by itself; what an earlier run of the skill did was only told again.
             self._inner.took_effect()
         return outcome
 
 
 def _left_something(outcome: Outcome) -> bool:
+    """Whether an earlier run left something behind, or may have."""
     if isinstance(outcome, Refused):
         return outcome.error is not None and outcome.error.code == "outcome_unknown"
-    nothing = isinstance(outcome, Failed) and outcome.happened is Happened.NONE
-    reads = Effect.READ_ONLY.value in outcome.side_effects
-    return not (nothing or reads or isinstance(outcome, Pending | Previewed))
+    return outcome.deduped and Effect.READ_ONLY.value not in outcome.side_effects

@@ -36,5 +36,7 @@ def part_skills(things: Iterable[Any]) -> tuple[list[Skill], list[Any]]:
 
 def _skills_in(module: ModuleType) -> list[Skill]:
     """Each once, as they were written."""
-    found = {id(item): marked_skill(item) for item in vars(module).values()}
+    found = {
+        id(item): marked_skill(item) for item in vars(module).values() if isinstance(item, Skill) or callable(item)
+    }
     return [each for each in found.values() if each is not None]
