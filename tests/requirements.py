@@ -32,6 +32,8 @@ REQUIREMENTS = {
     "SCH-09": "Missing, unknown and mistyped arguments are all reported at once, each by the parameter's name.",
     "SCH-10": "True is no integer, numbers and objects are checked, and defaults are applied before the handler runs.",
     "SCH-11": "A parameter may be called role, context, tool, name, user_id or timeout without colliding with ours.",
+    "SCH-12": "A grammar for an asker admits a call of each tool it may use and of no other; with none, no call.",
+    "SCH-13": "The compact catalogue is sorted by name, marks required and optional, and names each namespace once.",
     "SCH-14": "A result goes back in the provider's own shape with the id of its call, and errors are marked.",
     "SCH-15": "Names with dots, colons or too many characters travel in a form providers accept, and map back exactly.",
     # Permissions and the policy chain
@@ -130,6 +132,8 @@ REQUIREMENTS = {
     "BAT-06": "Calls not declared concurrency-safe do not overlap.",
     "BAT-07": "A malformed element is that element's user_input_error.",
     "BAT-08": "Duplicate call ids never give two results under one id.",
+    # Chains and waves
+    "CHN-12": "A write followed by a read keeps its order, though no value links them.",
     # Adapters
     "ADP-01": "A function gives its name, its docstring as description, its source and tag, and any extra field.",
     "ADP-02": "Each method of a toolkit is a tool with its source, tags and toolkit's name, also while a loop runs.",

@@ -15,18 +15,23 @@ if TYPE_CHECKING:
     from callgate.adapters.build import build_tool
     from callgate.adapters.entry_points import EntryPoints
     from callgate.adapters.function import tool
+    from callgate.adapters.langchain.source import LangChainTools
+    from callgate.adapters.mcp.client_files import McpServers
+    from callgate.adapters.mcp.server import McpServer
     from callgate.adapters.plugins.source import PluginFolder
     from callgate.adapters.registry_files.schema_file import SchemaFile
     from callgate.adapters.registry_files.yaml_registry import YamlRegistry
     from callgate.adapters.toolkits.source import ToolkitSource
     from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
+    from callgate.flows.plan import Plan
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused, Succeeded, Unknown
     from callgate.model.plugin_settings import PluginSettings
     from callgate.model.tool_context import ToolContext
     from callgate.runtime.gate import Callgate
+    from callgate.runtime.turn import Turn
 
 _PLACES = {
     "BaseTool": "callgate.adapters.base_tool",
@@ -35,9 +40,13 @@ _PLACES = {
     "Context": "callgate.model.context",
     "EntryPoints": "callgate.adapters.entry_points",
     "Failed": "callgate.model.outcome",
+    "LangChainTools": "callgate.adapters.langchain.source",
+    "McpServer": "callgate.adapters.mcp.server",
+    "McpServers": "callgate.adapters.mcp.client_files",
     "NoEffect": "callgate.errors",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
+    "Plan": "callgate.flows.plan",
     "PluginFolder": "callgate.adapters.plugins.source",
     "PluginSettings": "callgate.model.plugin_settings",
     "Previewed": "callgate.model.outcome",
@@ -47,6 +56,7 @@ _PLACES = {
     "ToolContext": "callgate.model.tool_context",
     "Toolkit": "callgate.adapters.toolkits.toolkit",
     "ToolkitSource": "callgate.adapters.toolkits.source",
+    "Turn": "callgate.runtime.turn",
     "Unknown": "callgate.model.outcome",
     "YamlRegistry": "callgate.adapters.registry_files.yaml_registry",
     "build_tool": "callgate.adapters.build",
@@ -61,9 +71,13 @@ __all__ = [
     "Context",
     "EntryPoints",
     "Failed",
+    "LangChainTools",
+    "McpServer",
+    "McpServers",
     "NoEffect",
     "Outcome",
     "Pending",
+    "Plan",
     "PluginFolder",
     "PluginSettings",
     "Previewed",
@@ -73,6 +87,7 @@ __all__ = [
     "ToolContext",
     "Toolkit",
     "ToolkitSource",
+    "Turn",
     "Unknown",
     "YamlRegistry",
     "build_tool",

@@ -248,6 +248,10 @@ class OutcomeNotFound(NotFound):
     """The ledger has no such key, or no judged call that id."""
 
 
+class ProgramNotFound(NotFound):
+    """No such program."""
+
+
 class Conflict(CallgateError):
     """What is asked does not fit what is so."""
 
@@ -258,6 +262,14 @@ class ApprovalConflict(Conflict):
 
 class OutcomeConflict(Conflict):
     """The outcome is settled otherwise, may still change, or this person may not resolve it."""
+
+
+class ProgramConflict(Conflict):
+    """The program runs elsewhere, is another one, or what was kept of it cannot be trusted."""
+
+
+class ProgramFailed(CallgateError):
+    """The program has no value: it failed, or has not finished."""
 
 
 class SecretNotFound(CallgateError, KeyError):
@@ -271,6 +283,14 @@ class SecretsClosed(CallgateError):
     """Secrets can only be asked for inside a running handler."""
 
 
+class SignInNeeded(CallgateError):
+    """A server wants somebody to sign in before it takes anything; the message says how."""
+
+
+class SignInFailed(CallgateError):
+    """Nobody is signed in at a server after trying: it was refused, led elsewhere than it may, or took too long."""
+
+
 class KeyMissing(ConfigurationError, StoreError):
     """The root key that a store, a record or a file was made with is not there. A new one is never made instead."""
 
@@ -282,6 +302,17 @@ class MalformedResponse(CallgateError, ValueError):
 
     Nothing was run.
     """
+
+
+class LoopInterrupted(CallgateError):
+    """A loop with a model ended in the middle: the provider failed, or a function of the caller's. The cause says how.
+
+    Nothing of the response that failed was run. `state` is where to go on from: what was done before is in it.
+    """
+
+    def __init__(self, message: str, *, state: dict[str, Any]) -> None:
+        self.state = state
+        super().__init__(message)
 
 
 class AuditBroken(StoreError):

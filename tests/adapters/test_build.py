@@ -204,6 +204,18 @@ async def test_an_object_of_the_protocol_is_a_tool():
     assert await run(made, {"file_path": "/a"}) == ["/a", 2000]
 
 
+def test_one_that_reads_and_takes_a_path_needs_to_read_files_unless_it_says_otherwise():
+    assert convert(ReadFile())[0].scopes == {"fs:read"}
+    assert convert(ReadFile(), scopes=[])[0].scopes == frozenset()
+    assert convert(ReadFile(), scopes="notes:read")[0].scopes == {"notes:read"}
+    assert convert(ReadFile(), effects="system_state")[0].scopes == frozenset()
+    path = {"type": "object", "properties": {"path": {"type": "string"}}}
+    silent = build_tool(definition(input_schema=path))
+    assert (silent.scopes, silent.declared) == (frozenset(), False)
+    assert build_tool(definition(is_read_only=True)).scopes == frozenset()
+    assert build_tool(definition(is_read_only=True, input_schema={"type": "object"})).scopes == frozenset()
+
+
 async def test_its_error_is_a_failure():
     (made,) = convert(ReadFile(fails=True))
     with pytest.raises(ToolExecutionError, match="gone"):

@@ -85,6 +85,26 @@ tools:
 """
 
 
+async def test_what_a_file_says_of_whole_permissions_is_told_to_count_elsewhere(tmp_path: Path):
+    text = """
+permissions:
+  filesystem: {requires_approval: true, allowed_paths: [/tmp]}
+  shell: {requires_approval: true}
+  network: {requires_approval: false}
+  none: {requires_approval: true}
+  compute: 3
+tools: [7]
+"""
+    told = {failure.name: failure.reason for failure in (await load(tmp_path, text)).failures}
+    assert set(told) == {"tools[0]", "permissions.filesystem", "permissions.shell", "permissions.none"}
+    assert (
+        "requires_approval and allowed_paths counts in the configuration, under scopes.fs"
+        in told["permissions.filesystem"]
+    )
+    assert "under scopes.shell" in told["permissions.shell"]
+    assert "under scopes, and not here" in told["permissions.none"]
+
+
 @pytest.mark.requirement("REG-13")
 @pytest.mark.parametrize("text", [LIST, MAPPING])
 async def test_both_shapes_of_the_file_give_the_same_tools(tmp_path: Path, text: str):

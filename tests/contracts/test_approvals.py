@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from callgate.model.approval import Approval, ApprovalState, Grant
+from callgate.model.approval import Approval, ApprovalState, Grant, Listed, Part
 from callgate.ports import Store, Transaction
 from tests.contracts.makers import a_decided_approval, a_grant, an_approval
 
@@ -64,6 +64,77 @@ async def test_the_latest_approval_of_a_call_is_the_one_put_last_whatever_its_st
         ("agent", "s1", "pay", "x"),
     ):
         assert await latest(*call) is None
+
+
+def of_plan(name: str, plan: str, place: int, **changes: Any) -> Approval:
+    """An approval of a plan; the first of a plan has the whole list."""
+    listed = Listed(
+        tool="pay", definition_hash="d", fingerprint="f", key="k", own_key=True, wave=1, asks=True, what="pay naïve"
+    )
+    part = Part(plan_id=plan, place=place, digest=f"digest-{plan}")
+    return an_approval(name, part=part, calls=(listed, replace(listed, key="k2")) if place == 0 else (), **changes)
+
+
+async def test_the_approvals_of_a_plan_read_back_with_their_plan(store: Store):
+    await put(store, of_plan("1", "p", 0), an_approval("2"), of_plan("3", "p", 1), of_plan("4", "q", 0))
+    assert await store.read(lambda reader: reader.approval("1")) == of_plan("1", "p", 0)
+    assert await store.read(lambda reader: reader.approvals_of_plan("p")) == [
+        of_plan("1", "p", 0),
+        of_plan("3", "p", 1),
+    ]
+    assert await store.read(lambda reader: reader.approvals_of_plan("none")) == []
+    await put(store, of_plan("1", "p", 0, state=ApprovalState.USED))
+    states = [item.state for item in await store.read(lambda reader: reader.approvals_of_plan("p"))]
+    assert states == [ApprovalState.USED, ApprovalState.PENDING]
+
+
+async def test_the_newest_plan_of_a_digest_is_found_within_its_session(store: Store):
+    async def newest(*place: str) -> str | None:
+        return await store.read(lambda reader: reader.latest_plan(*place))
+
+    part = Part(plan_id="q", place=0, digest="digest-p")
+    await put(store, of_plan("1", "p", 0), of_plan("2", "r", 0, session="s2"), an_approval("3"))
+    assert await newest("agent", "s1", "digest-p") == "p"
+    await put(store, an_approval("4", part=part), of_plan("1", "p", 0, state=ApprovalState.EXPIRED))
+    assert await newest("agent", "s1", "digest-p") == "q"
+    for place in (("agent", "s2", "digest-p"), ("other", "s1", "digest-p"), ("agent", "s1", "digest-r")):
+        assert await newest(*place) is None
+
+
+async def test_an_approval_of_a_plan_is_found_by_its_key_alone(store: Store):
+    async def latest(key: str | None) -> str | None:
+        found = await store.read(lambda reader: reader.latest_approval("agent", "s1", "pay", "asked", key=key))
+        return found and found.id
+
+    await put(store, of_plan("1", "p", 0))
+    assert (await latest(None), await latest("key-1"), await latest("other")) == (None, "1", None)
+    await put(store, an_approval("2"), of_plan("3", "p", 1))
+    assert (await latest(None), await latest("key-2"), await latest("key-3")) == ("2", "2", "3")
+
+
+async def test_a_plan_counts_as_one_of_those_that_wait(store: Store):
+    async def count(now: float | None = None) -> int:
+        return await store.read(lambda reader: reader.pending_count("agent", "s1", now=now))
+
+    await put(store, *(of_plan(str(place), "p", place, expires_at=200.0) for place in range(3)), an_approval("single"))
+    assert (await count(), await count(100.0), await count(200.0)) == (2, 2, 1)
+    await put(store, of_plan("0", "p", 0, state=ApprovalState.APPROVED))
+    assert await count() == 2
+    await put(store, *(of_plan(str(place), "p", place, state=ApprovalState.APPROVED) for place in range(3)))
+    assert await count() == 1
+
+
+async def test_a_plan_of_a_unit_that_failed_is_not_there(store: Store):
+    def unit(tx: Transaction) -> None:
+        tx.put_approval(of_plan("1", "p", 0))
+        tx.put_approval(of_plan("2", "p", 1))
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await store.write(unit)
+    assert await store.read(lambda reader: reader.approvals_of_plan("p")) == []
+    assert await store.read(lambda reader: reader.latest_plan("agent", "s1", "digest-p")) is None
+    assert await store.read(lambda reader: reader.pending_count("agent", "s1")) == 0
 
 
 async def test_approvals_are_listed_oldest_first_by_state_and_session(store: Store):

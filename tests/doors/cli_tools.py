@@ -82,3 +82,11 @@ def half_done() -> None:
 def harmless(_text: str = "") -> None:
     """Fail before anything happened."""
     raise NoEffect("nothing was sent")
+
+
+@tool(effects="network_access", risk="high", allowed_callers={"direct", "chain"})
+def order(amount: int) -> str:
+    """Order something, also in flows."""
+    with Path("ordered.txt").open("a") as file:
+        file.write(f"{amount}\n")
+    return f"ordered {amount}"

@@ -12,7 +12,8 @@ TITLES = (
     "3  A payment waits for a person",
     "4  The same key again",
     "5  The process dies in the middle of an effect",
-    "6  Somebody edits the record",
+    "6  A program waits for a person, and wakes in another process",
+    "7  Somebody edits the record",
     "Where to go next",
 )
 
@@ -45,6 +46,9 @@ def test_every_scene_is_told_and_ends_as_it_should(told: tuple[Done, Path, Path]
         "said   unknown: ",
         "said   refused: ",
         "for that key: happened",
+        "a third process takes the program up where it slept",
+        "said   finished: [650.0, 455.0]",
+        "4 bookings in its own books",
         "that is the row they edited",
     ):
         assert line in done.out, line

@@ -1,6 +1,7 @@
 """The repository's own rules: nothing of a machine in it, locks that pin, commands that exist, waits with a reason."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -64,6 +65,17 @@ def test_no_file_names_the_place_of_this_clone():
 def test_a_lock_has_versions_and_hashes_and_nothing_else(lock: Path):
     wrong = [line for line in lock.read_text(encoding="utf-8").splitlines() if not LOCK_LINE.fullmatch(line)]
     assert wrong == []
+
+
+def test_the_lock_of_the_npm_servers_has_versions_and_hashes_and_no_address():
+    folder = ROOT / "tests" / "adapters" / "mcp" / "npm"
+    text = (folder / "package-lock.json").read_text(encoding="utf-8")
+    assert "://" not in text
+    packages: dict[str, dict[str, str]] = json.loads(text)["packages"]
+    wanted = packages.pop("")
+    assert wanted["dependencies"] == json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    assert all(package.get("integrity", "").startswith("sha512-") for package in packages.values())
+    assert not any("resolved" in package for package in packages.values())
 
 
 def locked(lock: Path) -> dict[str, str]:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from callgate import tool
+from callgate import Callgate, Pending, tool
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Autonomy
+from callgate.runtime.anywhere import Anywhere
 from callgate.settings.values import Settings
 from callgate.sync import Bridge
 from tests.journeys.gates import gate_of
@@ -25,6 +26,12 @@ FREE = Settings(autonomy=Autonomy.A4)
 async def echo(text: str) -> str:
     """Say it again."""
     return text
+
+
+@tool(effects="system_state", risk="high")
+async def ask_first() -> str:
+    """Do what a person has to allow."""
+    return "done"
 
 
 @pytest.mark.usefixtures("on_each_store")
@@ -41,6 +48,16 @@ async def test_a_gate_is_called_from_threads_and_from_other_loops():
         assert await asyncio.to_thread(lambda: asyncio.run(elsewhere())) == "loop"
     with pytest.raises(ConfigurationError, match="the gate is not open"):
         await anywhere.call("echo", {"text": "late"})
+
+
+async def test_whatever_a_gate_does_can_be_done_from_another_loop_also_with_a_gate_for_blocking_code():
+    with Callgate.open_sync("memory://") as gate:
+        gate.add(ask_first)
+        anywhere: Anywhere[Callgate] = gate.anywhere()
+        asked = await anywhere.call("ask_first", {})
+        assert isinstance(asked, Pending)
+        await anywhere.wait(lambda inner: inner.approve(asked.approval_id, by="ann"))
+        assert (await anywhere.wait(lambda inner: inner.resume(asked.approval_id))).unwrap() == "done"
 
 
 @pytest.mark.usefixtures("on_each_store")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Failed, Pending, Previewed, Refused, Succeeded, ToolContext, tool
+from callgate import Call, Callgate, Context, Failed, Pending, Previewed, Refused, Succeeded, ToolContext, tool
 from callgate.errors import (
     ApprovalConflict,
     ApprovalNotFound,
@@ -448,3 +449,64 @@ async def test_questions_that_ran_out_unseen_do_not_keep_a_session_from_asking()
         assert isinstance(await gate.call("pay", {"amount": 3}), Refused)
         clock.turn(3600)
         await ask(gate, 3)
+
+
+@pytest.mark.requirement("APR-04")
+async def test_a_yes_to_a_read_is_for_that_read_alone() -> None:
+    opened: list[str] = []
+
+    @tool(effects="read_only")
+    async def open_file(path: str) -> str:
+        """Open a file."""
+        opened.append(path)
+        return f"what is in {path}"
+
+    private = Rule(match="open_file", verdict=Verdict.CONFIRM, why="private")
+    settings = Settings(global_layer=Layer(name="global", kind=LayerKind.GLOBAL, rules=(private,)))
+    async with gate_of(open_file, config=settings) as gate:
+        first = await gate.call("open_file", {"path": "a"})
+        other = await gate.call("open_file", {"path": "b"})
+        assert isinstance(first, Pending)
+        assert isinstance(other, Pending)
+        assert first.approval_id != other.approval_id
+        await gate.approve(first.approval_id, by="ann")
+        assert isinstance(await gate.call("open_file", {"path": "b"}), Pending)
+        assert isinstance(await gate.call("open_file", {"path": "c"}), Pending)
+        assert opened == []
+        assert (await gate.resume(first.approval_id)).output == "what is in a"
+        assert isinstance(await gate.call("open_file", {"path": "a"}), Pending)
+        await gate.approve(other.approval_id, by="ann", arguments={"path": "public"})
+        assert (await gate.call("open_file", {"path": "b"})).output == "what is in public"
+        assert opened == ["a", "public"]
+
+
+async def test_who_resumes_may_wait_for_the_person() -> None:
+    paid, pay = till()
+    async with gate_of(pay) as gate:
+        pending = await ask(gate)
+        assert isinstance(await gate.resume(pending.approval_id, wait=0), Pending)
+        waiting = asyncio.create_task(gate.resume(pending.approval_id, wait=60))
+        await gate.approve(pending.approval_id, by="operator")
+        assert (await asyncio.wait_for(waiting, 10)).ok
+    assert paid == [5]
+
+
+async def test_a_host_is_told_what_a_person_changed_in_its_call() -> None:
+    @tool(effects="local_exec", risk="high", name="host.bash", source="host")
+    async def bash(command: str, seconds: int = 5) -> str:
+        """The host's shell."""
+        raise AssertionError("the gate never runs it")
+
+    async with gate_of(bash) as gate:
+        judged = [await gate.judge(Call("host.bash", {"command": line}, key=line)) for line in ("rm -r x", "ls")]
+        asked = [judgement.outcome for judgement in judged]
+        assert isinstance(asked[0], Pending)
+        assert isinstance(asked[1], Pending)
+        await gate.approve(asked[0].approval_id, by="ann", arguments={"command": "rm x"})
+        await gate.approve(asked[1].approval_id, by="ann")
+        edited = await gate.judge(Call("host.bash", {"command": "rm -r x"}, key="rm -r x"))
+        as_asked = await gate.judge(Call("host.bash", {"command": "ls"}, key="ls"))
+    assert edited.allowed
+    assert edited.edited == {"command": "rm x", "seconds": 5}
+    assert as_asked.allowed
+    assert as_asked.edited is None

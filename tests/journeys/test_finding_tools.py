@@ -16,13 +16,20 @@ from tests.journeys.gates import gate_of
 pytestmark = pytest.mark.usefixtures("on_each_store")
 
 
-@tool(effects="read_only", category="mail", capabilities=["search", "mail"], connector="post", tags=["fast"])
+@tool(
+    effects="read_only",
+    category="mail",
+    capabilities=["search", "mail"],
+    connector="post",
+    tags=["fast"],
+    deterministic=True,
+)
 async def find_mail(words: str) -> list[str]:
     """Search the mailbox for messages."""
     return [words]
 
 
-@tool(effects="system_state", risk="low", category="mail", capabilities=["mail"], connector="post")
+@tool(effects="system_state", risk="low", category="mail", capabilities=["mail"], connector="post", idempotent=True)
 async def send_mail(to: str) -> str:
     """Send a message to somebody."""
     return to
@@ -61,6 +68,31 @@ async def test_tools_are_listed_by_what_they_are_and_what_they_can_do():
         assert "closed for the night" in (await gate.call("find_mail", {"words": "a"})).to_human()
         gate.set_health("post", Health())
         assert (await gate.call("find_mail", {"words": "a"})).ok
+
+
+async def test_tools_are_listed_by_what_is_declared_of_them():
+    async with house() as gate:
+        assert names(gate.tools(read_only=True)) == ["find_mail", "weather.today"]
+        assert names(gate.tools(read_only=False)) == ["send_mail", "undeclared_mail"]
+        assert names(gate.tools(read_only=True, deterministic=True)) == ["find_mail"]
+        assert names(gate.tools(deterministic=False, capability="mail")) == ["send_mail"]
+        assert names(gate.tools(idempotent=True)) == ["send_mail"]
+        assert names(gate.tools(idempotent=True, read_only=True)) == []
+        assert names(gate.tools(read_only=None)) == names(gate.tools())
+
+
+async def test_words_find_what_an_asker_may_use_best_first_and_an_operator_finds_everything():
+    async with house() as gate:
+        assert names(gate.search("send a message")) == ["send_mail", "find_mail"]
+        assert names(gate.search("send a message", limit=1)) == ["send_mail"]
+        assert names(gate.search("weather")) == ["weather.today"]
+        assert gate.search("knitting") == gate.search("") == gate.search("message", limit=0) == []
+        reader = Context(read_only=True)
+        assert names(gate.search("send a message", context=reader)) == ["find_mail"]
+        assert names(gate.search_all("send a message")) == ["send_mail", "undeclared_mail", "find_mail"]
+        assert names(gate.search_all("send a message", limit=2)) == ["send_mail", "undeclared_mail"]
+        gate.remove("send_mail")
+        assert names(gate.search("send a message")) == ["find_mail"]
 
 
 async def test_a_model_finds_the_tools_that_it_may_use_and_how_to_call_them():

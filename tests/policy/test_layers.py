@@ -8,7 +8,7 @@ import pytest
 from callgate.errors import ConfigurationError
 from callgate.model.context import Context
 from callgate.model.layer import Layer, LayerKind, Rule
-from callgate.model.levels import Origin, Verdict
+from callgate.model.levels import Caller, Origin, Verdict
 from callgate.policy import admission
 from callgate.policy.cases import run_cases
 from callgate.policy.groups import KEEPS_OUT, LETS_IN
@@ -236,3 +236,29 @@ def test_more_layers_than_are_remembered_are_still_judged(monkeypatch: pytest.Mo
 
 def test_every_group_of_the_configuration_is_known_here():
     assert LETS_IN.keys() == KEEPS_OUT.keys() == GROUPS
+
+
+@pytest.mark.parametrize("caller", list(Caller))
+@pytest.mark.parametrize("narrowed", [{}, {"read_only": True}, {"no_web": True}, {"scopes": frozenset({"fs:read"})}])
+def test_a_pool_holds_exactly_the_tools_whose_calls_would_be_admitted(caller: Caller, narrowed: dict[str, Any]):
+    settings = with_roles(
+        role(allow=("group:read", "run_shell", "undeclared", "web_*"), scopes={"fs:*"}),
+        role("nothing"),
+        global_layer=Layer(
+            name="global",
+            kind=LayerKind.GLOBAL,
+            deny=("search_files",),
+            rules=(Rule(match="list_dir", verdict=Verdict.DENY), Rule(match="read_file", verdict=Verdict.CONFIRM)),
+        ),
+    )
+    policy = Policy(settings)
+    tools = (*TOOLS, reading("web_scoped", scopes={"net:outbound"}), reading("files", scopes={"fs:read", "fs:list"}))
+    layered = (layer(deny=("calculate",)),)
+    for context in (
+        Context(caller=caller, **narrowed),
+        Context(caller=caller, layers=layered, **narrowed),
+        Context(caller=caller, role="nothing", **narrowed),
+        Context(caller=caller, role="unheard_of", **narrowed),
+    ):
+        admits = policy.admitter(context)
+        assert [admits(tool) for tool in tools] == [policy.standing(tool, context).refusal is None for tool in tools]

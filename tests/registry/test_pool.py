@@ -78,7 +78,8 @@ def test_what_declared_nothing_or_cannot_run_here_is_in_no_pool():
     undeclared = make("undeclared", declared=False)
     hosted = make("host.bash", source=Origin.HOST, handler=None)
     broken = make("broken", unavailable="pip install callgate[x]")
-    assert assemble([undeclared, hosted, broken, make("fine")], admits=everyone).names == ("fine",)
+    described = make("host.edit", source=Origin.HOST)
+    assert assemble([undeclared, hosted, described, broken, make("fine")], admits=everyone).names == ("fine",)
 
 
 @pytest.mark.requirement("REG-09")

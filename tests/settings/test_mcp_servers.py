@@ -2,7 +2,7 @@
 
 import pytest
 
-from callgate.settings.values import McpServerSettings
+from callgate.settings.values import McpServerSettings, OAuthSettings
 from tests.settings.reading import complaint_of, read
 
 
@@ -61,6 +61,70 @@ def test_a_server_is_read_with_everything_it_may_say():
 )
 def test_a_fault_is_told_with_its_place(text: str, told: str):
     assert complaint_of(f"mcp_servers: {{a: {text}}}").startswith(f"1: mcp_servers.{told}")
+
+
+def test_how_to_sign_in_is_read_with_everything_it_may_say():
+    servers = read("""
+    mcp_servers:
+      plain: {url: "https://example.com/mcp", auth: {oauth: {}}}
+      person: {url: "https://example.com/mcp", auth: {oauth: {issuer: "https://id.example.com", client_id: abc,
+        scopes: [files:read, offline_access], redirect_port: 8765}}}
+      machine: {url: "http://127.0.0.1:9000/mcp", auth: {oauth: {grant: client_credentials, client_id: abc,
+        client_secret: "secret:idp/secret", client_auth: client_secret_post, issuer: "http://localhost:9001"}}}
+    """).mcp_servers
+    assert servers["plain"].auth == OAuthSettings()
+    assert servers["person"].auth == OAuthSettings(
+        issuer="https://id.example.com",
+        client_id="abc",
+        scopes=("files:read", "offline_access"),
+        redirect_port=8765,
+    )
+    assert servers["machine"].auth == OAuthSettings(
+        grant="client_credentials",
+        client_id="abc",
+        client_secret="secret:idp/secret",
+        client_auth="client_secret_post",
+        issuer="http://localhost:9001",
+    )
+
+
+@pytest.mark.parametrize(
+    ("auth", "told"),
+    [
+        ("{}", "a.auth: says nothing; write oauth: {}"),
+        ("{oauth: {clientid: x}}", "a.auth.oauth.clientid: unknown key 'clientid'"),
+        ("{oauth: {grant: password}}", "a.auth.oauth.grant: 'password' is not possible"),
+        ("{oauth: {issuer: 'http://example.com'}}", "a.auth.oauth.issuer: needs a URL with https"),
+        ("{oauth: {scopes: ['a b']}}", "a.auth.oauth.scopes[0]: needs a scope without blanks"),
+        ("{oauth: {redirect_port: 80}}", "a.auth.oauth.redirect_port: needs a whole number from 1024"),
+        ("{oauth: {client_secret: hunter2}}", "a.auth.oauth.client_secret: is written as secret:connector/key"),
+        ("{oauth: {client_secret: 'secret:a/b'}}", "a: auth.oauth.client_secret needs the client_id"),
+        ("{oauth: {client_id: x, client_secret: 'secret:a/b'}}", "a: auth.oauth.client_secret needs the issuer it"),
+        ("{oauth: {grant: client_credentials, client_id: x}}", "a: client_credentials needs client_id and client_sec"),
+        (
+            "{oauth: {client_id: x, client_metadata_url: 'https://example.com/client.json'}}",
+            "a: auth.oauth has either client_id or client_metadata_url",
+        ),
+        ("{oauth: {client_metadata_url: 'https://example.com'}}", "a.auth.oauth.client_metadata_url: needs a URL"),
+    ],
+)
+def test_a_fault_in_how_to_sign_in_is_told_with_its_place(auth: str, told: str):
+    complaint = complaint_of(f"mcp_servers: {{a: {{url: 'https://example.com/mcp', auth: {auth}}}}}")
+    assert complaint.startswith(f"1: mcp_servers.{told}")
+    assert "hunter2" not in complaint
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ("command: [x]", "a: auth is for a server with a url"),
+        ("url: 'http://example.com/mcp'", "a: auth needs a URL with https"),
+        ("url: 'https://example.com/mcp', headers: {authorization: 'Bearer secret:a/b'}", "a: there is a header Auth"),
+    ],
+)
+def test_a_server_that_nobody_can_sign_in_at_is_refused(server: str, told: str):
+    complaint = complaint_of(f"mcp_servers: {{a: {{{server}, auth: {{oauth: {{}}}}}}}}")
+    assert complaint.startswith(f"1: mcp_servers.{told}")
 
 
 def test_a_name_that_is_none_is_refused():

@@ -28,6 +28,7 @@ def test_plain_keys_are_read():
     timeout: 2m
     require_keys: true
     threads_per_connector: 4
+    batch_concurrency: 8
     retention_days: 1.5
     """
     settings = read(text)
@@ -37,6 +38,7 @@ def test_plain_keys_are_read():
     assert settings.timeout == 120
     assert settings.require_keys is True
     assert settings.threads_per_connector == 4
+    assert settings.batch_concurrency == 8
     assert settings.retention_days == 1.5
 
 
@@ -181,6 +183,7 @@ def test_observe_mode_needs_a_source_a_beginning_an_end_and_a_name(entry: str, h
         ("threads_per_connector: 0", "threads_per_connector: needs a whole number from 1 to 1024, without quotes"),
         ("threads_per_connector: 2.5", "threads_per_connector: needs a whole number from 1 to 1024"),
         ("threads_per_connector: '2'", "threads_per_connector: needs a whole number from 1 to 1024"),
+        ("batch_concurrency: 0", "batch_concurrency: needs a whole number from 1 to 10000"),
         ("threads_per_connector: true", "threads_per_connector: needs a whole number from 1 to 1024"),
         ("retention_days: 0", "retention_days: needs a number from 0.01 to 36500"),
         ("retention_days: never", "retention_days: needs a number from 0.01 to 36500, without quotes, not 'never'"),

@@ -112,6 +112,7 @@ documents = some(
         "observe": st.lists(observed, max_size=2),
         "secrets": some({"backend": st.sampled_from(["env", "file", "keyring"])}),
         "threads_per_connector": st.integers(1, 1024),
+        "batch_concurrency": st.integers(1, 10_000),
         "retention_days": st.just("forever") | st.integers(1, 365),
     }
 )

@@ -250,7 +250,7 @@ def test_the_statements_of_every_call_find_their_rows_by_an_index(path: Path):
             "last_id",
             "progress",
         ],
-        "approvals": ["by_id", "latest", "pending", "grants_for", "grant"],
+        "approvals": ["by_id", "latest", "of_plan", "latest_plan", "pending", "grants_for", "grant"],
         "events": ["of_call", "of_trace", "last_position", "head", "erase"],
         "rest": ["meta", "sealed", "reading", "projection"],
     }

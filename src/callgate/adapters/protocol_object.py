@@ -3,6 +3,8 @@
 execute(payload, context)              the work; sync or async; a plain value or {output, error, duration_ms}
 check_permissions(payload, context)    raises PermissionError to refuse; sync or async
 is_read_only(), is_concurrency_safe()  what it says about itself
+
+One that only reads and takes a path reads files: it needs `fs:read` unless scopes are declared, and is confined.
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ from callgate.adapters.tool_result import unpack
 from callgate.errors import ConfigurationError
 from callgate.model.context import Context
 from callgate.model.levels import FOREIGN, Effect
+from callgate.model.shapes import as_mapping
 from callgate.model.tool import Arguments, Handler, Tool
 from callgate.model.tool_context import ToolContext
+from callgate.policy.survey import Kind, kind_of_name
 
 Execute = Callable[[Arguments, Any], Any]
+_READS_FILES = "fs:read"
 
 
 def satisfies_protocol(thing: Any) -> bool:
@@ -68,7 +73,16 @@ def _with_own_words(thing: Any, declaration: Declaration) -> Declaration:
     check = getattr(thing, "check_permissions", None)
     if declaration.hooks.check is None and check is not None:
         more["check"] = _check(_two_arguments(check, "check_permissions"), name=str(declaration.name))
-    return declaration.with_more(more)
+    declared = declaration.with_more(more)
+    if Effect.READ_ONLY in declared.effects and "scopes" not in declared.stated and _takes_a_path(thing.input_schema):
+        # The protocol has no word for scopes, and without one a path that is only read is the tool's own affair.
+        return declared.with_more({"scopes": _READS_FILES})
+    return declared
+
+
+def _takes_a_path(schema: dict[str, Any]) -> bool:
+    names = as_mapping(schema.get("properties")) or {}
+    return any(kind_of_name(str(name)) in {Kind.PATH, Kind.PLACE} for name in names)
 
 
 def _says_yes(thing: Any, question: str) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
-from callgate.model.approval import Approval, Grant, Vote
+from callgate.model.approval import Approval, Grant, Listed, Part, Vote
 from callgate.model.canonical import dumps
 from callgate.ports import Keys
 
@@ -16,6 +16,8 @@ _BOUND: dict[type, tuple[bytes, tuple[str, ...]]] = {
     kind: (prefix, tuple(field.name for field in fields(kind) if field.name != "mac"))
     for kind, prefix in ((Approval, b"approval\0"), (Grant, b"grant\0"))
 }
+_LATER: dict[str, Any] = {"part": None, "calls": ()}
+"""Fields that came later. Nothing is bound where they are not set, so that older seals still fit."""
 
 
 def bind(answer: Sealed, keys: Keys) -> Sealed:
@@ -34,7 +36,10 @@ def intact(answer: Approval | Grant, keys: Keys) -> bool:
 
 def _bytes(answer: Approval | Grant) -> bytes:
     prefix, names = _BOUND[type(answer)]
-    return prefix + dumps({name: _plain(getattr(answer, name)) for name in names})
+    values = ((name, getattr(answer, name)) for name in names)
+    return prefix + dumps(
+        {name: _plain(value) for name, value in values if name not in _LATER or value != _LATER[name]}
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -42,4 +47,6 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, Vote):
         return [value.by, value.assurance.label, value.at]
+    if isinstance(value, Part | Listed):
+        return asdict(value)
     return value.label if hasattr(value, "label") else value

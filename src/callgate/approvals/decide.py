@@ -87,8 +87,7 @@ def withdraw(approval: Approval, now: float) -> Approval:
     Raises:
         ApprovalConflict: It was decided already.
     """
-    if approval.state is not ApprovalState.PENDING:
-        raise ApprovalConflict(f"approval {approval.id} is {approval.state.value}, not pending")
+    _is_pending(approval)
     return replace(approval, state=ApprovalState.WITHDRAWN, decided_at=now)
 
 
@@ -97,9 +96,27 @@ def votes_needed(approval: Approval) -> int:
     return 2 if approval.by is ConfirmBy.TWO else 1
 
 
-def _is_open(approval: Approval, by: Decider) -> None:
+def refuse_part(approval: Approval) -> None:
+    """Nothing of a plan is decided alone.
+
+    Raises:
+        ApprovalConflict: It is part of a plan.
+    """
+    if approval.part is not None:
+        plan = approval.part.plan_id
+        raise ApprovalConflict(
+            f"approval {approval.id} is part of the plan {plan}; decide the plan, which is all or none"
+        )
+
+
+def _is_pending(approval: Approval) -> None:
     if approval.state is not ApprovalState.PENDING:
         raise ApprovalConflict(f"approval {approval.id} is {approval.state.value}, not pending")
+    refuse_part(approval)
+
+
+def _is_open(approval: Approval, by: Decider) -> None:
+    _is_pending(approval)
     if not person_key(by.name):
         raise ApprovalConflict("a decision needs the name of the person who makes it")
     if same_person(by.name, approval.principal):

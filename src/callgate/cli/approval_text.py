@@ -21,7 +21,13 @@ def approval_document(approval: Approval) -> dict[str, Any]:
     votes = [{"by": vote.by, "assurance": vote.assurance.label, "at": vote.at} for vote in approval.votes]
     words = {"state": approval.state.value, "by": approval.by.value}
     levels = {"risk": approval.risk.label, "assurance": approval.assurance.label}
-    return body | words | levels | {"votes": votes}
+    return body | words | levels | {"votes": votes} | _plan(approval)
+
+
+def _plan(approval: Approval) -> dict[str, Any]:
+    part = None if approval.part is None else {"plan_id": approval.part.plan_id, "place": approval.part.place}
+    names = ("tool", "key", "wave", "asks", "what")
+    return {"part": part, "calls": [{name: getattr(call, name) for name in names} for call in approval.calls]}
 
 
 def show_approvals(screen: Screen, approvals: Iterable[Approval]) -> None:

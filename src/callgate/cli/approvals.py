@@ -159,7 +159,8 @@ def _say_decided(screen: Screen, approval: Approval) -> None:
     style = "green" if approval.state is ApprovalState.APPROVED else "red"
     screen.say(f"{approval.state.value}: {approval.tool}, by {approval.decided_by}", style=style)
     if approval.state is ApprovalState.APPROVED:
-        screen.say("Nothing has run yet: the same call again runs it, once.")
+        again = "the same plan, run now, makes each call of it" if approval.is_plan else "the same call again runs it"
+        screen.say(f"Nothing has run yet: {again}, once.")
 
 
 def _ways(place: Place, approval: Approval) -> Proposals:

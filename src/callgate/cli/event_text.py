@@ -23,10 +23,11 @@ TOLD = (
     "tool.trusted",
     "health.*",
     "source.*",
+    "program.*",
     "audit.erased",
 )
 """What people look for; the rest is the record's own: openings, checkpoints, registrations."""
-_TELLING = ("tool", "tool_name", "reason", "message", "cause", "by", "connector", "store_id")
+_TELLING = ("tool", "tool_name", "reason", "message", "cause", "by", "connector", "store_id", "program_id")
 
 
 def event_document(event: Event) -> dict[str, Any]:

@@ -40,6 +40,7 @@ _ERRORS: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (errors.SecretNotFound, ExitCode.USAGE),
     (errors.ToolOutcomeUnknown, ExitCode.UNKNOWN),
     (errors.ExecutionError, ExitCode.FAILED),
+    (errors.SignInFailed, ExitCode.FAILED),
     (errors.CallgateError, ExitCode.REFUSED),
 )
 """The first kind that fits counts."""

@@ -31,7 +31,8 @@ def show_question(screen: Screen, approval: Approval) -> None:
     """What is asked, what would happen, why a person is asked, and until when."""
     asker = f"{one_line(approval.principal)} in session {one_line(approval.session)}"
     whom = f", for {one_line(approval.user)}" if approval.user else ""
-    screen.say(f"{asker}{whom}, wants to call", style="bold")
+    wants = "wants to make these calls, which are decided together" if approval.is_plan else "wants to call"
+    screen.say(f"{asker}{whom}, {wants}", style="bold")
     screen.say(approval.what, indent=2, mark=_MARK)
     if approval.preview is not None:
         screen.say("what would happen", style="bold")

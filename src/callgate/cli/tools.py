@@ -13,6 +13,7 @@ from callgate.cli.opening import NO_TOOLS, Need, Tools, run, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
 from callgate.cli.tool_text import show_tool, tool_document, tool_row
+from callgate.cli.tools_sign_in import login, logout
 from callgate.cli.tools_trust import diff, distrust, review, trust
 from callgate.cli.trouble import wrong
 from callgate.model.context import Context
@@ -22,7 +23,7 @@ from callgate.runtime.gate import Callgate
 
 @click.group("tools")
 def command() -> None:
-    """What can be called: list, show, search; and whom to trust: diff, trust, distrust, review."""
+    """What can be called (list, show, search), whom to trust (diff, trust, distrust, review), and login, logout."""
 
 
 @command.command("list")
@@ -87,8 +88,8 @@ def search(place: Place, /, **options: Any) -> None:
     _show_list(found, held, as_json=options["as_json"])
 
 
-for trusting in (diff, trust, distrust, review):
-    command.add_command(trusting)
+for other in (diff, trust, distrust, review, login, logout):
+    command.add_command(other)
 
 
 def _held(gate: Callgate) -> Mapping[str, str]:

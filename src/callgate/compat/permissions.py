@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -10,6 +11,20 @@ from callgate.model.tool import Tool
 from callgate.policy.layers import CompiledLayer, compile_layer
 
 _NO_WEB = "group:web"
+
+
+class ToolCategory(enum.StrEnum):
+    """The categories of a registry; any other word is as good where a category is asked for."""
+
+    ARCHIVE = "archive"
+    CODE = "code"
+    DATA = "data"
+    FILE = "file"
+    LLM = "llm"
+    MATH = "math"
+    SPECIALIZED = "specialized"
+    SYSTEM = "system"
+    WEB = "web"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ from callgate.adapters.base_tool import BaseTool
 from callgate.adapters.convert import convert
 from callgate.adapters.registry_files.yaml_registry import YamlRegistry
 from callgate.adapters.toolkits.toolkit import registered_toolkits
-from callgate.compat.atomic_tool import AtomicTool, ToolSource
+from callgate.compat.atomic_tool import AtomicTool, DeterminismClass, SideEffectClass, ToolSource
+from callgate.compat.capability import Capability, select_capabilities
+from callgate.compat.policy_chain import PolicyLayer
 from callgate.compat.registered_tool import RegisteredTool, ToolConfig, ToolHealth, configured
 from callgate.compat.role_policies import RolePolicies
 from callgate.compat.tool_output import ToolOutput
@@ -23,7 +25,6 @@ from callgate.registry.snapshot import not_found
 
 if TYPE_CHECKING:
     from callgate.compat.permissions import ToolPermissions
-    from callgate.compat.policy_chain import PolicyLayer
     from callgate.model.health import Health
     from callgate.model.outcome import Outcome
     from callgate.model.tool import Tool
@@ -59,6 +60,11 @@ class ToolRegistry:  # noqa: PLR0904 - three registries in one
         if own is not None:
             own.close()
 
+    @property
+    def gate(self) -> Any:
+        """The gate behind it: to approve there, to listen, and to see what was recorded."""
+        return self._gate
+
     def load_from_yaml(self, path: str | os.PathLike[str]) -> int:
         """Add the tools of a YAML registry; how many were added. The file is yours: what it declares counts.
 
@@ -71,10 +77,12 @@ class ToolRegistry:  # noqa: PLR0904 - three registries in one
         loaded = YamlRegistry(path, accept=True).read()
         for failure in loaded.failures:
             _log.warning("%s: %s", failure.name, failure.reason)
-        return sum(self._added(tool) for tool in loaded.tools)
+        added = [tool for tool in loaded.tools if self._added(tool)]
+        self._policies.vouch(added)
+        return len(added)
 
     def can_use_tool(self, role: str, tool: str, context: Mapping[str, Any] | None = None) -> bool:  # noqa: PLR0917
-        """Whether a role may use a tool now, under `{"read_only": True}` and the like.
+        """Whether a role may use a tool now, under `{"read_only": True}`, `{"layers": [PolicyLayer(…)]}` and the like.
 
         Raises:
             ConfigurationError: The context has an unknown key.
@@ -144,6 +152,39 @@ class ToolRegistry:  # noqa: PLR0904 - three registries in one
                 _log.warning("%s: %s", name, error)
         return added
 
+    async def load_mcp_server(
+        self,
+        session: Any,
+        *,
+        server_name: str | None = None,
+        declare: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> list[AtomicTool]:
+        """Add the tools behind a session, each as `server.tool`; see `MCPAdapter`.
+
+        Raises:
+            ConfigurationError: The SDK is missing, the server has no name, a declaration is wrong, or a name is taken.
+        """
+        # Only whoever has such a session needs what it takes.
+        from callgate.compat.mcp_adapter import MCPAdapter  # noqa: PLC0415
+
+        found = await MCPAdapter(session, server_name=server_name, declare=declare).discover_tools()
+        self.register_many(found)
+        return found
+
+    def to_langchain_tools(self, names: Iterable[str] | None = None, role: str | None = None) -> list[Any]:
+        """The tools, or those of these names, as LangChain's; calling one is calling the gate.
+
+        Args:
+            names: Which; when left out, all that may be used.
+            role: Who asks; the gate's own context when left out.
+
+        Raises:
+            ConfigurationError: LangChain is not installed.
+            ToolNotFoundError: There is none of that name that may be used.
+        """
+        context = None if role is None else self._context(role, None)
+        return self._gate.pool(context).to_langchain(names)
+
     def get(self, tool_name: str) -> RegisteredTool | None:
         """What is known of a tool with all its actions, or None."""
         actions = self._actions(tool_name)
@@ -200,6 +241,17 @@ class ToolRegistry:  # noqa: PLR0904 - three registries in one
         atoms = (self._atom(each) for each in self._tools())
         return [atom for atom in atoms if wanted in {None, atom.source} and all_of.issubset(atom.tags)]
 
+    def capabilities(
+        self,
+        *,
+        determinism: DeterminismClass | None = None,
+        side_effect: SideEffectClass | None = None,
+        tags: Iterable[str] | None = None,
+    ) -> list[Capability]:
+        """What can be done here, by how it behaves and by all of the tags, as the tools came."""
+        atoms = map(self._atom, self._tools())
+        return select_capabilities(atoms, determinism=determinism, side_effect=side_effect, tags=tags)
+
     @property
     def _gate(self) -> Any:
         if self._given is not None:
@@ -240,7 +292,10 @@ class ToolRegistry:  # noqa: PLR0904 - three registries in one
         known = self._gate.roles()
         ground = _DEFAULT if role not in known and self._policies.knows(role) else role
         fields: dict[str, Any] = {"principal": role, **(said or {})}
-        layers = (*self._policies.layers(role, self._tools()), *fields.pop("layers", ()))
+        tools, policies = self._tools(), self._policies
+        more = fields.pop("layers", ())
+        narrower = (policies.worked_out(each, tools) if isinstance(each, PolicyLayer) else each for each in more)
+        layers = (*policies.layers(role, tools), *narrower)
         try:
             return Context(role=ground, layers=layers, **fields)
         except (TypeError, ValueError) as error:

@@ -83,6 +83,14 @@ SOURCE_BACK = _info("source.back", "What is behind a source can be reached again
 SOURCE_DETACHED = _info("source.detached", "A source of tools was let go; its tools are gone.")
 SOURCE_SAID = _debug("source.said", "What a server wrote into its own log.")
 
+PROGRAM_STARTED = _info("program.started", "A program began to run.")
+PROGRAM_SLEPT = _info("program.slept", "A program waits for a person, in the store.")
+PROGRAM_WOKE = _info("program.woke", "A program went on.")
+PROGRAM_PROPOSED = _info("program.proposed", "A dry run ended; the list of its effects can be looked at.")
+PROGRAM_FINISHED = _info("program.finished", "A program came to its end.")
+PROGRAM_FAILED = _warning("program.failed", "A program raised, was none, or reached a limit.")
+PROGRAM_INTERRUPTED = _warning("program.interrupted", "A program stopped on the way and can go on.")
+
 STREAM_OPENED = _info("stream.opened", "A process began to record, citing the store and the heads it found.")
 STREAM_CLOSED = _info("stream.closed", "A process stopped recording, as it should.")
 CHECKPOINT = _debug("audit.checkpoint", "All heads were signed.")

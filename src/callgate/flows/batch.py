@@ -1,22 +1,24 @@
 """Batch: several calls at once; answers in order, one failure never another's.
 
-Calls of tools that are not concurrency-safe do not overlap. Knows only how to make one call.
+They are made wave by wave: what may overlap does, what may not waits its turn. Knows only how to make one call.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
 
+from callgate.flows.waves import NOTHING, Footprint, Waves, in_waves
 from callgate.model.call import Call
 from callgate.model.outcome import Outcome
 from callgate.model.shapes import as_mapping
 
+T = TypeVar("T")
 MakeCall = Callable[[Call], Awaitable[Outcome]]
-IsSafe = Callable[[str], bool]
-_AT_ONCE = 64
+Refuse = Callable[[Any, str], Awaitable[Outcome]]
+"""Refuses an element that is no call, saying why."""
 
 
 class Malformed(ValueError):
@@ -31,27 +33,79 @@ class Unreadable(NamedTuple):
     id: str | None = None
 
 
+class Readable(NamedTuple):
+    """The elements of a batch, read: a call, or why it is none, each in its place."""
+
+    items: Sequence[Any]
+    calls: list[Call | Malformed]
+
+    def footprints(self, find: Callable[[str], Footprint]) -> Iterable[Footprint]:
+        """What each call may meet; an element that is no call meets nothing."""
+        return (NOTHING if isinstance(call, Malformed) else find(call.tool) for call in self.calls)
+
+    async def make(self, place: int, make: MakeCall, refuse: Refuse) -> Outcome:  # noqa: PLR0917 - which, and how
+        """Make one of them, or refuse it as what it is."""
+        call = self.calls[place]
+        return await refuse(self.items[place], str(call)) if isinstance(call, Malformed) else await make(call)
+
+
+def read(items: Sequence[Any]) -> Readable:
+    """The elements of a batch as calls."""
+    return Readable(items, [_read(item) for item in items])
+
+
+def _read(item: Any) -> Call | Malformed:
+    try:
+        return as_call(item)
+    except Malformed as error:
+        return error
+
+
 async def run_batch(
-    calls: Sequence[Any], *, make: MakeCall, malformed: Callable[[Any, str], Awaitable[Outcome]], is_safe: IsSafe
+    calls: Sequence[Any], *, make: MakeCall, malformed: Refuse, find: Callable[[str], Footprint], at_once: int
 ) -> list[tuple[str, Outcome]]:
     """Make every call; (id, outcome) pairs in the order of the calls."""
-    ids = call_ids(calls)
-    alone = asyncio.Lock()
-    places = asyncio.Semaphore(_AT_ONCE)
+    batch = read(calls)
+    waves = in_waves(batch.footprints(find))
+    outcomes = await run_waves(waves, lambda place: batch.make(place, make, malformed), at_once=at_once)
+    return list(zip(call_ids(calls), outcomes, strict=True))
 
-    async def one(item: Any) -> Outcome:
-        try:
-            call = as_call(item)
-        except Malformed as error:
-            return await malformed(item, str(error))
-        if is_safe(call.tool):
-            async with places:
-                return await make(call)
-        async with alone:
-            return await make(call)
 
-    outcomes = await asyncio.gather(*(one(item) for item in calls))
-    return list(zip(ids, outcomes, strict=True))
+async def run_waves(waves: Waves, make: Callable[[int], Awaitable[T]], *, at_once: int) -> list[T]:
+    """What `make` gives for every place, in the order of the places, at most `at_once` at a time."""
+    found: dict[int, T | BaseException] = {}
+    for wave in waves:
+        found |= await run_wave(wave, make, at_once=at_once)
+    return [_given(found[place]) for place in range(len(found))]
+
+
+async def run_wave(
+    wave: Sequence[int], make: Callable[[int], Awaitable[T]], *, at_once: int
+) -> dict[int, T | BaseException]:
+    """What `make` gives for each place of one wave, or raises: nothing keeps the others from their end."""
+    found: dict[int, T | BaseException] = {}
+    waiting = iter(wave)
+
+    async def work() -> None:
+        for place in waiting:
+            try:
+                found[place] = await make(place)
+            except Exception as error:  # noqa: BLE001 - raised again once the others have ended
+                found[place] = error
+
+    workers = min(at_once, len(wave))
+    if workers == 1:
+        await work()
+    else:
+        for ended in await asyncio.gather(*(work() for _ in range(workers)), return_exceptions=True):
+            _given(ended)
+    return found
+
+
+def _given(found: T | BaseException) -> T:
+    if isinstance(found, BaseException):
+        raise found
+    return found
 
 
 def as_call(item: Any) -> Call:

@@ -1,4 +1,7 @@
-"""Approval: a question to a person, bound to one exact call, usable once. Grant: a standing answer."""
+"""Approval: a question to a person, bound to one exact call, usable once. Grant: a standing answer.
+
+The calls of a plan that need a person have each an approval of their own, and are decided together: all or none.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,41 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """One call of a plan that a person is asked about."""
+
+    tool: str
+    definition_hash: str
+    fingerprint: str
+    key: str
+    """The idempotency key the call will run under."""
+    own_key: bool
+    """The key came with the call; others are made for the plan."""
+    wave: int
+    asks: bool
+    """Whether it needs a person; the others are listed so that the person sees the whole."""
+    what: str
+    """The exact payload, as `Approval.what`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Which call of which plan an approval is for."""
+
+    plan_id: str
+    """What people decide: the plan, never one call of it."""
+    place: int
+    """Of the call in the plan's list, from 0."""
+    digest: str
+    """Keyed, over the whole list; every part of a plan has the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """A single-use capability over one exact call; `mac` covers everything it binds."""
+    """A single-use capability over one exact call; `mac` covers everything it binds.
+
+    A plan is shown as one, too, with the plan's id and all its calls; that one is put together when somebody looks.
+    """
 
     id: str
     state: ApprovalState
@@ -86,6 +122,15 @@ class Approval:
     text: str | None = None
     """Why it was rejected, or the answer that was given."""
     edited: bool = False
+    part: Part | None = None
+    """The plan it belongs to; None for a question of its own."""
+    calls: tuple[Listed, ...] = ()
+    """Every call of the plan, in order: of a plan, and of the first of its parts."""
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether this is a plan, to be decided as a whole."""
+        return bool(self.calls) and self.part is None
 
 
 class GrantScope(enum.StrEnum):

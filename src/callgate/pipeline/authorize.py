@@ -31,7 +31,7 @@ class Authorized:
     standing: Standing
     authorization: Authorization
     fingerprint: str = ""
-    """Empty for reads without a key that nobody is ever asked about: those are compared with nothing."""
+    """Empty for reads without a key, until somebody is asked about one: else they are never compared."""
     repeated: bool | None = None
     """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
 
@@ -57,11 +57,16 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
     if tool.hooks.check is not None:
         await _own_check(parts, asked, tool, arguments)
     authorized = Authorized(asked, tool, arguments, valid.text, standing, authorization)
-    if standing.fixed is None or standing.fixed.verdict is not Verdict.ALLOW or has_row(asked, tool):
-        authorized.fingerprint = fingerprint(
-            parts, tool, valid.text, resources=authorization.resources, user=asked.context.user
-        )
+    if has_row(asked, tool):
+        tell_apart(parts, authorized)
     return authorized
+
+
+def tell_apart(parts: Parts, authorized: Authorized) -> None:
+    """Give the call its fingerprint, where it has none yet."""
+    if not authorized.fingerprint:
+        resources, user = authorized.authorization.resources, authorized.asked.context.user
+        authorized.fingerprint = fingerprint(parts, authorized.tool, authorized.text, resources=resources, user=user)
 
 
 def has_row(asked: Asked, tool: Tool) -> bool:

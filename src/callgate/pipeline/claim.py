@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
-from callgate.errors import StoreUnavailable
+from callgate.errors import ApprovalConflict, StoreUnavailable
 from callgate.ledger.transitions import Answer, Claim, Move, move
 from callgate.model.approval import ApprovalState
-from callgate.model.attempt import Attempt
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.pipeline.authorize import has_row
@@ -27,6 +27,7 @@ from callgate.pipeline.recall import attempt_key, meet, repeatable, same_as_unkn
 from callgate.pipeline.recorded import struck
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.shield import landed
+from callgate.pipeline.standing import Question, whole
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.time_limit import time_limit
 from callgate.pipeline.unrun import close_unrun
@@ -220,9 +221,29 @@ def _spend(parts: Parts, tx: Transaction, approval: Approval) -> str | None:
         return "it was edited meanwhile"
     if any(_is_about(event, approval) for event in tx.events(types=("approval.used",), trace=approval.trace_id)):
         return "it was used before, and its row was put back"
+    early = _comes_too_early(parts, tx, fresh)
+    if early is not None:
+        return early
     used = replace(fresh, state=ApprovalState.USED)
     tx.put_approval(bind(used, parts.keys))
     tx.append(note(used, "approval.used", now=now))
+    return None
+
+
+def _comes_too_early(parts: Parts, tx: Transaction, approval: Approval) -> str | None:
+    """Why this call of a plan cannot be made yet: the plan was approved in its order, and in no other."""
+    if approval.part is None:
+        return None
+    try:
+        plan = whole(parts, tx, Question((approval,))).shown
+    except ApprovalConflict as error:
+        return str(error)
+    place, own = approval.part.place, plan.calls[approval.part.place]
+    for number, call in enumerate(plan.calls[:place], start=1):
+        row = tx.attempt(AttemptKey(approval.principal, approval.session, call.key))
+        ended = row is not None and row.fingerprint == call.fingerprint and row.state is not AttemptState.STARTED
+        if call.wave < own.wave and not ended:
+            return f"it is for call {place + 1} of a plan, and call {number} ({call.tool}) has to be made before it"
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from callgate.approvals import decide as answers
-from callgate.approvals.bind import bind, intact
+from callgate.approvals.bind import bind
 from callgate.approvals.decide import Decider
 from callgate.approvals.show import payload
 from callgate.errors import ApprovalConflict, ApprovalNotFound, GateDenied
@@ -21,6 +21,7 @@ from callgate.pipeline.parts import Asked
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import Sealed, keep_until, seal, unseal
+from callgate.pipeline.standing import EVENTS, aged, find, whole, write_age
 from callgate.pipeline.stopped import Stopped
 from callgate.pipeline.validate import validate
 from callgate.pipeline.weigh import decide
@@ -29,15 +30,6 @@ if TYPE_CHECKING:
     from callgate.model.tool import Arguments
     from callgate.pipeline.parts import Parts
     from callgate.ports import Answer, Transaction
-
-_EVENTS = {
-    ApprovalState.PENDING: "approval.voted",
-    ApprovalState.APPROVED: "approval.approved",
-    ApprovalState.REJECTED: "approval.rejected",
-    ApprovalState.ANSWERED: "approval.answered",
-    ApprovalState.WITHDRAWN: "approval.withdrawn",
-    ApprovalState.EXPIRED: "approval.expired",
-}
 
 
 async def approve(parts: Parts, approval_id: str, by: Decider, arguments: Arguments | None = None) -> Approval:
@@ -99,16 +91,29 @@ async def answer_question(parts: Parts, approval_id: str, answer: Answer, *, ass
 async def reread(parts: Parts, approval_id: str) -> Approval:
     """The approval as time and people left it; an expiry that is seen here becomes durable.
 
+    The id of a plan gives the plan, as one.
+
     Raises:
         ApprovalNotFound: No such question.
         ApprovalConflict: It was changed by somebody without the key.
     """
-    found = await parts.store.read(lambda reader: reader.approval(approval_id))
-    if found is None:
-        raise ApprovalNotFound(f"Unknown approval: {approval_id}")
-    if answers.expire(found, parts.clock.now()).state is found.state:
-        return _trusted(parts, found)
+    found = await parts.store.read(lambda reader: find(parts, reader, approval_id))
+    if aged(found, parts.clock.now()) is found:
+        return found.shown
     return await _change(parts, approval_id, lambda approval, _now: approval)
+
+
+async def part_of(parts: Parts, plan_id: str, key: str | None) -> Approval:
+    """The approval of the call of a plan that will run under this key.
+
+    Raises:
+        ApprovalNotFound: The plan asks about no such call.
+    """
+    rows = await parts.store.read(lambda reader: reader.approvals_of_plan(plan_id))
+    for row in rows:
+        if row.key == key:
+            return row
+    raise ApprovalNotFound(f"the plan {plan_id} asks about no call under key {key}")
 
 
 async def _change(
@@ -121,23 +126,22 @@ async def _change(
     now = parts.clock.now()
 
     def unit(tx: Transaction) -> Approval:
-        stored = tx.approval(approval_id)
-        if stored is None:
-            raise ApprovalNotFound(f"Unknown approval: {approval_id}")
-        current = answers.expire(_trusted(parts, stored), now)
-        if current.state is not stored.state:
-            # The passing of time comes first, and is kept even though the answer then comes too late.
-            tx.put_approval(bind(current, parts.keys))
-            tx.append(note(current, _EVENTS[current.state], now=now))
+        question = find(parts, tx, approval_id)
+        # The passing of time comes first, and is kept even though the answer then comes too late.
+        old = write_age(parts, tx, whole(parts, tx, question), now)
+        current = next((row for row in old.rows if row.id == approval_id), old.shown)
+        if current.state is not question.shown.state:
             return current
         changed = answer(current, now)
-        if changed is not current:
-            tx.put_approval(bind(changed, parts.keys))
-            shown = {"what": changed.what} if more else {}
-            kind = "approval.edited" if more else _EVENTS[changed.state]
-            tx.append(note(changed, kind, now=now, text=changed.text, **shown))
-            if more is not None:
-                more(tx)
+        if changed is current:
+            return current
+        shown = {"what": changed.what} if more else {}
+        kind = "approval.edited" if more else EVENTS[changed.state]
+        for row in question.answered(changed).rows:
+            tx.put_approval(bind(row, parts.keys))
+            tx.append(note(row, kind, now=now, text=row.text, **shown))
+        if more is not None:
+            more(tx)
         return changed
 
     result = await parts.store.write(unit)
@@ -151,16 +155,14 @@ def _too_late(answer: Callable[[Approval, float], Approval], expired: Approval, 
     answer(expired, now)
 
 
-def _trusted(parts: Parts, approval: Approval) -> Approval:
-    if not intact(approval, parts.keys):
-        raise ApprovalConflict(
-            f"approval {approval.id} was changed in the store by somebody without the key; it is void"
-        )
-    return approval
-
-
 async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments: Arguments) -> Approval:
     approval = await reread(parts, approval_id)
+    answers.refuse_part(approval)
+    if approval.is_plan:
+        raise ApprovalConflict(
+            f"the plan {approval_id} is decided as a whole, and no call of it can be edited: reject it, and say what "
+            "should be otherwise"
+        )
     sealed = await unseal(parts, approval.sealed_id)
     if sealed is None:
         raise ApprovalConflict(f"the sealed arguments of approval {approval_id} are gone; ask again")
@@ -185,6 +187,8 @@ async def _judge_again(parts: Parts, approval: Approval, sealed: Sealed, argumen
     """The edited call through steps 1 to 5, under the asker's own context."""
     call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
     asked = Asked(call, sealed.context, approval.call_id, approval.key, None, parts.clock.monotonic())
+    # Nothing runs here, so that a host's tool may be edited like any other.
+    asked.judged = True
     return await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
 
 

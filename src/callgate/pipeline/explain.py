@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Autonomy, Risk, Verdict
-from callgate.pipeline.authorize import authorize
+from callgate.pipeline.authorize import Authorized, authorize
 from callgate.pipeline.gate import answered_by, standing_grant
 from callgate.pipeline.recall import recall
 from callgate.pipeline.resolve import resolve
@@ -20,15 +21,40 @@ if TYPE_CHECKING:
     from callgate.pipeline.validate import Valid
 
 
+class Looked(NamedTuple):
+    """What was found out about a call by looking."""
+
+    told: Decision
+    """What would be decided, with every reason."""
+    authorized: Authorized | None = None
+    """The call as far as it would come; None for one that would be refused."""
+    decision: Decision | None = None
+    """What the gate itself would decide about it; None for one that the ledger would answer."""
+
+
 async def explain(parts: Parts, asked: Asked) -> Decision:
     """What would be decided about this call, and every reason for it: the same steps, only looking."""
+    return (await look(parts, asked)).told
+
+
+async def look(parts: Parts, asked: Asked, *, repeats: Container[str] = ()) -> Looked:
+    """As `explain`, with the call itself.
+
+    Args:
+        parts: What the steps work with.
+        asked: The call.
+        repeats: Fingerprints of calls that would have been made before it.
+    """
     try:
         valid = validate(parts, resolve(parts, asked, looking=True))
     except Stopped as stop:
-        return _struck(parts, _without_policy(parts, asked, stop))
+        return Looked(_struck(parts, _without_policy(parts, asked, stop)))
+    authorized: Authorized | None = None
     try:
         authorized = await authorize(parts, valid)
         await recall(parts, authorized, looking=True)
+        if authorized.fingerprint in repeats:
+            authorized.repeated = True
         decision = decided_before(authorized) or await decide(parts, authorized)
         if decision.verdict is Verdict.CONFIRM:
             grant = await standing_grant(parts, authorized, decision)
@@ -36,9 +62,10 @@ async def explain(parts: Parts, asked: Asked) -> Decision:
         facts = await gather_facts(parts, authorized)
         told = parts.policy.explain(valid.tool, valid.arguments, asked.context, facts)
     except Stopped as stop:
-        return _struck(parts, _stopped(parts, valid, stop))
+        answered = stop.outcome.error is None
+        return Looked(_struck(parts, _stopped(parts, valid, stop)), authorized if answered else None)
     news = tuple(reason for reason in decision.reasons if reason not in told.reasons)
-    return _struck(parts, replace(decision, reasons=(*told.reasons, *news)))
+    return Looked(_struck(parts, replace(decision, reasons=(*told.reasons, *news))), authorized, decision)
 
 
 def _struck(parts: Parts, decision: Decision) -> Decision:

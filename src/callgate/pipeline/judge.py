@@ -40,6 +40,8 @@ class Judgement:
     deadline: float | None = None
     """Seconds since the epoch; silence until then becomes Unknown."""
     key: str | None = None
+    edited: dict[str, Any] | None = None
+    """What the host has to run it with instead, where a person changed the arguments."""
 
 
 async def judge(parts: Parts, asked: Asked) -> Judgement:
@@ -53,7 +55,14 @@ async def judge(parts: Parts, asked: Asked) -> Judgement:
         await settle(parts, await execute(parts, permit))
         raise asyncio.CancelledError
     deadline = permit.row.deadline if permit.row is not None else None
-    return Judgement(id=asked.call_id, allowed=True, decision=permit.decision, deadline=deadline, key=permit.key)
+    return Judgement(
+        id=asked.call_id,
+        allowed=True,
+        decision=permit.decision,
+        deadline=deadline,
+        key=permit.key,
+        edited=dict(permit.arguments) if permit.edited else None,
+    )
 
 
 async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = None, error: str | None = None) -> Outcome:

@@ -28,6 +28,8 @@ def note(approval: Approval, event: str, *, now: float, **more: Any) -> Draft:
     }
     if approval.user is not None:
         payload["user"] = approval.user
+    if approval.part is not None:
+        payload |= {"plan_id": approval.part.plan_id, "place": approval.part.place}
     return Draft(type=event, time=now, trace=approval.trace_id, call=approval.call_id, payload=payload | more)
 
 

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
 from callgate.approvals.show import payload
-from callgate.errors import Conflict, NotFound, Refusal
+from callgate.errors import ApprovalConflict, Conflict, NotFound, Refusal
 from callgate.ledger.transitions import Answer, look
 from callgate.model.approval import OPEN_STATES, Approval, ApprovalState
 from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
 from callgate.pipeline.admit import admit, judge_again
+from callgate.pipeline.authorize import authorize, tell_apart
 from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
+from callgate.pipeline.parts import Asked
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.recall import attempt_key, meet, repeatable
+from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import keep_until, seal
+from callgate.pipeline.standing import Question, whole, write_age
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
+from callgate.pipeline.validate import validate
 
 if TYPE_CHECKING:
+    from callgate.model.call import Call
+    from callgate.model.context import Context
     from callgate.model.decision import Decision
+    from callgate.model.tool import Tool
     from callgate.pipeline.admit import Admitted
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
@@ -44,6 +54,8 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admit
     Raises:
         Stopped: Pending, or what a person said.
     """
+    # An answer is for one exact call, also where that is a read which nobody else would compare.
+    tell_apart(parts, authorized)
     wait = authorized.asked.wait
     until = None if wait is None else parts.clock.monotonic() + wait
     pause = _POLL_FIRST
@@ -60,7 +72,7 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admit
             approval = await _open_question(parts, authorized, decision)
         elif approval.state is not ApprovalState.PENDING:
             raise said(authorized, approval)
-        elif parts.asker is not None and await _ask_now(parts, approval):
+        elif parts.asker is not None and await ask_now(parts, await _again(parts, authorized, approval, plan=True)):
             approval = await _again(parts, authorized, approval)
             authorized, decision = await judge_again(parts, authorized, decision, approval)
         elif until is None or parts.clock.monotonic() >= until:
@@ -72,15 +84,27 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admit
             authorized, decision = await judge_again(parts, authorized, decision, approval)
 
 
-async def _again(parts: Parts, authorized: Authorized, approval: Approval) -> Approval:
-    """The question as it stands by now; one that somebody changed or removed is void."""
+async def question_about(parts: Parts, call: Call, context: Context) -> Approval | None:
+    """The question that stands about this very call, where one does. Nothing is asked, run or recorded."""
+    asked = Asked(call, context, uuid7(), call.key, None, parts.clock.monotonic())
     try:
-        return await reread(parts, approval.id)
+        authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
+    except Stopped:
+        return None
+    tell_apart(parts, authorized)
+    return await parts.store.read(lambda reader: _standing_question(parts, authorized, reader))
+
+
+async def _again(parts: Parts, authorized: Authorized, approval: Approval, *, plan: bool = False) -> Approval:
+    """The question as it stands by now, or its plan, which is what people decide; one that was changed is void."""
+    part = approval.part if plan else None
+    try:
+        return await reread(parts, approval.id if part is None else part.plan_id)
     except (Conflict, NotFound) as error:
         raise refused(authorized.asked, "approval_void", str(error), tool=authorized.tool, key=approval.key) from None
 
 
-async def _ask_now(parts: Parts, approval: Approval) -> bool:
+async def ask_now(parts: Parts, approval: Approval) -> bool:
     """Put the question to whoever sits there; True when it was answered."""
     asker = parts.asker
     assert asker is not None  # noqa: S101 - asked by the caller
@@ -107,11 +131,8 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
     found = await parts.store.read(lambda reader: _standing_question(parts, authorized, reader))
     if found is not None:
         return found
-    new = _new(parts, authorized, decision, await preview(parts, authorized))
-    call = authorized.asked.call
-    blob = seal(
-        parts, new.sealed_id, authorized.text, authorized.asked.context, timeout=call.timeout, distinct=call.distinct
-    )
+    new = new_approval(parts, authorized, decision, await preview(parts, authorized))
+    blob = sealed_call(parts, authorized, new)
 
     def unit(tx: Transaction) -> Approval | Attempt | None:
         _note_expiry(parts, authorized, tx)
@@ -121,10 +142,7 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
         waiting = tx.pending_count(new.principal, new.session, now=parts.clock.now())
         if waiting >= parts.settings.approvals.pending_per_session:
             return None
-        tx.put_sealed(new.sealed_id, blob, keep_until=keep_until(parts))
-        tx.put_approval(new)
-        more = {"what": new.what, "decision": decision.to_json(), "expires_at": new.expires_at, "key": new.key}
-        tx.append(note(new, "gate.required", now=new.created_at, role=authorized.asked.context.role, **more))
+        put_question(parts, tx, new, blob, role=authorized.asked.context.role, decision=decision)
         return new
 
     approval = await parts.store.write(unit)
@@ -138,6 +156,22 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
     return approval
 
 
+def sealed_call(parts: Parts, authorized: Authorized, approval: Approval) -> bytes:
+    """The exact call that a question is about, readable only with the key."""
+    call, context = authorized.asked.call, authorized.asked.context
+    return seal(parts, approval.sealed_id, authorized.text, context, timeout=call.timeout, distinct=call.distinct)
+
+
+def put_question(
+    parts: Parts, tx: Transaction, new: Approval, blob: bytes, *, role: str, decision: Decision, **more: Any
+) -> None:
+    """Ask: the sealed call, the approval, and the event that says so."""
+    tx.put_sealed(new.sealed_id, blob, keep_until=keep_until(parts))
+    tx.put_approval(new)
+    told = {"what": new.what, "decision": decision.to_json(), "expires_at": new.expires_at, "key": new.key}
+    tx.append(note(new, "gate.required", now=new.created_at, role=role, **told, **more))
+
+
 def _twin(authorized: Authorized, tx: Transaction) -> Attempt | None:
     """The row of a twin that took the key since the recall: nobody is asked about what runs already."""
     key = authorized.asked.key
@@ -149,7 +183,7 @@ def _twin(authorized: Authorized, tx: Transaction) -> Attempt | None:
 def _standing_question(parts: Parts, authorized: Authorized, reader: Reader) -> Approval | None:
     """An approval that still speaks for this call: open, or decided against it and not yet expired."""
     found = _latest(authorized, reader)
-    if found is None or not intact(found, parts.keys):
+    if found is None or not intact(found, parts.keys) or (found.part is not None and found.key != authorized.asked.key):
         return None
     now = parts.clock.now()
     found = expire(found, now)
@@ -167,15 +201,13 @@ def _latest(authorized: Authorized, reader: Reader) -> Approval | None:
 def _note_expiry(parts: Parts, authorized: Authorized, tx: Transaction) -> None:
     """An expiry once seen is durable."""
     found = _latest(authorized, tx)
-    if found is None or not intact(found, parts.keys):
-        return
-    late = expire(found, parts.clock.now())
-    if late.state is ApprovalState.EXPIRED and found.state is not ApprovalState.EXPIRED:
-        tx.put_approval(bind(late, parts.keys))
-        tx.append(note(late, "approval.expired", now=parts.clock.now()))
+    if found is not None and intact(found, parts.keys):
+        with suppress(ApprovalConflict):  # a plan that somebody changed is void, and is left as evidence
+            write_age(parts, tx, whole(parts, tx, Question((found,))), parts.clock.now())
 
 
-def _new(parts: Parts, authorized: Authorized, decision: Decision, shown: Shown) -> Approval:
+def new_approval(parts: Parts, authorized: Authorized, decision: Decision, shown: Shown, **changes: Any) -> Approval:
+    """The question about this very call, sealed."""
     context, tool, now = authorized.asked.context, authorized.tool, parts.clock.now()
     view = shown.preview
     approval = Approval(
@@ -210,20 +242,21 @@ def _new(parts: Parts, authorized: Authorized, decision: Decision, shown: Shown)
         expires_at=now + parts.settings.approvals.expires,
         mac="",
     )
-    return bind(approval, parts.keys)
+    return bind(replace(approval, **changes), parts.keys)
 
 
 def said(authorized: Authorized, approval: Approval) -> Stopped:
     """What became of the question, as the end of the call; of a later call, it names the one that asked."""
-    stop = _refused(authorized, approval)
+    stop = refused_by(authorized.asked, authorized.tool, approval)
     stop.payload["approval_id"] = approval.id
     if approval.call_id != authorized.asked.call_id:
         stop.payload["original_call"] = approval.call_id
     return stop
 
 
-def _refused(authorized: Authorized, approval: Approval) -> Stopped:
-    asked, tool, key = authorized.asked, authorized.tool, approval.key
+def refused_by(asked: Asked, tool: Tool | None, approval: Approval) -> Stopped:
+    """The refusal of a call whose question did not end in a yes."""
+    key = approval.key or asked.key
     if approval.state is ApprovalState.ANSWERED:
         return refused(asked, "approval_answered", approval.text or "", tool=tool, key=key)
     if approval.state is ApprovalState.REJECTED:
@@ -243,7 +276,7 @@ def _pending(authorized: Authorized, approval: Approval, decision: Decision) -> 
         key=approval.key,
         decision=decision,
         side_effects=declared_effects(authorized.tool),
-        approval_id=approval.id,
+        approval_id=approval.id if approval.part is None else approval.part.plan_id,
         expires_at=approval.expires_at,
     )
     return Stopped(outcome, event="gate.required", recorded=True)

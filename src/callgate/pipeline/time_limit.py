@@ -16,8 +16,17 @@ from callgate.settings.values import Settings
 DEFAULT_SECONDS = 30.0
 
 
-def time_limit(tool: Tool | str, context: Context, settings: Settings, *, per_call: float | None = None) -> float:
+def time_limit(
+    tool: Tool | str,
+    context: Context,
+    settings: Settings,
+    *,
+    per_call: float | None = None,
+    instance: float | None = None,
+) -> float:
     """Seconds this call may take. A name alone stands for a tool that declares no limit of its own.
+
+    `instance` stands in place of the instance's own limit, where that would count.
 
     Raises:
         ValueError: The per-call value is not a positive number of seconds.
@@ -26,7 +35,7 @@ def time_limit(tool: Tool | str, context: Context, settings: Settings, *, per_ca
         check_seconds(per_call)
         seconds = float(per_call)
     else:
-        seconds = _configured(tool, context, settings)
+        seconds = _configured(tool, context, settings, instance=settings.timeout if instance is None else instance)
     return seconds if context.timeout is None else min(seconds, context.timeout)
 
 
@@ -42,7 +51,7 @@ def check_seconds(value: Any) -> None:
         raise ValueError(message)
 
 
-def _configured(tool: Tool | str, context: Context, settings: Settings) -> float:
+def _configured(tool: Tool | str, context: Context, settings: Settings, *, instance: float | None) -> float:
     name, declared = (tool, None) if isinstance(tool, str) else (tool.name, tool.timeout)
     if context.user is not None and context.user in settings.user_timeouts:
         return settings.user_timeouts[context.user]
@@ -50,4 +59,4 @@ def _configured(tool: Tool | str, context: Context, settings: Settings) -> float
         return settings.tool_timeouts[name]
     if declared is not None:
         return declared
-    return DEFAULT_SECONDS if settings.timeout is None else settings.timeout
+    return DEFAULT_SECONDS if instance is None else instance

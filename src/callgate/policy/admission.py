@@ -5,7 +5,7 @@ It sees who asks and what the tool declares, and never an argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from callgate.model.context import Context
@@ -70,6 +70,28 @@ class Admission:
             yield from (_denied_by(rule) for rule in layer.rules if _always_denies(rule, tool))
         yield from _callers(tool, context)
         yield from _context_limits(tool, context)
+
+    def admitter(self, context: Context) -> Callable[[Tool], bool]:
+        """The question whether `trace` would refuse a tool: asked of thousands, told to none."""
+        role = self.roles.get(context.role)
+        layers = self.layers(context)
+        denials = [rule for layer in layers for rule in layer.rules if _denies(rule)]
+        grants = [] if role is None else [role.granted]
+        if context.scopes is not None:
+            grants.append(Granted(context.scopes))
+
+        def admitted(tool: Tool) -> bool:
+            return (
+                tool.declared
+                and role is not None
+                and not any(granted.lacks(tool.scopes) for granted in grants if tool.scopes)
+                and all(layer.admits(tool) for layer in layers)
+                and not any(rule.names(tool) for rule in denials)
+                and _may_call(tool, context)
+                and next(_context_limits(tool, context), None) is None
+            )
+
+        return admitted
 
     def rules(self, tool: Tool, context: Context) -> Iterator[CompiledRule]:
         """The rules about this tool that depend on a call."""
@@ -148,16 +170,24 @@ def undeclared(tool: Tool) -> Reason:
     )
 
 
+def _denies(rule: CompiledRule) -> bool:
+    return rule.verdict is Verdict.DENY and rule.condition is None
+
+
 def _always_denies(rule: CompiledRule, tool: Tool) -> bool:
-    return rule.verdict is Verdict.DENY and rule.condition is None and rule.names(tool)
+    return _denies(rule) and rule.names(tool)
 
 
 def _denied_by(rule: CompiledRule) -> Reason:
     return _refuse(rule.step, rule.told(Held(applies=True)))
 
 
+def _may_call(tool: Tool, context: Context) -> bool:
+    return context.caller in tool.allowed_callers or (tool.read_only and context.caller is Caller.CHAIN)
+
+
 def _callers(tool: Tool, context: Context) -> Iterator[Reason]:
-    if context.caller in tool.allowed_callers or (tool.read_only and context.caller is Caller.CHAIN):
+    if _may_call(tool, context):
         return
     allowed = name_all(caller.value for caller in tool.allowed_callers) or "nobody"
     text = f"{tool.name} may be called by {allowed}, and this caller is {context.caller.value}"

@@ -72,6 +72,14 @@ class CompiledLayer:
         """The layer in words."""
         return f"the {self.layer.kind} layer {self.layer.name!r}"
 
+    def admits(self, tool: Tool) -> bool:
+        """Whether this layer admits the tool: what `judge` says, without the words."""
+        if self.deny.first(tool) is not None:
+            return False
+        if self.allow is None:
+            return self.layer.kind is not LayerKind.ROLE
+        return self.allow.first(tool) is not None
+
     def judge(self, tool: Tool) -> Reason:
         """Whether this layer admits the tool, and by which selector."""
         denied = self.deny.first(tool)
@@ -122,7 +130,7 @@ def compile_layer(layer: Layer, *, key: str | None = None) -> CompiledLayer:
 def resolve(layers: Sequence[Layer], tools: Iterable[Tool]) -> tuple[Tool, ...]:
     """The tools that every one of the layers admits, in the order they came in."""
     compiled = [compile_layer(layer) for layer in layers]
-    return tuple(tool for tool in tools if all(layer.judge(tool).verdict is None for layer in compiled))
+    return tuple(tool for tool in tools if all(layer.admits(tool) for layer in compiled))
 
 
 def _compile_rule(rule: Rule, layer: Layer, *, key: str | None) -> CompiledRule:

@@ -5,7 +5,7 @@ Everything that does not depend on a call's arguments is worked out once per too
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from callgate.errors import ConfigurationError
@@ -58,7 +58,6 @@ class Policy:
         self._resources = Resources(settings.families, working_directory=working_directory, own_paths=own_paths)
         self._settings = settings
         self._standings: dict[object, Standing] = {}
-        self._admitted: dict[object, tuple[Tool, bool]] = {}
 
     def standing(self, tool: Tool, context: Context) -> Standing:
         """Whether this context may use the tool at all. Costs one look-up once it is known."""
@@ -70,25 +69,15 @@ class Policy:
         self._resources.protect(paths)
 
     def admits(self, tool: Tool, context: Context) -> bool:
-        """Whether the tool belongs into a pool for this context: the same rules that judge the call.
+        """Whether the tool belongs into a pool for this context: the same rules that judge the call."""
+        return self._admission.admitter(context)(tool)
 
-        Its terms are not worked out for that: of the thousands in a pool, few are called.
+    def admitter(self, context: Context) -> Callable[[Tool], bool]:
+        """Whether a tool belongs into this context's pool, by the rules that judge the call, without words.
+
+        Nothing is worked out or kept for a tool that only stands in a pool: of its thousands, few are called.
         """
-        key = (tool.id, context.authority)
-        try:
-            known = self._admitted.get(key)
-        except TypeError:
-            return self._is_admitted(tool, context)
-        if known is not None and known[0] is tool:
-            return known[1]
-        if len(self._admitted) >= MOST_STANDINGS:
-            self._admitted.clear()
-        admitted = self._is_admitted(tool, context)
-        self._admitted[key] = (tool, admitted)
-        return admitted
-
-    def _is_admitted(self, tool: Tool, context: Context) -> bool:
-        return not any(reason.code for reason in self._admission.trace(tool, context))
+        return self._admission.admitter(context)
 
     def authorize(  # noqa: PLR0917 - the words of the way of a call, in their order
         self, tool: Tool, arguments: Arguments, context: Context, standing: Standing

@@ -29,7 +29,10 @@ class Selection:
 
     def first(self, tool: Tool) -> Entry | None:
         """The first selector that names the tool."""
-        return next((entry for entry in self.entries if entry.matches(tool)), None)
+        for entry in self.entries:
+            if entry.matches(tool):
+                return entry
+        return None
 
     @property
     def faults(self) -> tuple[Entry, ...]:

@@ -147,6 +147,23 @@ class Desk(Protocol):
         """
         ...
 
+    def keep_secret(self, connector: str, key: str, *, value: str) -> None:
+        """Keep a secret durably, in place of the one that was there, and strike it from now on.
+
+        Raises:
+            ConfigurationError: Secrets are not kept by Callgate here, or it is too short to be struck.
+            StoreError: It cannot be written.
+        """
+        ...
+
+    def strike(self, value: str, *, connector: str, key: str) -> None:
+        """Strike a value that no store gave from everything that leaves from now on.
+
+        Raises:
+            ConfigurationError: It is too short to be struck.
+        """
+        ...
+
     def note(self, event: str, payload: dict[str, Any]) -> None:
         """Record something that is no call: a connection lost, a server's own log line."""
         ...

@@ -62,7 +62,18 @@ class Reader(Protocol):
     def latest_approval(
         self, principal: str, session: str, tool: str, fingerprint: str, *, key: str | None = None
     ) -> Approval | None:
-        """The newest approval for this asked fingerprint, whatever its state; with `key`, only one for that key."""
+        """The newest approval for this asked fingerprint, whatever its state; with `key`, only one for that key.
+
+        Those of plans are found by their key alone.
+        """
+        ...
+
+    def approvals_of_plan(self, plan_id: str) -> list[Approval]:
+        """The approvals of one plan, as they were put."""
+        ...
+
+    def latest_plan(self, principal: str, session: str, digest: str) -> str | None:
+        """The id of the newest plan of this session with that digest, whatever its state."""
         ...
 
     def approvals(
@@ -77,7 +88,7 @@ class Reader(Protocol):
         ...
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
-        """How many questions of this session wait; with `now`, only those whose time is not up by then."""
+        """How many questions of this session wait, a plan for one; with `now`, only those whose time is not up then."""
         ...
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:

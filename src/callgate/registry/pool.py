@@ -78,8 +78,10 @@ def assemble(tools: Iterable[Tool], *, admits: Callable[[Tool], bool]) -> Pool:
     Left out besides are tools that declared nothing and tools that cannot be run here whatever happens.
     """
     chosen: dict[str, Tool] = {}
-    for tool in sorted((tool for tool in tools if _runnable(tool) and admits(tool)), key=_rank):
-        chosen.setdefault(tool.name, tool)
+    for tool in tools:
+        if _runnable(tool) and admits(tool):
+            other = chosen.get(tool.name)
+            chosen[tool.name] = tool if other is None else min(other, tool, key=_rank)
     return Pool(sorted(chosen.values(), key=_order))
 
 
@@ -100,7 +102,8 @@ def describe(tool: Tool) -> dict[str, Any]:
 
 
 def _runnable(tool: Tool) -> bool:
-    return tool.declared and tool.handler is not None and tool.unavailable is None
+    hosted = tool.handler is None or tool.source is Origin.HOST
+    return tool.declared and not hosted and tool.unavailable is None
 
 
 def _order(tool: Tool) -> tuple[bool, str]:

@@ -67,7 +67,7 @@ class Registry:  # noqa: PLR0904 - eleven methods, and __init__
         return self.snapshot.get(name)
 
     def list_tools(self, **filters: Unpack[Filters]) -> tuple[Tool, ...]:
-        """The tools that pass every filter given (source, tags, category, capability, connector), as they came."""
+        """The tools that pass every filter given, as they came."""
         return self.snapshot.list_tools(**filters)
 
     def list_healthy(self) -> tuple[Tool, ...]:

@@ -29,6 +29,9 @@ class Filters(TypedDict, total=False):
     category: str | None
     capability: str | None
     connector: str | None
+    read_only: bool | None
+    deterministic: bool | None
+    idempotent: bool | None
 
 
 class Held(NamedTuple):
@@ -222,6 +225,9 @@ def not_found(name: str, names: Iterable[str]) -> ToolNotFoundError:
     return ToolNotFoundError(message, info=info)
 
 
+_FLAGS = ("read_only", "deterministic", "idempotent")
+
+
 def _tests(filters: Filters) -> list[Callable[[Tool], bool]]:
     tests: list[Callable[[Tool], bool]] = []
     if (source := filters.get("source")) is not None:
@@ -235,4 +241,7 @@ def _tests(filters: Filters) -> list[Callable[[Tool], bool]]:
         tests.append(lambda tool: capability in tool.capabilities)
     if (connector := filters.get("connector")) is not None:
         tests.append(lambda tool: (tool.connector or tool.name) == connector)
+    flags = {flag: said for flag in _FLAGS if (said := filters.get(flag)) is not None}
+    if flags:
+        tests.append(lambda tool: all(getattr(tool, flag) is is_so for flag, is_so in flags.items()))
     return tests

@@ -57,6 +57,12 @@ class GateDesk:
     def secret(self, connector: str, key: str) -> str:
         return self._parts.secrets.source(connector, key)
 
+    def keep_secret(self, connector: str, key: str, *, value: str) -> None:
+        self._parts.secrets.keep(connector, key, value=value)
+
+    def strike(self, value: str, *, connector: str, key: str) -> None:
+        self._parts.striker.remember(value, connector=connector, key=key)
+
     def note(self, event: str, payload: dict[str, Any]) -> None:
         if self._closed:
             return

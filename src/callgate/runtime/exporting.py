@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class GateDoor:
     """What an exported tool has of the gate."""
 
-    def __init__(self, anywhere: Anywhere) -> None:
+    def __init__(self, anywhere: Anywhere[Any]) -> None:
         self.call = anywhere.call
         self.call_blocking = anywhere.call_blocking
 
@@ -40,7 +40,7 @@ class GateDoor:
 
 
 def export_tools(
-    anywhere: Callable[[], Anywhere],
+    anywhere: Callable[[], Anywhere[Any]],
     tools: Iterable[Tool],
     *,
     wires: Mapping[str, str],

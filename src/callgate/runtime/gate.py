@@ -24,11 +24,11 @@ from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.plugging import Plugging
 from callgate.runtime.plugin_source import attach_plugins
+from callgate.runtime.programs import Programs
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.tool_events import registration_drafts
 from callgate.runtime.trusting import Trusting
-from callgate.runtime.turns import Turns
 from callgate.runtime.unknowns import Unknowns
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Turns, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
+class Callgate(Programs, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:

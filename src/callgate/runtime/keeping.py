@@ -22,7 +22,7 @@ def keep_secret(settings: Settings, connector: str, key: str, *, value: str) -> 
         ConfigurationError: Secrets are not kept by Callgate here, or the value is too short to be struck from texts.
         StoreError: It cannot be written.
     """
-    _writable(settings, create=True).set_secret(connector, key, value=value)
+    writable_secrets(settings, create=True).set_secret(connector, key, value=value)
 
 
 def forget_secret(settings: Settings, connector: str, key: str) -> None:
@@ -33,7 +33,7 @@ def forget_secret(settings: Settings, connector: str, key: str) -> None:
         ConfigurationError: Secrets are not kept by Callgate here.
         StoreError: It cannot be written.
     """
-    _writable(settings, create=False).delete_secret(connector, key)
+    writable_secrets(settings, create=False).delete_secret(connector, key)
 
 
 def look_for_secret(settings: Settings, connector: str, key: str) -> str | None:
@@ -58,7 +58,13 @@ def _file(settings: Settings) -> Path:
     return secrets_file() if settings.secrets.path is None else Path(settings.secrets.path).expanduser()
 
 
-def _writable(settings: Settings, *, create: bool) -> WritableSecrets:
+def writable_secrets(settings: Settings, *, create: bool) -> WritableSecrets:
+    """Where secrets are kept, to be written.
+
+    Raises:
+        ConfigurationError: Secrets are not kept by Callgate here.
+        KeyMissing: There is no root key, and none may be made.
+    """
     store = _open(settings, create=create)
     if not isinstance(store, WritableSecrets):
         advice = "set the variable there, or choose `secrets: {backend: file}`"

@@ -12,6 +12,8 @@ from typing import Any, Unpack
 from callgate.adapters.langchain.choices import Options
 from callgate.errors import ConfigurationError
 from callgate.formats import anthropic, mcp, openai_chat, openai_responses
+from callgate.formats.catalogue import Entry, catalogue, namespaces
+from callgate.formats.grammar import grammar
 from callgate.formats.names import wire_names
 from callgate.formats.nulls import without_nulls
 from callgate.formats.strict import ANTHROPIC, OPENAI, strict_schema
@@ -40,6 +42,19 @@ class ModelPool(Pool):
     def wire_names(self) -> dict[str, str]:
         """The name by which each tool travels to providers, in the order of the pool; no two are equal."""
         return dict(self._wires)
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """What stands before the dot of the tools' names, each once, in order."""
+        return namespaces(self.names)
+
+    def to_catalogue(self) -> str:
+        """One line per tool, by name, for a prompt without room for schemas; `*` marks what must be given, `?` not."""
+        return catalogue(Entry(tool.name, tool.description, plain_object(tool.input_schema)) for tool in self)
+
+    def to_grammar(self) -> str:
+        """A grammar (GBNF) of one call of one of these tools, as `gate.batch` takes it; of no call without tools."""
+        return grammar(self.names)
 
     def to_anthropic(
         self,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError, StoreError
+from callgate.flows.program.sandbox import Sandboxes
 from callgate.policy.lint import ERROR, check
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class Opened:
     under_way: int = 0
     """Calls that have not ended yet."""
     looked_at_policy: bool = False
+    programs: set[str] = field(default_factory=set[str])
+    """Programs that run in this process now."""
+    sandboxes: Sandboxes = field(default_factory=Sandboxes)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])
     """Attached sources by name, as they came."""
 
@@ -117,6 +121,7 @@ class Opened:
 
     async def _let_go(self) -> None:
         try:
+            await self.sandboxes.close()
             await self.bus.close()
         finally:
             if not self.under_way:  # what still runs keeps its limit
@@ -149,3 +154,16 @@ class Face:
 def _report(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and task.exception() is not None:
         _log.warning("work in the background failed: %s", type(task.exception()).__name__)
+
+
+def at_once(opened: Opened, concurrency: int | None) -> int:
+    """How many calls of a flow run at once: what the caller says, else the configuration.
+
+    Raises:
+        ConfigurationError: It is no number of calls.
+    """
+    if concurrency is None:
+        return opened.parts.settings.batch_concurrency
+    if not isinstance(concurrency, int) or isinstance(concurrency, bool) or concurrency < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers write anything
+        raise ConfigurationError(f"concurrency must be a whole number from 1, not {concurrency!r}")
+    return concurrency

@@ -1,4 +1,7 @@
-"""Listing questions: every one as it stands, whatever somebody without the key did to the others. Decides nothing."""
+"""Listing questions: every one as it stands, whatever somebody without the key did to the others. Decides nothing.
+
+A plan is one question, whatever the number of its calls.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from callgate.errors import ApprovalConflict, ApprovalNotFound, RowUnreadable
 from callgate.events.vocabulary import GATE_REQUIRED
 from callgate.model.approval import Approval, ApprovalState
 from callgate.pipeline import deciding
+from callgate.pipeline.standing import find
 from callgate.runtime.enough import enough
 
 if TYPE_CHECKING:
@@ -29,14 +33,19 @@ async def questions(
     # An edited question may say any state, so that those which are void are looked for among all.
     among = None if states is None or ApprovalState.VOID in states else states
 
-    def keep(found: Approval) -> Approval | None:
-        shown = _shown(parts, found)
-        return shown if states is None or shown.state in states else None
-
     def unit(reader: Reader) -> list[Approval]:
-        return enough(
-            lambda size: _listed(reader, among, limit=size, newest_first=newest_first), keep=keep, limit=limit
-        )
+        plans: dict[str, Approval] = {}
+
+        def keep(found: Approval) -> Approval | None:
+            shown = _shown(parts, found)
+            if shown.part is not None:
+                shown = _plan(parts, reader, shown, plans)
+            return shown if states is None or shown.state in states else None
+
+        def read(size: int | None) -> list[Approval]:
+            return _listed(reader, among, limit=size, newest_first=newest_first)
+
+        return enough(read, keep=keep, limit=limit, name=lambda shown: shown.id)
 
     return await parts.store.read(unit)
 
@@ -78,6 +87,20 @@ def _one_by_one(reader: Reader) -> Iterator[Approval]:
             continue
         if found is not None:
             yield found
+
+
+def _plan(parts: Parts, reader: Reader, row: Approval, plans: dict[str, Approval]) -> Approval:
+    """The plan that this approval is a part of, as one; an approval whose plan was changed is void by itself."""
+    plan_id = row.part.plan_id if row.part is not None else row.id
+    if row.state is ApprovalState.VOID:
+        return row
+    if plan_id not in plans:
+        try:
+            plans[plan_id] = find(parts, reader, plan_id).shown
+        except (ApprovalConflict, ApprovalNotFound, RowUnreadable) as error:
+            _log.warning("%s", error)
+            return replace(row, state=ApprovalState.VOID)
+    return plans[plan_id]
 
 
 def _shown(parts: Parts, approval: Approval) -> Approval:

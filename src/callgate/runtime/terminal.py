@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from callgate.model.approval import Approval
 
 _HELP = "[y] approve  [n] reject  [e] edit  [r] answer instead  [enter] decide later"
+_HELP_WITH_PLAN = "[y] approve all  [n] reject all  [r] answer instead  [enter] decide later"
 _NEW_LINE = "\n"
 """Ctrl-C and Ctrl-D leave the cursor behind the prompt."""
 
@@ -110,7 +111,7 @@ class _Talk:
         return answer
 
     async def _chosen(self, by: str) -> Answer | None:
-        choice = await self._line(f"{_HELP}\n> ")
+        choice = await self._line(f"{_HELP_WITH_PLAN if self.approval.is_plan else _HELP}\n> ")
         if choice.text:
             return await self._take(choice.text.lower(), by)
         if choice.ended or self.typed:
@@ -125,9 +126,9 @@ class _Talk:
         if choice == "r":
             text = (await self._line("answer for the model: ")).text
             return Answer("respond", text=text, by=by) if text else None
-        if choice == "e":
+        if choice == "e" and not self.approval.is_plan:
             return await self._edited(by)
-        self.say("please answer y, n, e or r\n")
+        self.say(f"please answer y, n{'' if self.approval.is_plan else ', e'} or r\n")
         return None
 
     async def _edited(self, by: str) -> Answer | None:
@@ -181,7 +182,8 @@ def system_user() -> str:
 
 def render(approval: Approval) -> str:
     """The question as a person reads it; a mark stands before what the call says, so that it cannot pass for ours."""
-    lines = [f"\nApproval {approval.id}: {one_line(approval.principal)} wants to call", *_marked(approval.what)]
+    wants = "wants to make these calls, which are decided together" if approval.is_plan else "wants to call"
+    lines = [f"\nApproval {approval.id}: {one_line(approval.principal)} {wants}", *_marked(approval.what)]
     lines += [f"risk: {approval.risk.label}, autonomy: {approval.autonomy}"]
     lines += [f"why you are asked: {one_line(reason)}" for reason in approval.why]
     if approval.preview is not None:

@@ -65,7 +65,8 @@ class Toolbox(Face):
 
         Args:
             healthy: Only those that can be called now.
-            **filters: `source`, `tags` (all of them), `category`, `capability`, `connector`.
+            **filters: `source`, `tags` (all of them), `category`, `capability`, `connector`; `read_only`,
+                `deterministic` and `idempotent`, true of what is declared so and false of everything else.
         """
         found = self._registry.list_tools(**filters)
         return tuple(tool for tool in found if self._registry.health.look(tool) is None) if healthy else found
@@ -87,10 +88,11 @@ class Toolbox(Face):
         opened = self._open()
         ground = context or opened.default_context
         parts = opened.parts
+        admitted = parts.policy.admitter(ground)
 
         def admits(tool: Tool) -> bool:
             ready = tool.unavailable is None and parts.quarantined(tool.name) is None
-            return ready and parts.health.look(tool) is None and parts.policy.admits(tool, ground)
+            return ready and parts.health.look(tool) is None and admitted(tool)
 
         lend = partial(export_tools, cast("Calls", self).anywhere, context=ground)
         return ModelPool(assemble(parts.registry.snapshot, admits=admits), lend=lend)

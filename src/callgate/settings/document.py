@@ -161,6 +161,7 @@ DOCUMENT = Block(
         "secrets": Key(SECRETS, "Where secrets come from."),
         "plugins": Key(PLUGINS, "Folders of plugins."),
         "threads_per_connector": Key(Number(1, 1024), "How many plain functions of one connector run at once.", 32),
+        "batch_concurrency": Key(Number(1, 10_000), "How many calls of one batch or chain run at once.", 64),
         "retention_days": Key(
             OrWord(Number(0.01, 36_500, whole=False), "forever"),
             "How many days sealed arguments are kept, or forever.",

@@ -14,6 +14,7 @@ from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, Kind, ListOf, MapOf, Reading, either
 from callgate.settings.leaves import Choice, Duration, Flag, Text
 from callgate.settings.nodes import ListNode, Node
+from callgate.settings.read_mcp_auth import AUTH, refuse_unfit
 from callgate.settings.read_scopes import ScopeName
 from callgate.settings.values import McpServerSettings
 from callgate.settings.wording import quote
@@ -101,12 +102,14 @@ DECLARE = MapOf(
 def _build_server(fields: Fields, _: Reading) -> McpServerSettings:
     if ("command" in fields) == ("url" in fields):
         raise Fault("needs either command (a program that is started) or url (a server that runs)")
-    only = ("env", "cwd") if "url" in fields else ("headers",)
+    only = ("env", "cwd") if "url" in fields else ("headers", "auth")
     wrong = [key for key in only if key in fields]
     if wrong:
         raise Fault(f"{wrong[0]} is for a server with {'a command' if 'url' in fields else 'a url'}; leave it out")
     if "command" in fields and not fields["command"]:
         raise Fault("command is empty; write the program and its arguments, such as [mcp-server-time]")
+    if "auth" in fields:
+        refuse_unfit(fields["auth"], fields["url"], headers=fields.get("headers", {}))
     rest = {key: value for key, value in fields.items() if key != "mode"}
     return McpServerSettings(**rest)
 
@@ -135,6 +138,7 @@ MCP_SERVERS = MapOf(
                 _build_words(_VALUE, pattern=_HEADER, what="name of a header"),
                 "Headers of every request; a value may be Bearer secret:connector/key.",
             ),
+            "auth": Key(AUTH, "How to sign in, for a server that asks for it."),
             "cwd": Key(Text(needs="a directory", longest=1000), "Where the program runs."),
             "prefix": Key(
                 Text(pattern=_PREFIX, needs="a prefix such as gh", parse=_parse_prefix),

@@ -106,6 +106,28 @@ class SecretsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthSettings:
+    """How we sign in at an MCP server that asks for it."""
+
+    grant: str = "authorization_code"
+    """authorization_code: a person signs in; client_credentials: a machine does, by itself."""
+    issuer: str | None = None
+    """The only authorization server that is accepted; None is the one the server names."""
+    client_id: str | None = None
+    """A client that was registered by hand; None registers one, or uses `client_metadata_url`."""
+    client_secret: str | None = None
+    """As `secret:connector/key`."""
+    client_auth: str = "client_secret_basic"
+    """How the secret is shown: client_secret_basic or client_secret_post."""
+    client_metadata_url: str | None = None
+    """Where a client describes itself; used where the authorization server knows how to read it."""
+    scopes: tuple[str, ...] = ()
+    """The rights that are asked for; empty is what the server asks for."""
+    redirect_port: int | None = None
+    """The port of this machine that a person is sent back to; None is any that is free."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class McpServerSettings:
     """An MCP server: how it is reached, what its tools are called here, and what the operator declares of them."""
 
@@ -116,6 +138,8 @@ class McpServerSettings:
     """Handed to the program; a value may be `secret:connector/key`."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Sent with every request; a value may be `secret:connector/key` or `Bearer secret:connector/key`."""
+    auth: OAuthSettings | None = None
+    """How to sign in, for a server that asks for it."""
     cwd: str | None = None
     prefix: str | None = None
     """Stands before the names of its tools; None is the server's own name."""
@@ -170,5 +194,7 @@ class Settings:
     secrets: SecretsSettings = SecretsSettings()
     plugins: PluginsSettings = PluginsSettings()
     threads_per_connector: int = 32
+    batch_concurrency: int = 64
+    """How many calls of one batch or chain run at once."""
     retention_days: float | None = 30.0
     """How long sealed arguments are kept; None is for ever."""

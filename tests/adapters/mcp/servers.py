@@ -60,3 +60,11 @@ async def told(gate: Callgate, *types: str) -> list[dict[str, Any]]:
     await gate.flush()
     found = [event async for event in gate.events(types=list(types))]
     return [{**(event.payload or {}), "type": event.type, "call": event.call} for event in found]
+
+
+async def until_told(gate: Callgate, *types: str, times: int = 1) -> list[dict[str, Any]]:
+    """Wait until something of these types was recorded so many times."""
+    async with asyncio.timeout(30):
+        while len(found := await told(gate, *types)) < times:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.01)  # between two looks
+    return found

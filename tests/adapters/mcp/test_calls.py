@@ -13,7 +13,7 @@ import pytest
 from callgate import Context, Failed, Refused, Succeeded, Unknown
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Happened, Origin, Risk
-from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, scripted, told, until, witnessed
+from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, scripted, told, until, until_told, witnessed
 
 SECRET = "s3cret-value-of-the-test"
 
@@ -171,9 +171,7 @@ async def test_the_servers_own_log_is_kept_apart_and_struck(tmp_path: Path, monk
     async with gate_of(config=FREE) as gate:
         await gate.attach(scripted(tmp_path, env={"TOKEN": "secret:srv/token"}))
         assert (await gate.call("srv.say")).unwrap() == "said"
-        async with asyncio.timeout(20):
-            while len(said := await told(gate, "source.said")) < 2:  # noqa: ASYNC110 - nobody tells of it
-                await asyncio.sleep(0.01)  # between two looks
+        said = await until_told(gate, "source.said", times=2)
         lines = {(line["level"], line["text"].partition(" ")[0]) for line in said}
         assert lines == {("stderr", "warming"), ("warning", "careful")}
         everything = [event.payload async for event in gate.events()]

@@ -77,6 +77,25 @@ async def test_what_cannot_be_a_tool_is_told_and_the_honest_one_works(tmp_path: 
     assert witnessed(tmp_path, "calls") == ["honest"]
 
 
+@pytest.mark.parametrize("mode", ["mixed", "modern-mixed"])
+async def test_an_entry_that_is_no_tool_costs_nothing_but_itself(tmp_path: Path, mode: str) -> None:
+    async with gate_of(config=FREE) as gate:
+        report = await gate.attach(scripted(tmp_path, mode, declare={"*": READS}))
+        reasons = {failure.name: failure.reason for failure in report.failures}
+        left_out = {"tool 2 of the list", "no_schema", "wrong_schema", "wrong_words", "tool 6 of the list"}
+        if mode == "modern-mixed":
+            left_out.add("wrong_header")
+            assert "x-mcp-header" in reasons.pop("wrong_header")
+        assert all("not what the protocol says" in reason for reason in reasons.values())
+        assert "inputSchema: Field required" in reasons["no_schema"]
+        assert {failure.name for failure in report.failures} == left_out
+        assert {"srv.honest", "srv.last"} <= set(report.tools)
+        assert (await gate.call("srv.last")).unwrap() == "last ran"
+        [told_of] = await told(gate, "source.failed")
+        assert told_of["failures"].keys() == left_out
+    assert witnessed(tmp_path, "calls") == ["last"]
+
+
 async def test_no_name_of_a_server_takes_the_place_of_another_tool(tmp_path: Path) -> None:
     async with gate_of(config=FREE) as gate:
         await gate.attach(scripted(tmp_path, prefix="files"))

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +11,12 @@ import pytest
 
 from callgate import Context, Failed, Refused, Unknown
 from callgate.adapters.mcp import McpServer
+from tests.adapters.mcp.processes import HERE, come, free_port, running_script
 from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, told, until, until_available, witnessed
 
 pytestmark = pytest.mark.slow
 
-HERE = Path(__file__).parent
 DECLARED = {"note": WRITES, "die_after": WRITES, "hang": WRITES, "*": READS}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@contextmanager
-def running(script: str, folder: Path, port: int) -> Generator[subprocess.Popen[bytes]]:
-    """A server of its own process, ended by its id."""
-    command = [sys.executable, str(HERE / script), str(folder), str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 def at(port: int, **fields: object) -> McpServer:
@@ -45,24 +24,11 @@ def at(port: int, **fields: object) -> McpServer:
     return McpServer("srv", **options)
 
 
-async def come(port: int) -> None:
-    """Wait until somebody listens there."""
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.05)  # between two looks
-            else:
-                writer.close()
-                return await writer.wait_closed()
-
-
 @pytest.mark.parametrize("over", ["http", "stdio"])
 async def test_a_server_of_the_newest_protocol_keeps_every_promise(tmp_path: Path, over: str) -> None:
     port = free_port()
     script = str(HERE / "modern_server.py")
-    with running("modern_server.py", tmp_path, port):
+    with running_script("modern_server.py", tmp_path, port):
         await come(port)
         if over == "http":
             server = at(port)
@@ -92,7 +58,7 @@ async def test_a_server_killed_and_started_again_is_back_without_the_gate_being_
 ) -> None:
     port = free_port()
     async with gate_of(config=FREE) as gate:
-        with running(script, tmp_path, port):
+        with running_script(script, tmp_path, port):
             await come(port)
             await gate.attach(at(port))
             assert isinstance(await gate.call("srv.die_after", {"text": "paid"}, Context(idempotency_key="k")), Unknown)
@@ -100,7 +66,7 @@ async def test_a_server_killed_and_started_again_is_back_without_the_gate_being_
         refused = await gate.call("srv.note", {"text": "while it is gone"})
         assert isinstance(refused, Refused)
         assert "the MCP server srv" in refused.to_human()
-        with running(script, tmp_path, port):
+        with running_script(script, tmp_path, port):
             await until_available(gate)
             assert (await gate.call("srv.note", {"text": "back"})).ok
             again = await gate.call("srv.die_after", {"text": "paid"}, Context(idempotency_key="k"))
@@ -108,26 +74,28 @@ async def test_a_server_killed_and_started_again_is_back_without_the_gate_being_
     assert witnessed(tmp_path, "notes") == ["paid", "back"]
 
 
-async def test_a_server_that_forgot_the_session_is_asked_in_a_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", ["echo", "note"], ids=["a read", "an effect"])
+async def test_a_server_that_forgot_the_session_is_asked_in_a_new_one(tmp_path: Path, tool: str) -> None:
     port = free_port()
     async with gate_of(config=FREE) as gate:
-        with running("http_server.py", tmp_path, port):
+        with running_script("http_server.py", tmp_path, port):
             await come(port)
             await gate.attach(at(port))
-        with running("http_server.py", tmp_path, port):
+        with running_script("http_server.py", tmp_path, port):
             await come(port)
-            assert (await gate.call("srv.echo", {"text": "x"})).unwrap() == "echo x"
+            assert (await gate.call(f"srv.{tool}", {"text": "x"})).unwrap() == f"{tool} x"
+    assert witnessed(tmp_path, "calls") == [tool]
 
 
 async def test_a_read_on_its_way_when_the_server_dies_is_tried_again(tmp_path: Path) -> None:
     port = free_port()
     async with gate_of(config=FREE) as gate:
-        with running("http_server.py", tmp_path, port) as first:
+        with running_script("http_server.py", tmp_path, port) as first:
             await come(port)
             await gate.attach(at(port))
             reading = asyncio.ensure_future(gate.call("srv.die_once", {"text": "x"}))
             await asyncio.to_thread(first.wait, 20)
-        with running("http_server.py", tmp_path, port):
+        with running_script("http_server.py", tmp_path, port):
             assert (await reading).unwrap() == "die_once x"
     assert witnessed(tmp_path, "calls") == ["die_once", "die_once"]
 
@@ -135,7 +103,7 @@ async def test_a_read_on_its_way_when_the_server_dies_is_tried_again(tmp_path: P
 async def test_answers_without_an_end_bombs_and_garbage_harm_nobody(tmp_path: Path) -> None:
     port = free_port()
     async with gate_of(config=FREE) as gate:
-        with running("http_server.py", tmp_path, port):
+        with running_script("http_server.py", tmp_path, port):
             await come(port)
             await gate.attach(at(port))
             for name in ("huge", "bomb", "garbage"):
@@ -148,7 +116,7 @@ async def test_headers_carry_secrets_which_come_back_struck(tmp_path: Path, monk
     monkeypatch.setenv("CALLGATE_SECRET_SRV_TOKEN", "header-secret-0815")
     port = free_port()
     headers = {"Authorization": "Bearer secret:srv/token", "X-Plain": "plain"}
-    with running("http_server.py", tmp_path, port):
+    with running_script("http_server.py", tmp_path, port):
         await come(port)
         async with gate_of(config=FREE) as gate:
             await gate.attach(at(port, headers=headers))
@@ -164,6 +132,6 @@ async def test_a_server_that_is_not_there_gives_no_tools_and_comes_by_itself(tmp
         report = await gate.attach(at(port))
         [failure] = report.failures
         assert "the MCP server srv cannot be reached" in failure.reason
-        with running("http_server.py", tmp_path, port):
+        with running_script("http_server.py", tmp_path, port):
             await until(gate.tools)
             assert (await gate.call("srv.echo", {"text": "hello"})).ok

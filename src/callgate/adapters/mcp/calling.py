@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from callgate.adapters.mcp.connection import NotSent
 from callgate.adapters.mcp.content import output_of
+from callgate.adapters.mcp.not_taken import Forgotten, NotSent, SignedOut, not_taken
 from callgate.adapters.mcp.server_log import Allowance
 from callgate.errors import ToolExecutionError
 from callgate.model.visible import cut, visible
@@ -31,8 +31,8 @@ class Line:
     """The session a call is sent through."""
 
     client: Client
-    doubt: Callable[[], None]
-    """Called when the session no longer works."""
+    doubt: Callable[[str | None], None]
+    """Called when the session no longer works, perhaps with the reason."""
     can_be_forgotten: bool
     """Whether the server may forget the session and go on running, as one over HTTP may."""
 
@@ -44,7 +44,8 @@ async def call_tool(line: Line, request: Request) -> Any:
     run for ever; the gate checks it with a compiled schema.
 
     Raises:
-        NotSent: The session was left before the call was.
+        NotSent: The session was left before the call was, or the server no longer knows it.
+        TurnedAway: The server wants somebody to sign in first, or with more rights.
         ConnectionError: The connection was lost on the way: whether it happened is not known.
         ToolExecutionError: The server says that it failed, or asks for what nobody gives here.
     """
@@ -90,9 +91,14 @@ def _progress(context: ToolContext) -> ProgressFnT:
 def _translated(error: MCPError, line: Line) -> Exception:
     from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST  # noqa: PLC0415 - the SDK is loaded by now
 
+    refused = not_taken(error)
+    if isinstance(refused, Forgotten | SignedOut):
+        line.doubt(str(refused))
+    if refused is not None:
+        return refused
     # Our requests are valid, so a server that says otherwise no longer knows the session it is asked in.
     forgotten = line.can_be_forgotten and error.code == INVALID_REQUEST
     if forgotten or error.code == CONNECTION_CLOSED:
-        line.doubt()
+        line.doubt(None)
         return ConnectionError(f"the connection to the server was lost ({cut(error.error.message, _LONGEST_NOTE)})")
     return ToolExecutionError(f"the server answered with an error: {cut(error.error.message, _LONGEST_NOTE)}")

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from callgate.errors import CallgateError, NoEffect
+from callgate.adapters.mcp.not_taken import NotSent, not_taken
+from callgate.errors import CallgateError, SignInFailed, SignInNeeded
 from callgate.model.visible import cut
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ _LASTED = 5.0
 """A session that held so long counts as one that worked; the next loss begins with a short pause again."""
 _LEAVING = 15.0
 _LISTEN_AGAIN = 1.0
-
-
-class NotSent(NoEffect, ConnectionError):
-    """The request did not leave this process: nothing happened, and it may be tried again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,11 +46,15 @@ class Listeners:
 class _Session:
     client: Client
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    why: str = "the connection was lost"
+    """Why it ended, once it has."""
 
 
 Ended = Callable[[str], None]
 """Called by a transport that notices by itself that nothing more will come."""
 Transport = Callable[[Ended], AbstractAsyncContextManager[Any]]
+Mend = Callable[[Exception], Awaitable[bool]]
+"""Tries to remove what keeps a session from being made; whether it did. May take as long as a person does."""
 
 
 class Connection:
@@ -62,11 +63,14 @@ class Connection:
     Args:
         transport: Makes the streams of a new session; raises what keeps it from doing so.
         listeners: Who is told.
+        mend: Asked when no session can be made.
     """
 
-    def __init__(self, transport: Transport, listeners: Listeners) -> None:
+    def __init__(self, transport: Transport, listeners: Listeners, *, mend: Mend | None = None) -> None:
         self._transport = transport
         self._listeners = listeners
+        self._mend = mend
+        self._waiting = ""
         self._session: _Session | None = None
         self._news = asyncio.Condition()
         self._closing = asyncio.Event()
@@ -105,12 +109,13 @@ class Connection:
             async with asyncio.timeout(patience), self._news:
                 await self._news.wait_for(lambda: self.connected or self.trouble != "")
         except TimeoutError:
-            self.trouble = f"it did not answer within {patience:g} seconds"
+            self.trouble = self._waiting or f"it did not answer within {patience:g} seconds"
         return self.connected
 
-    def doubt(self, client: Client) -> None:
-        """This session no longer works: have it left, and another made."""
+    def doubt(self, client: Client, why: str | None = None) -> None:
+        """This session no longer works, and perhaps why: have it left, and another made."""
         if self._session is not None and self._session.client is client:
+            self._session.why = why or self._session.why
             self._session.ended.set()
 
     async def close(self) -> None:
@@ -137,11 +142,25 @@ class Connection:
             try:
                 reason = await self._serve()
             except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
-                reason = explain(error)
+                reason = await self._mended(error)
+                if not reason:
+                    continue
             failures = 0 if loop.time() - began > _LASTED else failures + 1
             await self._lose(reason)
             pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(failures, 16)) * random.uniform(0.5, 1)  # noqa: S311 - spreads
             await self._rest(pause)
+
+    async def _mended(self, error: Exception) -> str:
+        """Why there is no session; nothing if that was mended."""
+        self._waiting = explain(error)
+        try:
+            mended = self._mend is not None and await self._mend(error)
+        except Exception as failed:  # noqa: BLE001 - as above
+            return explain(failed)
+        else:
+            return "" if mended else self._waiting
+        finally:
+            self._waiting = ""
 
     async def _rest(self, pause: float) -> None:
         try:
@@ -163,12 +182,9 @@ class Connection:
         from mcp import Client  # noqa: PLC0415 - the SDK is loaded with the first connection
         from mcp_types import Implementation  # noqa: PLC0415 - as above
 
-        why = ["the connection was lost"]
-        ended = asyncio.Event()
-
         def end(reason: str) -> None:
-            why[0] = reason
-            ended.set()
+            session.why = reason
+            session.ended.set()
             if self._session is not None and not self._closing.is_set():
                 # Told before any call on its way ends, so that the next one is refused and not tried.
                 self._listeners.lost(reason)
@@ -181,10 +197,11 @@ class Connection:
             log_level="info",
             cache=None,
         )
+        session = _Session(client)
         async with asyncio.timeout(_CONNECTING) as limit, client:
             limit.reschedule(None)
-            await self._hold(_Session(client, ended))
-        return why[0]
+            await self._hold(session)
+        return session.why
 
     async def _hold(self, session: _Session) -> None:
         if self._closing.is_set():
@@ -248,10 +265,15 @@ def explain(error: BaseException) -> str:
     """Why a connection could not be made or held, in one line; ours speak for themselves."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    if isinstance(error, SignInNeeded | SignInFailed):
+        return str(error)
     if isinstance(error, TimeoutError):
         return f"it did not answer within {_CONNECTING:g} seconds"
     if isinstance(error, FileNotFoundError):
         return f"there is no program {error.filename!r}"
+    turned_away = not_taken(error) if isinstance(error, Exception) else None
+    if turned_away is not None:
+        return str(turned_away)
     told = str(error) if isinstance(error, CallgateError | OSError) or type(error).__name__ == "MCPError" else ""
     line = cut((told.strip().splitlines() or [""])[0], 300)
     return f"{type(error).__name__}: {line}" if line else type(error).__name__

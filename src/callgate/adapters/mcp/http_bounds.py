@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import cast
 
 import httpx2
 
 LARGEST_ANSWER = 16 * 1024 * 1024
-_CONNECTING = 10.0
-_SILENCE = 300.0
-"""Seconds between two pieces of an answer; the call's own time limit is usually shorter."""
-
-
-def bounded_client(headers: Mapping[str, str]) -> httpx2.AsyncClient:
-    """A client that sends these headers, and reads no more than it should."""
-    return httpx2.AsyncClient(
-        headers={**headers, "accept-encoding": "identity"},
-        timeout=httpx2.Timeout(_CONNECTING, read=_SILENCE),
-        transport=BoundedTransport(),
-    )
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):

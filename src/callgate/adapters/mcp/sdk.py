@@ -7,7 +7,13 @@ import logging
 
 from callgate.errors import ConfigurationError
 
-_SPEAKERS = ("client", "mcp.shared.jsonrpc_dispatcher", "mcp.client.streamable_http", "mcp.client.session")
+_SPEAKERS = (
+    "client",
+    "mcp.client.auth.oauth2",
+    "mcp.client.session",
+    "mcp.client.streamable_http",
+    "mcp.shared.jsonrpc_dispatcher",
+)
 """Loggers of the SDK that quote what a server sent, and so perhaps a secret."""
 
 

@@ -11,21 +11,26 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from callgate.adapters.declare import declare
 from callgate.adapters.mcp.calling import Line, call_tool
-from callgate.adapters.mcp.connection import Connection, Ended, Listeners, NotSent, explain
+from callgate.adapters.mcp.connection import Connection, Ended, Listeners, explain
 from callgate.adapters.mcp.foreign_tool import Home, Request
 from callgate.adapters.mcp.http import http_transport
 from callgate.adapters.mcp.listing import list_tools
+from callgate.adapters.mcp.not_taken import Forgotten, NotSent
+from callgate.adapters.mcp.oauth.asking import Ask, check_oauth, oauth_of
+from callgate.adapters.mcp.oauth.drawer import DeskDrawer
+from callgate.adapters.mcp.oauth.keeper import Keeper
 from callgate.adapters.mcp.sdk import need_sdk
 from callgate.adapters.mcp.server_log import ServerLog
+from callgate.adapters.mcp.sieve import Sieve
 from callgate.adapters.mcp.stdio import Child, child_transport
 from callgate.adapters.mcp.taking import take
 from callgate.adapters.mcp.values import check_references, child_environment, resolve
-from callgate.errors import ConfigurationError
+from callgate.errors import ConfigurationError, SignInNeeded
 from callgate.model.levels import Origin
 from callgate.model.naming import is_name_part, snake_case
 from callgate.model.source import Failure, Loaded
 from callgate.model.visible import brief
-from callgate.settings.values import McpServerSettings
+from callgate.settings.values import McpServerSettings, OAuthSettings
 
 if TYPE_CHECKING:
     from callgate.ports import Desk
@@ -51,6 +56,8 @@ class ServerFields(TypedDict, total=False):
     """Variables for the program; a value may be `secret:connector/key`."""
     headers: Mapping[str, str]
     """Sent with every request; a value may be `Bearer secret:connector/key`."""
+    auth: OAuthSettings | Ask | None
+    """How to sign in, for a server that asks for it: an `OAuth`, or only who is asked (see `Ask`)."""
     cwd: str | None
     """Where the program runs."""
     prefix: str
@@ -76,10 +83,14 @@ class McpServer:
     origin = Origin.MCP
 
     def __init__(self, name: str, settings: McpServerSettings | None = None, **fields: Unpack[ServerFields]) -> None:
-        how = replace(settings or McpServerSettings(), **fields)
+        configured = settings or McpServerSettings()
+        self._oauth = oauth_of(fields.pop("auth", None), configured.auth)
+        how = replace(configured, **fields)
         if bool(how.command) == bool(how.url):
             raise ConfigurationError(f"the MCP server {brief(name)!r} needs either a command or a url")
         check_references({**how.env, **how.headers})
+        if self._oauth is not None:
+            check_oauth(self._oauth, how.url, headers=how.headers)
         self.name = name
         self._how = how
         self._home = Home(
@@ -91,6 +102,8 @@ class McpServer:
             send=self._send,
         )
         self._connection: Connection | None = None
+        self._keeper: Keeper | None = None
+        self._sieve = Sieve()
         self._listed: Mapping[str, str] = {}
         self._fresh = asyncio.Event()
         """Set while what was listed last is what the server says it has."""
@@ -110,6 +123,8 @@ class McpServer:
             ConfigurationError: The SDK is missing, or a server that was there is not; its tools stay, unavailable.
         """
         connection = self._connect(desk)
+        if self._keeper is not None:
+            self._keeper.may_ask = True
         self._loading = True
         try:
             return await self._look(desk, connection)
@@ -122,16 +137,16 @@ class McpServer:
         client = await connection.client(self._how.startup)
         changes = self._changes
         try:
-            listed = await list_tools(client)
+            listed = await list_tools(client, self._sieve)
         except Exception as error:  # noqa: BLE001 - whatever it answers, it is asked again in a new session
             connection.doubt(client)
             return self._unreachable(desk, f"its tools could not be listed ({explain(error)})")
-        loaded, self._listed = take(listed, self._home)
+        loaded, self._listed = take(listed.tools, self._home)
         self._loaded = True
         if changes == self._changes:
             self._fresh.set()
         desk.available(self.connector)
-        return loaded
+        return replace(loaded, failures=(*listed.failures, *loaded.failures))
 
     async def close(self) -> None:
         """Leave the session, and end the program."""
@@ -151,14 +166,20 @@ class McpServer:
                 changed=lambda: self._changed(desk),
                 said=lambda text, level: log.said(text, level=level),
             )
-            self._connection = Connection(lambda ended: self._transport(desk, log, ended=ended), listeners)
+            self._keeper = self._make_keeper(desk)
+            self._connection = Connection(
+                lambda ended: self._sieve.around(self._transport(desk, log, ended=ended)), listeners, mend=self._mend
+            )
             self._connection.start()
         return self._connection
 
     def _transport(self, desk: Desk, log: ServerLog, *, ended: Ended) -> AbstractAsyncContextManager[Any]:
         how = self._how
         if how.url:
-            return http_transport(how.url, resolve(how.headers, desk.secret))
+            if self._keeper is not None:
+                self._keeper.load()
+            shown = self._keeper or self._wants_sign_in()
+            return http_transport(how.url, resolve(how.headers, desk.secret), shown=shown)
         child = Child(
             command=tuple(how.command),
             env=child_environment(how.env, desk.secret),
@@ -167,6 +188,24 @@ class McpServer:
             on_end=ended,
         )
         return child_transport(child)
+
+    def _make_keeper(self, desk: Desk) -> Keeper | None:
+        how = self._how
+        if self._oauth is None or how.url is None:
+            return None
+        drawer = DeskDrawer(desk, self.connector)
+        return Keeper(
+            self.name, how.url, oauth=self._oauth, drawer=drawer, headers=lambda: resolve(how.headers, desk.secret)
+        )
+
+    async def _mend(self, error: Exception) -> bool:
+        return isinstance(error, SignInNeeded) and self._keeper is not None and await self._keeper.sign_in()
+
+    def _wants_sign_in(self) -> str:
+        if any(name.lower() == "authorization" for name in self._how.headers):
+            return "the server does not take the header Authorization that it is given"
+        advice = f"write auth: {{oauth: {{}}}} for it, and run: callgate tools login {self.name}"
+        return f"the server asks for a sign-in; {advice}"
 
     def _unreachable(self, desk: Desk, reason: str) -> Loaded:
         text = f"the MCP server {self.name} cannot be reached: {reason}"
@@ -187,6 +226,20 @@ class McpServer:
         desk.changed()
 
     async def _send(self, request: Request) -> Any:
+        line = await self._line(request)
+        # From here on it may happen; before, nothing was sent.
+        async with request.context.effect():
+            try:
+                return await call_tool(line, request)
+            except Forgotten:
+                return await call_tool(await self._line(request), request)
+
+    async def _line(self, request: Request) -> Line:
+        """The session for a call, which is still what was judged when it is sent.
+
+        Raises:
+            NotSent: There is none in time, or the tool is another by now.
+        """
         connection = self._connection
         if connection is None:
             raise NotSent(f"the MCP server {self.name} was let go")
@@ -196,10 +249,7 @@ class McpServer:
         await self._look_again(request, patience)
         # It may be another session by now.
         client = await connection.client(patience)
-        line = Line(client, lambda: connection.doubt(client), can_be_forgotten=bool(self._how.url))
-        # From here on it may happen; before, nothing was sent.
-        async with request.context.effect():
-            return await call_tool(line, request)
+        return Line(client, lambda why: connection.doubt(client, why), can_be_forgotten=bool(self._how.url))
 
     async def _look_again(self, request: Request, patience: float) -> None:
         """What is sent must be what was judged, also when the server changed its tools a moment ago."""

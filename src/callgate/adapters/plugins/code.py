@@ -49,6 +49,7 @@ class Code:
         Raises:
             ConfigurationError: There is none, it raises, or it takes too long; says which file.
         """
+        name = self._inner(name)
         place = self._place(name)
         if place is None:
             message = f"there is no {name.replace('.', '/')}.py in the plugin's folder; code outside of it is not run"
@@ -82,6 +83,15 @@ class Code:
         # A folder of code without a file of its own, as Python has it.
         is_folder = not inner or any(place.startswith(f"{inner}/") for place in self.snapshot.code)
         return ("", True) if is_folder else None
+
+    def _inner(self, name: str) -> str:
+        """The name inside the folder: whoever counts from further outside means the folder itself by its own path."""
+        parts, folder = name.split("."), self.snapshot.path.parts
+        if self._place(name) is None:
+            for length in range(len(parts), 0, -1):
+                if folder[-length:] == tuple(parts[:length]):
+                    return ".".join(parts[length:]) or "__init__"
+        return name
 
     def _place(self, name: str) -> str | None:
         found = self.find(self.package if name == "__init__" else f"{self.package}.{name}")

@@ -8,6 +8,8 @@ from typing import Any, cast
 
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Caller, Effect
+from callgate.model.shapes import as_mapping
+from callgate.model.source import Failure
 from callgate.model.visible import brief
 
 _log = logging.getLogger("callgate")
@@ -52,6 +54,20 @@ def tightening(claims: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: claims[key] for key in ("category", "tags", "capabilities", "timeout", "scopes") if key in claims}
     kept |= {key: True for key in _TIGHTENING if claims.get(key) is True}
     return kept | ({"risk": "critical"} if claims.get("risk") == "critical" else {})
+
+
+def said_elsewhere(permissions: Any) -> list[Failure]:
+    """What a file says of whole permissions and nobody heeds here: whoever wrote it believes in it."""
+    found: list[Failure] = []
+    for name, body in (as_mapping(permissions) or {}).items():
+        fields = as_mapping(body) or {}
+        words = " and ".join(word for word in ("requires_approval", "allowed_paths") if fields.get(word))
+        families = sorted({scope.partition(":")[0] for scope in PERMISSIONS.get(str(name), ())})
+        if words:
+            place = ".".join(("scopes", *families))
+            reason = f"what it says under {words} counts in the configuration, under {place}, and not here"
+            found.append(Failure(brief(f"permissions.{name}"), reason))
+    return found
 
 
 def _category(name: str, value: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.adapters.registry_files.claims import read_claims
+from callgate.adapters.registry_files.claims import read_claims, said_elsewhere
 from callgate.adapters.registry_files.entries import Entry, Ground, make_entry_tool
 from callgate.adapters.registry_files.handlers import Found, find_handler
 from callgate.adapters.registry_files.parameters import input_schema
@@ -94,20 +94,25 @@ class YamlRegistry:
             return Loaded(failures=(Failure(self.path.name, "the file does not exist; no tools were loaded"),))
         tools: list[Tool] = []
         failures: list[Failure] = []
-        listed = list(self._listed(text))
-        for name, body in listed:
+        body = self._body(text)
+        listed = list(self._listed(body))
+        for name, entry in listed:
             try:
-                tools.append(make_entry_tool(self._entry(name, body), self._ground))
+                tools.append(make_entry_tool(self._entry(name, entry), self._ground))
             except Exception as error:  # noqa: BLE001 - one entry harms no other
                 failures.append(Failure(brief(name), told(error)))
-        return Loaded(tuple(tools), (*failures, *self._ground.idle(name for name, _ in listed)))
+        idle = self._ground.idle(name for name, _ in listed)
+        return Loaded(tuple(tools), (*failures, *idle, *said_elsewhere(body.get("permissions"))))
 
-    def _listed(self, text: str) -> Iterator[tuple[str, Any]]:
+    def _body(self, text: str) -> Mapping[Any, Any]:
         # Loaded with the first file, not with Callgate.
         from callgate.adapters.registry_files.yaml_text import read_yaml  # noqa: PLC0415
 
-        body = read_yaml(text, file=str(self.path))
-        listed: Any = cast("Mapping[Any, Any]", body).get("tools", self) if isinstance(body, Mapping) else self
+        body: Any = read_yaml(text, file=str(self.path))
+        return cast("Mapping[Any, Any]", body) if isinstance(body, Mapping) else {}
+
+    def _listed(self, body: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+        listed: Any = body.get("tools", self)
         if isinstance(listed, Mapping):
             yield from ((str(name), entry) for name, entry in cast("Mapping[Any, Any]", listed).items())
         elif isinstance(listed, list):

@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from callgate.cli.demo import scenes
+from callgate.cli.demo.program_scene import program_sleeps
 from callgate.cli.demo.stage import Stage, staged
 from callgate.cli.document import refuse_json
 
@@ -21,7 +22,7 @@ def command(*, fast: bool, keep: bool) -> None:
     """
     refuse_json("demo")
     with staged(fast=fast, keep=keep) as stage:
-        stage.screen.say("Callgate stands between an AI agent and its tools. Six things it does:", style="bold")
+        stage.screen.say("Callgate stands between an AI agent and its tools. Seven things it does:", style="bold")
         asyncio.run(_play(stage))
         _end(stage, keep=keep)
 
@@ -32,6 +33,7 @@ async def _play(stage: Stage) -> None:
         await scenes.write_is_previewed(stage, gate)
     await scenes.payment_waits(stage, scenes.Viewer(stage))
     await scenes.process_dies(stage)
+    await program_sleeps(stage)
     await scenes.record_is_edited(stage)
 
 

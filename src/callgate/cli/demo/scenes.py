@@ -1,4 +1,4 @@
-"""The six scenes of the demo. Everything that is shown has just happened: real files, real processes, a real store."""
+"""The scenes of the demo. Everything that is shown has just happened: real files, real processes, a real store."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ async def payment_waits(stage: Stage, viewer: Viewer) -> None:
             stage.fact("then", "Nothing was booked. For the rest of the story somebody else says yes to another try.")
             mine = replace(mine, idempotency_key="rent-november-2")
             await gate.call("pay", _NOVEMBER, mine)
-        _books(stage)
+        stage.books()
         stage.scene("The same key again", "A model, a retry or a crash sends the call a second time.")
         stage.asked("pay", _NOVEMBER, how=f"key {mine.idempotency_key}")
         stage.said(await gate.call("pay", _NOVEMBER, mine))
-        _books(stage)
+        stage.books()
 
 
 class Viewer:
@@ -125,14 +125,14 @@ async def process_dies(stage: Stage) -> None:
         stage.fact("then", f"`verify` asks the bank for that key: {answer}", style="green")
         stage.asked("pay", PAYMENT, how="the same call once more")
         stage.said(await gate.call("pay", PAYMENT, free_agent()))
-    _books(stage)
+    stage.books()
 
 
 def _pay_and_kill(stage: Stage) -> int:
     """Start a process that pays, wait until the bank has booked it, and kill it there."""
     stage.shop.line_down.touch()
     booked = len(stage.shop.bookings())
-    words = [sys.executable, "-m", "callgate.cli.demo.other_process", str(stage.folder), stage.store]
+    words = [sys.executable, "-m", "callgate.cli.demo.other_process", "pay", str(stage.folder), stage.store]
     process = subprocess.Popen(words)  # noqa: S603 - our own module
     until = time.monotonic() + _WITHIN_SECONDS
     try:
@@ -148,7 +148,7 @@ def _pay_and_kill(stage: Stage) -> int:
 
 
 async def record_is_edited(stage: Stage) -> None:
-    """Scene 6."""
+    """Scene 7."""
     stage.scene(
         "Somebody edits the record", "With plain SQL on the database file, to make a payment look ten times smaller."
     )
@@ -183,8 +183,3 @@ def _forge(stage: Stage) -> tuple[tuple[str, int], str]:
     finally:
         database.close()
     return (stream, sequence), refusal
-
-
-def _books(stage: Stage) -> None:
-    booked = stage.shop.bookings()
-    stage.fact("bank", f"{len(booked)} booking{'' if len(booked) == 1 else 's'} in its own books")

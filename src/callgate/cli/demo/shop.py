@@ -17,6 +17,14 @@ _BALANCE = 2000
 RENT = "rent-december"
 """The key of the payment that is cut off."""
 PAYMENT: dict[str, Any] = {"to": "the landlord", "amount": 700.0}
+PROGRAM_ID = "suppliers"
+PROGRAM = """\
+left = balance()
+for name, share in [("the dairy", 0.1), ("the bakery", 0.2)]:
+    pay(to=name, amount=round(left * share, 2))
+[left, balance()]
+"""
+"""What a model could write to pay by what is left."""
 
 
 class Shop:
@@ -70,7 +78,7 @@ def make_tools(shop: Shop) -> list[Any]:
     def was_booked(_arguments: dict[str, Any], key: str) -> str:
         return "happened" if any(booking["key"] == key for booking in shop.bookings()) else "absent"
 
-    @tool(effects="network_access", risk="high", verify=was_booked)
+    @tool(effects="network_access", risk="high", verify=was_booked, allowed_callers={"direct", "chain"})
     def pay(to: str, *, amount: float, context: ToolContext) -> str:
         """Pay somebody from the shop's account."""
         with shop.books.open("a", encoding="utf-8") as books:

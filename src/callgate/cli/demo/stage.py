@@ -70,6 +70,11 @@ class Stage:
         self.screen.facts([(label.ljust(5), Cell(text, style))], indent=3)
         self.pause()
 
+    def books(self) -> None:
+        """What the bank has booked."""
+        booked = self.shop.bookings()
+        self.fact("bank", f"{len(booked)} booking{'' if len(booked) == 1 else 's'} in its own books")
+
     def pause(self, beats: float = 1) -> None:
         """Time to read; a viewer in a hurry presses Enter."""
         if not self._paced:

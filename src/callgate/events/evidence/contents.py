@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from callgate.events.vocabulary import ATTEMPTED, GATE_DENIED, GATE_PREVIEWED, GATE_REQUIRED, REFUSED
@@ -61,6 +62,18 @@ def link_line(event: Event) -> dict[str, Any]:
 
 def approval_line(approval: Approval) -> dict[str, Any]:
     """An approval without what is sealed, and without the seal, which only the gate can check."""
+    return _approval_body(approval) | _plan_body(approval)
+
+
+def _plan_body(approval: Approval) -> dict[str, Any]:
+    """The plan it was decided with, if any; the first of a plan has the whole list that a person was shown."""
+    if approval.part is None:
+        return {}
+    body: dict[str, Any] = {"plan": asdict(approval.part)}
+    return body | ({"calls": [asdict(call) for call in approval.calls]} if approval.calls else {})
+
+
+def _approval_body(approval: Approval) -> dict[str, Any]:
     return {
         "id": approval.id,
         "state": approval.state.value,

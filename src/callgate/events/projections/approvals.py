@@ -26,7 +26,7 @@ def _key(event: Event) -> str | None:
 def _apply(entry: Entry | None, event: Event) -> Entry:
     payload = said(event)
     new: Entry = dict(entry) if entry is not None else _first(event)
-    new |= kept(payload, "tool", "principal", "user", "session", "key", "votes", "assurance", "expires_at")
+    new |= kept(payload, "tool", "principal", "user", "session", "key", "votes", "assurance", "expires_at", "plan_id")
     new |= kept(mapping(payload.get("decision")), "risk", "autonomy")
     new["state"] = payload.get("state") or _STATES.get(event.type) or new.get("state")
     new["updated_at"] = event.time

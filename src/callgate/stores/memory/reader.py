@@ -77,16 +77,15 @@ class ApprovalReader(LedgerReader):
     def latest_approval(  # noqa: PLR0917
         self, principal: str, session: str, tool: str, fingerprint: str, *, key: str | None = None
     ) -> Approval | None:
-        newest = self._tables.latest.get((principal, session, tool, fingerprint))
-        found = None if newest is None else self.approval(newest)
-        if found is None or key is None or found.key == key:
-            return found
-        # Rare: the same call was asked under several keys. The newest of this key is looked for backwards.
-        who = (principal, session, tool, fingerprint, key)
-        for item in reversed(self._tables.approvals.values()):
-            if (item.principal, item.session, item.tool, item.asked_fingerprint, item.key) == who:
-                return self.approval(item.id)
-        return None
+        place = (principal, session, tool, fingerprint)
+        newest = self._tables.latest.get(place) if key is None else self._tables.keyed.get((*place, key))
+        return None if newest is None else self.approval(newest)
+
+    def approvals_of_plan(self, plan_id: str) -> list[Approval]:
+        return [deepcopy(self._tables.approvals[each]) for each in self._tables.plans.get(plan_id, ())]
+
+    def latest_plan(self, principal: str, session: str, digest: str) -> str | None:  # noqa: PLR0917
+        return self._tables.planned.get((principal, session, digest))
 
     def approvals(
         self,
@@ -107,7 +106,7 @@ class ApprovalReader(LedgerReader):
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
         waiting = self._tables.pending.get((principal, session), {})
-        return len(waiting) if now is None else sum(end > now for end in waiting.values())
+        return len({question for end, question in waiting.values() if now is None or end > now})
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
         return [

@@ -26,9 +26,15 @@ class Tables:
         """When an equal call last succeeded."""
         self.approvals: dict[str, Approval] = {}
         self.latest: dict[tuple[str, str, str, str], str] = {}
-        """The newest approval by principal, session, tool and asked fingerprint."""
-        self.pending: dict[tuple[str, str], dict[str, float]] = {}
-        """When the questions end that wait, by principal and session, then by id."""
+        """The newest approval by principal, session, tool and asked fingerprint; none of a plan."""
+        self.keyed: dict[tuple[str, str, str, str, str], str] = {}
+        """The same by key as well, those of plans too."""
+        self.plans: dict[str, tuple[str, ...]] = {}
+        """The approvals of a plan."""
+        self.planned: dict[Fingerprinted, str] = {}
+        """The newest plan by principal, session and digest."""
+        self.pending: dict[tuple[str, str], dict[str, tuple[float, str]]] = {}
+        """When the questions end that wait, and the plan or approval they are, by principal and session, then by id."""
         self.grants: dict[str, Grant] = {}
         self.sealed: dict[str, tuple[bytes, float | None]] = {}
         self.checkpoints: dict[str, Checkpoint] = {}

@@ -63,14 +63,24 @@ class ApprovalWriter(LedgerWriter):
         kept = replace(approval, preview=_plain(approval.preview), origins=_plain(approval.origins))
         tables.put(tables.approvals, approval.id, kept)
         if before is None:
-            place = (approval.principal, approval.session, approval.tool, approval.asked_fingerprint)
-            tables.put(tables.latest, place, approval.id)
+            self._file(approval)
         if before is not None and before.state is ApprovalState.PENDING:
             tables.drop(self._waiting(before), before.id)
         if approval.state is ApprovalState.PENDING:
-            tables.put(self._waiting(approval), approval.id, approval.expires_at)
+            question = approval.id if approval.part is None else approval.part.plan_id
+            tables.put(self._waiting(approval), approval.id, (approval.expires_at, question))
 
-    def _waiting(self, approval: Approval) -> dict[str, float]:
+    def _file(self, approval: Approval) -> None:
+        tables, part = self._tables, approval.part
+        place = (approval.principal, approval.session, approval.tool, approval.asked_fingerprint)
+        tables.put(tables.keyed, (*place, approval.key), approval.id)
+        if part is None:
+            tables.put(tables.latest, place, approval.id)
+            return
+        tables.put(tables.plans, part.plan_id, (*tables.plans.get(part.plan_id, ()), approval.id))
+        tables.put(tables.planned, (approval.principal, approval.session, part.digest), part.plan_id)
+
+    def _waiting(self, approval: Approval) -> dict[str, tuple[float, str]]:
         return self._tables.pending.setdefault((approval.principal, approval.session), {})
 
     def put_grant(self, grant: Grant) -> None:

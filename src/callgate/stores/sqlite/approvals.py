@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import orjson
 
 from callgate.events.recordable import read_back, recordable_bytes
-from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope, Vote
+from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope, Listed, Part, Vote
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Risk
 from callgate.stores.sqlite.attempts import AttemptReader
@@ -34,7 +35,13 @@ class ApprovalReader(AttemptReader):
     def latest_approval(  # noqa: PLR0917
         self, principal: str, session: str, tool: str, fingerprint: str, *, key: str | None = None
     ) -> Approval | None:
-        return _approval(self._one(SQL["latest"], fingerprint, session, principal, tool, key))
+        return _approval(self._one(SQL["latest"], fingerprint, session, principal, tool, key, key))
+
+    def approvals_of_plan(self, plan_id: str) -> list[Approval]:
+        return [to_approval(_body_of_approval(row[0])) for row in self._ask(SQL["of_plan"], plan_id)]
+
+    def latest_plan(self, principal: str, session: str, digest: str) -> str | None:  # noqa: PLR0917
+        return self._one(SQL["latest_plan"], digest, session, principal)
 
     def approvals(
         self,
@@ -74,9 +81,13 @@ def put_approval(db: sqlite3.Connection, approval: Approval) -> None:
         "by": approval.by.value,
         "assurance": approval.assurance.label,
         "votes": [[vote.by, vote.assurance.label, vote.at] for vote in approval.votes],
+        "part": None if approval.part is None else asdict(approval.part),
+        "calls": [asdict(call) for call in approval.calls],
     }
     columns = (approval.id, body["state"], approval.principal, approval.session, approval.tool)
-    db.execute(SQL["put"], (*columns, approval.asked_fingerprint, approval.key, recordable_bytes(body).decode()))
+    asked, part = (approval.asked_fingerprint, approval.key), approval.part
+    plan = (None, None) if part is None else (part.plan_id, part.digest)
+    db.execute(SQL["put"], (*columns, *asked, *plan, recordable_bytes(body).decode()))
 
 
 def put_grant(db: sqlite3.Connection, grant: Grant) -> None:
@@ -99,6 +110,10 @@ def to_approval(body: dict[str, Any]) -> Approval:
     body["why"] = tuple(body["why"])
     body["resources"] = tuple(body["resources"])
     body["votes"] = tuple(Vote(by=by, assurance=_assurance(word), at=at) for by, word, at in body["votes"])
+    # Rows from before there were plans have neither.
+    part = body.get("part")
+    body["part"] = None if part is None else Part(**part)
+    body["calls"] = tuple(Listed(**call) for call in body.get("calls", ()))
     return Approval(**body)
 
 

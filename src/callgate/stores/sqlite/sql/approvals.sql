@@ -4,7 +4,14 @@ SELECT body FROM approvals WHERE id = ?
 -- name: latest
 SELECT body FROM approvals
 WHERE asked_fingerprint = ? AND session = ? AND principal = ? AND tool = ? AND coalesce(?, key) = key
+    AND (plan_id IS NULL OR key = ?)
 ORDER BY number DESC LIMIT 1
+
+-- name: of_plan
+SELECT body FROM approvals WHERE plan_id = ? ORDER BY number
+
+-- name: latest_plan
+SELECT plan_id FROM approvals WHERE plan_digest = ? AND session = ? AND principal = ? ORDER BY number DESC LIMIT 1
 
 -- name: all
 SELECT body FROM approvals WHERE coalesce(?, session) = session ORDER BY number LIMIT ?
@@ -15,17 +22,19 @@ WHERE state IN (SELECT value FROM json_each(?)) AND coalesce(?, session) = sessi
 ORDER BY number LIMIT ?
 
 -- name: pending
-SELECT count(*) FROM approvals WHERE state = 'pending' AND session = ? AND principal = ?
+SELECT count(DISTINCT coalesce(plan_id, id)) FROM approvals WHERE state = 'pending' AND session = ? AND principal = ?
 
 -- name: pending_by
-SELECT count(*) FROM approvals
+SELECT count(DISTINCT coalesce(plan_id, id)) FROM approvals
 WHERE state = 'pending' AND session = ? AND principal = ?
     AND CASE WHEN json_valid(body) THEN json_extract(body, '$.expires_at') > ? ELSE 1 END
 
 -- name: put
-INSERT INTO approvals (id, state, principal, session, tool, asked_fingerprint, key, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO approvals (id, state, principal, session, tool, asked_fingerprint, key, plan_id, plan_digest, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, principal = excluded.principal, session = excluded.session,
-    tool = excluded.tool, asked_fingerprint = excluded.asked_fingerprint, key = excluded.key, body = excluded.body
+    tool = excluded.tool, asked_fingerprint = excluded.asked_fingerprint, key = excluded.key,
+    plan_id = excluded.plan_id, plan_digest = excluded.plan_digest, body = excluded.body
 
 -- name: grant
 SELECT body FROM grants WHERE id = ?

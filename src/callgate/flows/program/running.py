@@ -1,0 +1,228 @@
+"""Running a program: every step it stops at is answered, from its journal as far as that goes, then by making calls."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from callgate.flows.program.answers import NotNow, answer_of
+from callgate.flows.program.functions import Functions, NoSuchCall, plain_value
+from callgate.flows.program.journal import Diverged, Journal
+from callgate.flows.program.machine import Machine
+from callgate.flows.program.steps import Answer, Blocked, Called, Ended, Error, Named, SandboxError, Step, System
+from callgate.model.canonical import NotCanonical, dumps
+from callgate.model.outcome import Outcome, Pending
+from callgate.model.tool import Tool
+
+
+class Asking(NamedTuple):
+    """A call a program makes: which of its calls it is, and what it asks for."""
+
+    ordinal: int
+    tool: Tool
+    arguments: dict[str, Any]
+
+
+class Sandbox(Protocol):
+    """An interpreter that stands at a step."""
+
+    async def answer(self, answer: Answer) -> Step:
+        """Answer the step."""
+        ...
+
+    async def promise(self) -> Step:
+        """Go on without the answer of the call."""
+        ...
+
+    async def settle(self, answers: dict[int, Answer]) -> Step:
+        """Answer promised calls."""
+        ...
+
+    async def define(self, name: str | None) -> Step:
+        """Say what a name is."""
+        ...
+
+
+class Asleep(Exception):
+    """Nothing of the program can go on before a person decides."""
+
+    def __init__(self, questions: list[Pending]) -> None:
+        super().__init__()
+        self.questions = questions
+
+
+@dataclass(slots=True, kw_only=True)
+class Means:
+    """What a running program needs of the gate."""
+
+    make: Callable[[Asking], Awaitable[Outcome]]
+    keep: Callable[[], Awaitable[None]]
+    """Make the journal durable."""
+    machine: Machine
+    calls: int
+    """How many it may make."""
+    at_once: int
+
+
+class Running:
+    """One run of a program, from where its sandbox stands to its end or to where it has to sleep."""
+
+    def __init__(self, sandbox: Sandbox, *, functions: Functions, journal: Journal, means: Means) -> None:
+        self._sandbox = sandbox
+        self._functions = functions
+        self._journal = journal
+        self._means = means
+        self._places = asyncio.Semaphore(means.at_once)
+        self.promised: dict[int, int] = {}
+        """The sandbox's number of every call that it was promised an answer of: its ordinal."""
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._questions: dict[int, Pending] = {}
+        self.unanswered: dict[int, Asking] = {}
+        """Calls that a person has to decide about."""
+
+    def take_up(self, promised: dict[int, int], unanswered: list[Asking]) -> None:
+        """Go on from a kept state of the sandbox: these calls were promised, and these still have no answer."""
+        self.promised = dict(promised)
+        for asking in unanswered:
+            if asking.ordinal in promised.values():
+                self._start(asking.ordinal, self._make(asking))
+
+    async def run(self, step: Step) -> Any:
+        """Bring the program to its end; the value of its last expression.
+
+        Raises:
+            Asleep: A person has to decide first.
+            SandboxError: It raised, or reached a limit.
+            Diverged: It did not do again what its journal says.
+            NotNow: A call could not be answered now; the program may be tried again later.
+        """
+        try:
+            while not isinstance(step, Ended):
+                step = await self._next(step)
+        except (Asleep, SandboxError, Diverged, NotNow):
+            await self._let_calls_end()
+            raise
+        except BaseException:
+            await self._stop_calls()
+            raise
+        await self._let_calls_end()
+        return step.value
+
+    async def _next(self, step: Step) -> Step:
+        match step:
+            case Called():
+                return await self._call(step)
+            case Blocked():
+                return await self._sandbox.settle(await self._settled(step.ids))
+            case System():
+                return await self._sandbox.answer(await self._means.machine.ask(step, self._journal))
+            case Named(name):
+                return await self._sandbox.define(name if name in self._functions.names else None)
+            case Ended():  # pragma: no cover - the loop ends before
+                return step
+
+    async def _call(self, called: Called) -> Step:
+        ordinal, answer, asking = self._enter(called)
+        if answer is None and asking is not None:
+            if not called.awaited:
+                self.promised[called.id] = ordinal
+                self._start(ordinal, self._make(asking))
+                return await self._sandbox.promise()
+            await self._make(asking)
+            if ordinal in self._questions:
+                raise Asleep([self._questions[ordinal]])
+            answer = self._journal.calls[ordinal].answer
+        assert answer is not None  # noqa: S101 - made just now
+        if called.awaited:
+            return await self._sandbox.answer(answer)
+        self.promised[called.id] = ordinal
+        return await self._sandbox.promise()
+
+    def _enter(self, called: Called) -> tuple[int, Answer | None, Asking | None]:
+        """The call's place in the journal, with its answer where there is one already, else what to ask for."""
+        ordinal, answer = self._journal.call(called.name, _digest(called))
+        if ordinal >= self._means.calls:
+            raise SandboxError("limit", f"it made {self._means.calls} calls, and may make no more")
+        if answer is not None:
+            return ordinal, answer, None
+        try:
+            asking = Asking(ordinal, *self._functions.bind(called.name, called))
+        except NoSuchCall as error:
+            answer = Error(error.kind, str(error))
+            self._journal.answered(ordinal, answer)
+            return ordinal, answer, None
+        return ordinal, None, asking
+
+    def _start(self, ordinal: int, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks[ordinal] = asyncio.ensure_future(work)
+
+    async def _make(self, asking: Asking) -> None:
+        """Make a call; its answer goes into the journal, a question to a person beside it."""
+        async with self._places:
+            if not asking.tool.read_only:
+                # What led to an effect is durable before the effect: run again, the program comes to this same call.
+                await self._means.keep()
+            outcome = await self._means.make(asking)
+        if isinstance(outcome, Pending):
+            self._questions[asking.ordinal] = outcome
+            self.unanswered[asking.ordinal] = asking
+        else:
+            self._journal.answered(asking.ordinal, answer_of(outcome))
+
+    async def _settled(self, ids: tuple[int, ...]) -> dict[int, Answer]:
+        """Answers for some of the calls everything waits for."""
+        waited = {self.promised[each]: each for each in ids}
+        again = self._journal.settle_again()
+        if again is not None:
+            return {waited[ordinal]: self._known(ordinal) for ordinal in again if ordinal in waited}
+        for ordinal in waited:
+            self._ask_again(ordinal)
+        while True:
+            done = [ordinal for ordinal in sorted(waited) if self._journal.calls[ordinal].answer is not None]
+            if done:
+                self._journal.settle(done)
+                return {waited[ordinal]: self._known(ordinal) for ordinal in done}
+            going = [self._tasks[ordinal] for ordinal in waited if not self._tasks[ordinal].done()]
+            if not going:
+                self._raise_failures(waited)
+                raise Asleep([self._questions[ordinal] for ordinal in sorted(waited)])
+            await asyncio.wait(going, return_when=asyncio.FIRST_COMPLETED)
+
+    def _ask_again(self, ordinal: int) -> None:
+        """A program taken up from a kept state waits for calls that this run has not made yet."""
+        made = self._journal.calls[ordinal]
+        if made.answer is None and ordinal not in self._tasks:
+            raise Diverged(f"call {ordinal} of {made.function} waits, and nobody knows its arguments")
+
+    def _raise_failures(self, ordinals: dict[int, int]) -> None:
+        for ordinal in ordinals:
+            error = self._tasks[ordinal].exception()
+            if error is not None:
+                raise error
+
+    def _known(self, ordinal: int) -> Answer:
+        answer = self._journal.calls[ordinal].answer
+        if answer is None:
+            raise Diverged(f"call {ordinal} was settled, and its answer is gone")
+        return answer
+
+    async def _let_calls_end(self) -> None:
+        """What the program started and no longer waits for still ends, and is journaled."""
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _stop_calls(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        await self._let_calls_end()
+
+
+def _digest(called: Called) -> str:
+    """What the call is known by when the program is run again, also when its tool is gone by then."""
+    try:
+        said = dumps([called.name, plain_value(called.positional), plain_value(called.named)])
+    except NotCanonical:
+        said = repr((called.name, called.positional, called.named)).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(said).hexdigest()

@@ -1,0 +1,92 @@
+"""Steps: where a sandbox stops and asks, and what it can be answered. Knows no sandbox by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The program calls a function that is not its own."""
+
+    id: int
+    """The sandbox's number of this call, by which it is settled later."""
+    name: str
+    positional: tuple[Any, ...]
+    named: dict[str, Any]
+    awaited: bool
+    """Whether the program goes on only with the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The program reads a name it has not defined."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The program asks something of the machine: the time, a file, its environment, an import."""
+
+    function: str
+    positional: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Everything in the program waits for calls that were promised an answer."""
+
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The program came to its end."""
+
+    value: Any
+
+
+Step = Called | Named | System | Blocked | Ended
+
+
+class Value(NamedTuple):
+    """An answer: what the call returned."""
+
+    value: Any
+
+
+class Error(NamedTuple):
+    """An answer: what the call raises inside the program. Only built-in exceptions travel."""
+
+    kind: str
+    message: str
+
+
+Answer = Value | Error
+
+
+class SandboxError(Exception):
+    """The program cannot go on: it raised, reached a limit, or was never one. The message is for whoever wrote it."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What a sandbox is begun with."""
+
+    source: str
+    inputs: dict[str, Any]
+    stubs: str
+    seed: str
+    seconds: float
+    memory_bytes: int
+    recursion: int
+    calls: int
+    plain: bool
+    """Whether calls are made without `await`: their answers are values at once."""
+    functions: frozenset[str] = field(default_factory=frozenset[str])

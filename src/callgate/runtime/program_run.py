@@ -1,0 +1,235 @@
+"""One run of a program: its sandbox, its journal and its rows brought together, to where it ends or has to sleep."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import re
+import tokenize
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from callgate.errors import ProgramConflict, StoreError
+from callgate.events.vocabulary import (
+    PROGRAM_FAILED,
+    PROGRAM_FINISHED,
+    PROGRAM_INTERRUPTED,
+    PROGRAM_PROPOSED,
+    PROGRAM_SLEPT,
+)
+from callgate.flows.program.answers import NotNow
+from callgate.flows.program.functions import Functions, plain_value
+from callgate.flows.program.journal import Diverged, Journal, read_journal
+from callgate.flows.program.machine import Machine
+from callgate.flows.program.running import Asking, Asleep, Means, Running
+from callgate.flows.program.steps import Called, SandboxError, Start, Step
+from callgate.model.canonical import NotCanonical, dumps
+from callgate.model.program import Planned, ProgramError, ProgramRun, ProgramState, Waiting
+from callgate.runtime.program_rows import Program, Rows, Snapshot, Standing
+
+if TYPE_CHECKING:
+    from callgate.flows.program.sandbox import Sandboxes, Session
+    from callgate.model.outcome import Outcome, Pending
+    from callgate.model.tool import Tool
+    from callgate.pipeline.parts import Parts
+
+_MEGABYTE = 1024 * 1024
+_WAITS = frozenset({"await", "async"})
+_CUT = "\n[more was printed than is kept]"
+
+
+class Printed:
+    """What a program printed, as far as it is kept."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.text = ""
+
+    def add(self, text: str) -> None:
+        """Called by the sandbox, on its thread."""
+        if len(self.text) < self._most:
+            self.text = (self.text + text)[: self._most]
+            if len(self.text) == self._most:
+                self.text += _CUT
+
+
+class Proposal(NamedTuple):
+    """What a dry run found: for a person's eyes, exactly, and the question about it where there is one."""
+
+    plan: tuple[Planned, ...]
+    planned: tuple[dict[str, Any], ...]
+    waiting: tuple[Waiting, ...]
+
+
+class ProgramOnItsWay:
+    """A program that this process runs now."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        rows: Rows,
+        program: Program,
+        standing: Standing,
+        *,
+        tools: Iterable[Tool],
+        make: Callable[[Asking], Awaitable[Outcome]],
+        propose: Callable[[], Awaitable[Proposal]] | None = None,
+    ) -> None:
+        self._parts = parts
+        self._rows = rows
+        self._program = program
+        self._standing = standing
+        self._propose = propose
+        plain = calls_plainly(program.source)
+        self._functions = Functions(tools, plain=plain)
+        self._printed = Printed(program.limits.output_bytes)
+        self._journal = Journal()
+        self._keeping = asyncio.Lock()
+        limits = program.limits
+        self._start = Start(
+            source=program.source,
+            inputs=program.inputs,
+            stubs=self._functions.stubs + "".join(f"{name}: Any\n" for name in program.inputs),
+            seed=program.id,
+            seconds=limits.seconds,
+            memory_bytes=int(limits.memory_mb * _MEGABYTE),
+            recursion=int(limits.recursion),
+            calls=int(limits.calls),
+            plain=plain,
+        )
+        machine = Machine(parts.clock.now)
+        self._means = Means(
+            make=make, keep=self._keep, machine=machine, calls=int(limits.calls), at_once=int(limits.at_once)
+        )
+
+    async def go(self, sandboxes: Sandboxes) -> ProgramRun:
+        """Run it to its end, or to where it has to sleep.
+
+        Raises:
+            ProgramConflict: Somebody else runs it by now, or what was kept of it cannot be trusted.
+        """
+        try:
+            async with await sandboxes.session(self._start, self._printed.add) as session:
+                return await self._run(session, sandboxes.engine)
+        except (asyncio.CancelledError, NotNow) as stopped:
+            return await self._interrupted(stopped)
+
+    async def _run(self, session: Session, engine: str) -> ProgramRun:
+        running = Running(session, functions=self._functions, journal=self._journal, means=self._means)
+        try:
+            step = await self._first_step(session, running, engine)
+            value = await running.run(step)
+        except Asleep as asleep:
+            return await self._sleep(session, running, asleep.questions, engine)
+        except SandboxError as error:
+            return await self._fail(ProgramError(kind=error.kind, message=str(error)))
+        except Diverged as error:
+            return await self._fail(ProgramError(kind="journal", message=str(error)))
+        return await self._finish(value)
+
+    async def _first_step(self, session: Session, running: Running, engine: str) -> Step:
+        if self._standing.segments == 0:
+            return await session.begin(check=self._standing.turn == 1)
+        journal = read_journal(await self._rows.journal(self._standing.segments))
+        self._journal.calls, self._journal.settled, self._journal.moments = (
+            journal.calls,
+            journal.settled,
+            journal.moments,
+        )
+        snapshot = await self._rows.snapshot()
+        if snapshot is not None and (snapshot.engine, snapshot.segments) == (engine, self._standing.segments):
+            asks = [self._again(*each) for each in snapshot.unanswered]
+            if None not in asks:
+                return await self._restore(session, running, snapshot, [each for each in asks if each is not None])
+        # The journal alone is enough: everything the program was answered, it is answered again.
+        return await session.begin(check=False)
+
+    async def _restore(self, session: Session, running: Running, snapshot: Snapshot, asks: list[Asking]) -> Step:
+        step = await session.restore(snapshot.state)
+        self._printed.text = snapshot.printed
+        self._journal.skip_to_end(at_call=isinstance(step, Called))
+        running.take_up(snapshot.promised, asks)
+        return step
+
+    def _again(self, ordinal: int, name: str, arguments: dict[str, Any]) -> Asking | None:
+        tool = self._parts.registry.find(name)
+        return None if tool is None else Asking(ordinal, tool, arguments)
+
+    async def _keep(self) -> None:
+        async with self._keeping:
+            entries = self._journal.take_new()
+            if entries:
+                at = self._standing.segments
+                self._standing = replace(self._standing, segments=at + 1, calls=len(self._journal.calls))
+                await self._rows.add(at, entries, self._standing)
+
+    async def _sleep(self, session: Session, running: Running, questions: list[Pending], engine: str) -> ProgramRun:
+        await self._keep()
+        snapshot = Snapshot(
+            engine=engine,
+            segments=self._standing.segments,
+            state=await session.dump(),
+            promised=running.promised,
+            unanswered=tuple((each.ordinal, each.tool.name, each.arguments) for each in running.unanswered.values()),
+            printed=self._printed.text,
+        )
+        waiting = tuple(
+            Waiting(tool=each.tool, approval_id=each.approval_id, expires_at=each.expires_at) for each in questions
+        )
+        return await self._rest(PROGRAM_SLEPT, snapshot, state=ProgramState.SLEEPING, waiting=waiting)
+
+    async def _finish(self, value: Any) -> ProgramRun:
+        if self._propose is not None:
+            return await self._proposed(await self._propose())
+        plain = plain_value(value)
+        try:
+            size = len(dumps(plain))
+        except NotCanonical as error:
+            return await self._fail(ProgramError(kind="value", message=f"its value is no JSON: {error}"))
+        most = self._program.limits.output_bytes
+        if size > most:
+            message = f"its value takes {size} bytes, and may take {most}"
+            return await self._fail(ProgramError(kind="value", message=message))
+        await self._keep()
+        struck = self._parts.striker.strike(plain)
+        return await self._rest(PROGRAM_FINISHED, state=ProgramState.FINISHED, value=struck)
+
+    async def _proposed(self, proposal: Proposal) -> ProgramRun:
+        """A dry run is over: the program begins anew, in earnest, when it is resumed."""
+        facts = proposal._asdict()
+        return await self._rest(PROGRAM_PROPOSED, state=ProgramState.PROPOSED, segments=0, real=True, **facts)
+
+    async def _fail(self, error: ProgramError) -> ProgramRun:
+        await self._keep()
+        told = self._parts.striker.strike_text(error.message)[: self._program.limits.output_bytes]
+        return await self._rest(PROGRAM_FAILED, state=ProgramState.FAILED, error=replace(error, message=told))
+
+    async def _interrupted(self, stopped: BaseException) -> ProgramRun:
+        """What it was answered so far is kept, also when nobody waits for it any more."""
+        keeping = asyncio.ensure_future(self._keep_place())
+        if not isinstance(stopped, asyncio.CancelledError):
+            return replace(await keeping, error=ProgramError(kind="interrupted", message=str(stopped)))
+        with contextlib.suppress(StoreError, ProgramConflict):
+            await asyncio.shield(keeping)
+        raise stopped
+
+    async def _keep_place(self) -> ProgramRun:
+        await self._keep()
+        return await self._rest(PROGRAM_INTERRUPTED, state=ProgramState.INTERRUPTED)
+
+    async def _rest(self, event: str, snapshot: Snapshot | None = None, **change: Any) -> ProgramRun:
+        printed = self._parts.striker.strike_text(self._printed.text)
+        self._standing = replace(self._standing, printed=printed, calls=len(self._journal.calls), **change)
+        await self._rows.rest(self._program, self._standing, event, snapshot)
+        return self._standing.shown(self._program.id)
+
+
+def calls_plainly(source: str) -> bool:
+    """Whether a program waits for nothing by itself: then its calls are plain ones, each with its value at once."""
+    try:
+        words = {token.string for token in tokenize.generate_tokens(io.StringIO(source).readline)}
+    except (tokenize.TokenError, SyntaxError):
+        words = set(re.findall(r"\w+", source))
+    return not words & _WAITS

@@ -1,0 +1,307 @@
+"""Programs: the face of a gate that runs what models write. Every call a program makes is an ordinary governed call."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from callgate.errors import ProgramConflict, ProgramNotFound
+from callgate.events import vocabulary
+from callgate.flows.program.functions import Functions, plain_value
+from callgate.flows.program.running import Asking
+from callgate.model.approval import ApprovalState
+from callgate.model.call import Call
+from callgate.model.canonical import NotCanonical, dumps
+from callgate.model.context import Context
+from callgate.model.decision import Decision
+from callgate.model.ids import uuid7
+from callgate.model.levels import Autonomy, Caller
+from callgate.model.outcome import Outcome
+from callgate.model.program import OVER, ProgramEntry, ProgramLimits, ProgramRun, ProgramState, Waiting
+from callgate.model.tool import Tool
+from callgate.pipeline.deciding import reread
+from callgate.runtime.entering import enter
+from callgate.runtime.opened import Opened
+from callgate.runtime.program_plan import DryRun, Make, as_planned
+from callgate.runtime.program_rows import Program, Rows, Standing
+from callgate.runtime.program_run import ProgramOnItsWay, Proposal
+from callgate.runtime.program_tool import RUN, make_program_tool
+from callgate.runtime.turns import Turns
+
+LONGEST_SOURCE = 128 * 1024
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_STATES = {
+    vocabulary.PROGRAM_STARTED: ProgramState.RUNNING,
+    vocabulary.PROGRAM_WOKE: ProgramState.RUNNING,
+    vocabulary.PROGRAM_SLEPT: ProgramState.SLEEPING,
+    vocabulary.PROGRAM_PROPOSED: ProgramState.PROPOSED,
+    vocabulary.PROGRAM_FINISHED: ProgramState.FINISHED,
+    vocabulary.PROGRAM_FAILED: ProgramState.FAILED,
+    vocabulary.PROGRAM_INTERRUPTED: ProgramState.INTERRUPTED,
+}
+
+
+class Programs(Turns):
+    """Running programs."""
+
+    async def run_program(
+        self,
+        source: str,
+        context: Context | None = None,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        wait: float | None = None,
+        limits: ProgramLimits | None = None,
+        program_id: str | None = None,
+        dry_run: bool = False,
+    ) -> ProgramRun:
+        """Run a program: Python whose only functions, beside its own, are the tools this asker may use in flows.
+
+        Args:
+            source: The program. Calls are awaited, and `asyncio.gather` makes them at the same time; a program without
+                any `await` calls plainly. The value of its last expression is the program's.
+            context: Who asks; the gate's own when left out.
+            inputs: Names it begins with, and their values.
+            wait: Seconds to wait for a person where one has to decide; else the program sleeps at once.
+            limits: What it may use.
+            dry_run: Make only its reads, and answer each effect with a stand-in of the declared shape. The program is
+                then `proposed`, with the ordered list of its effects and, where they need a person, one question about
+                all of them; `resume_program` runs it in earnest, and it stops where it comes to another effect.
+            program_id: Made when left out. With the id of a program that is there already and is the same, it goes on.
+
+        Returns:
+            How far it came. A program that needs a person is `sleeping`: decide, and `resume_program` it, here or in
+            any other process.
+
+        Raises:
+            ConfigurationError: The sandbox is not installed.
+            ProgramConflict: The id is another program's, or somebody else runs this one.
+            ValueError: The source, the inputs or the id cannot be.
+        """
+        opened = self._open()
+        ground = replace(context or opened.default_context, caller=Caller.CHAIN, idempotency_key=None)
+        given = _checked(source, inputs or {})
+        name = program_id or uuid7()
+        if not _ID.fullmatch(name):
+            message = f"a program's id has letters, digits, '-' and '_', 64 at most, not {name!r}"
+            raise ValueError(message)
+        program = Program(
+            id=name,
+            source=source,
+            inputs=given,
+            context=replace(ground, chain_id=name),
+            limits=limits or ProgramLimits(),
+            dry_run=dry_run,
+            started_at=opened.parts.clock.now(),
+        )
+        rows = Rows(opened.parts, name)
+        if name in opened.programs or not await rows.create(program, digest=_digest(program)):
+            return await self._go_on(opened, rows, same_as=program, wait=wait)
+        return await self._go(opened, rows, program, await rows.standing(), wait)
+
+    async def resume_program(
+        self, program_id: str, context: Context | None = None, *, wait: float | None = None
+    ) -> ProgramRun:
+        """Let a program go on that slept or was interrupted, under its asker's own context. One that is over is told.
+
+        Raises:
+            ProgramNotFound: No such program, or another asker's.
+            ProgramConflict: Somebody runs it, or what was kept of it was changed.
+        """
+        opened = self._open()
+        rows = Rows(opened.parts, program_id)
+        if context is not None:
+            await self._check_asker(rows, context)
+        return await self._go_on(opened, rows, same_as=None, wait=wait)
+
+    async def find_program(self, program_id: str, context: Context | None = None) -> ProgramRun:
+        """How far a program has come.
+
+        Raises:
+            ProgramNotFound: No such program, or another asker's.
+            ProgramConflict: What was kept of it was changed.
+        """
+        rows = Rows(self._open().parts, program_id)
+        if context is not None:
+            await self._check_asker(rows, context)
+        return (await rows.standing()).shown(program_id)
+
+    async def program_source(self, program_id: str) -> str:
+        """The text of a program.
+
+        Raises:
+            ProgramNotFound: No such program.
+            ProgramConflict: What was kept of it was changed.
+        """
+        return (await Rows(self._open().parts, program_id).program()).source
+
+    async def programs(self, *, limit: int = 100) -> list[ProgramEntry]:
+        """The programs of this store, the newest first."""
+        opened = self._open()
+        await opened.parts.store.flush()
+        events = await opened.parts.store.scan(lambda reader: reader.events(types=("program.*",)))
+        entries: dict[str, ProgramEntry] = {}
+        for event in events:
+            facts: dict[str, Any] = event.payload or {}
+            name = str(facts.get("program_id", ""))
+            before = entries.get(name)
+            entries[name] = ProgramEntry(
+                id=name,
+                state=_STATES[event.type],
+                principal=str(facts.get("principal", "")),
+                session=str(facts.get("session", "")),
+                started_at=event.time if before is None else before.started_at,
+                calls=int(facts.get("calls", 0)),
+            )
+        newest = sorted(entries.values(), key=lambda entry: entry.started_at, reverse=True)[: max(0, limit)]
+        return [await self._looked_at(opened, entry) for entry in newest]
+
+    def add_programs(self, *, name: str = RUN) -> Tool:
+        """Add a tool with which a model runs programs of its own, over the tools it may use in flows.
+
+        Raises:
+            ConfigurationError: The name is none, or taken.
+        """
+        made = make_program_tool(self, name=name)
+        self._registry.add(made)
+        return made
+
+    def program_stubs(self, context: Context | None = None, *, plain: bool = False) -> str:
+        """The functions a program of this asker may call, as Python stubs: to be told to who writes one."""
+        ground = replace(context or self._open().default_context, caller=Caller.CHAIN)
+        return Functions(self._functions(ground), plain=plain).stubs
+
+    async def _looked_at(self, opened: Opened, entry: ProgramEntry) -> ProgramEntry:
+        if entry.state in OVER:
+            return entry
+        try:
+            standing = await Rows(opened.parts, entry.id).standing()
+        except (ProgramNotFound, ProgramConflict):
+            return entry
+        return replace(entry, state=_state_now(opened, entry.id, standing), waiting=standing.waiting)
+
+    async def _check_asker(self, rows: Rows, context: Context) -> None:
+        asker = (await rows.program()).context
+        if (asker.principal, asker.session) != (context.principal, context.session):
+            raise ProgramNotFound(f"Unknown program: {rows.id}")
+
+    async def _go_on(self, opened: Opened, rows: Rows, *, same_as: Program | None, wait: float | None) -> ProgramRun:
+        program, standing = await rows.program(), await rows.standing()
+        if same_as is not None and _digest(program) != _digest(same_as):
+            raise ProgramConflict(f"{rows.id} is the id of another program")
+        if standing.state in OVER:
+            return standing.shown(rows.id)
+        if _state_now(opened, rows.id, standing) is ProgramState.RUNNING:
+            raise ProgramConflict(f"program {rows.id} is running")
+        if await self._is_undecided(standing):
+            return standing.shown(rows.id)
+        if not standing.real:
+            # What a dry run was shown is not journaled; it is cheap to begin it anew.
+            standing = replace(standing, segments=0)
+        opened.programs.add(rows.id)
+        try:
+            taken = await rows.take(program, standing)
+        finally:
+            opened.programs.discard(rows.id)
+        return await self._go(opened, rows, program, taken, wait)
+
+    async def _go(
+        self, opened: Opened, rows: Rows, program: Program, standing: Standing, wait: float | None
+    ) -> ProgramRun:
+        ground = program.context
+
+        async def make(asking: Asking) -> Outcome:
+            # An effect is known by its place in the program, so that the program run again meets the ledger.
+            key = None if asking.tool.read_only else _key(program, asking.ordinal)
+            call = Call(asking.tool.name, asking.arguments, key=key)
+            return await enter(opened, call, replace(ground, chain_index=asking.ordinal), wait=wait)
+
+        tools, parts = self._functions(ground), opened.parts
+        if standing.real:
+            earnest = as_planned(standing.planned, make) if program.dry_run else make
+            run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=earnest)
+        else:
+            dry = self._dry_run(opened, program, make)
+            propose = partial(self._propose, program, dry)
+            run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=dry.make, propose=propose)
+        opened.programs.add(program.id)
+        opened.under_way += 1
+        try:
+            return await run.go(opened.sandboxes)
+        finally:
+            opened.under_way -= 1
+            opened.programs.discard(program.id)
+
+    def _dry_run(self, opened: Opened, program: Program, make: Make) -> DryRun:
+        async def explain(asking: Asking) -> Decision:
+            return await self.explain(asking.tool.name, asking.arguments, program.context)
+
+        async def show(asking: Asking) -> Outcome:
+            # At A0 the gate itself sees to it that nothing happens.
+            context = program.context.narrow(autonomy=Autonomy.A0)
+            return await enter(opened, Call(asking.tool.name, asking.arguments), context)
+
+        return DryRun(read=make, explain=explain, show=show, striker=opened.parts.striker)
+
+    async def _propose(self, program: Program, dry: DryRun) -> Proposal:
+        """One question about everything the dry run came to, where any of it needs a person."""
+        listed = sorted(dry.planned.items())
+        calls = [Call(plan.tool, arguments, key=_key(program, ordinal)) for ordinal, (plan, arguments) in listed]
+        asked = await self.plan(calls, program.context, ask=True) if calls else None
+        waiting: tuple[Waiting, ...] = ()
+        if asked is not None and asked.approval_id is not None:
+            question = await reread(self._open().parts, asked.approval_id)
+            waiting = (Waiting(tool=question.tool, approval_id=question.id, expires_at=question.expires_at),)
+        exact = tuple(
+            {"ordinal": ordinal, "tool": plan.tool, "arguments": arguments} for ordinal, (plan, arguments) in listed
+        )
+        return Proposal(tuple(plan for _, (plan, _) in listed), exact, waiting)
+
+    async def _is_undecided(self, standing: Standing) -> bool:
+        """Whether a proposed program still waits for the answer about its list."""
+        if standing.state is not ProgramState.PROPOSED or not standing.waiting:
+            return False
+        return (await reread(self._open().parts, standing.waiting[0].approval_id)).state is ApprovalState.PENDING
+
+    def _functions(self, ground: Context) -> list[Tool]:
+        return list(self.pool(ground))
+
+
+def _key(program: Program, ordinal: int) -> str:
+    return f"program:{program.id}:{ordinal}"
+
+
+def _state_now(opened: Opened, program_id: str, standing: Standing) -> ProgramState:
+    """One that this process runs no more, whatever its row says, stopped on the way."""
+    mine = standing.owner == opened.parts.store.owner
+    stopped = standing.state is ProgramState.RUNNING and mine and program_id not in opened.programs
+    return ProgramState.INTERRUPTED if stopped else standing.state
+
+
+def _checked(source: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(source, str) or not source.strip():
+        message = "a program is text, and not empty"
+        raise ValueError(message)
+    if len(source) > LONGEST_SOURCE:
+        message = f"a program has {LONGEST_SOURCE} characters at most, not {len(source)}"
+        raise ValueError(message)
+    for name in inputs:
+        if not str(name).isidentifier():
+            message = f"an input needs a name Python accepts, not {name!r}"
+            raise ValueError(message)
+    given: dict[str, Any] = plain_value(dict(inputs))
+    try:
+        dumps([source, given])
+    except NotCanonical as error:
+        message = f"a program and its inputs are text and JSON values: {error}"
+        raise ValueError(message) from None
+    return given
+
+
+def _digest(program: Program) -> str:
+    said = [program.source, program.inputs, program.context.principal, program.context.session, program.dry_run]
+    return hashlib.sha256(dumps(said)).hexdigest()
