@@ -161,6 +161,21 @@ REQUIREMENTS = {
     "PLG-14": "A manifest's parameters that are not the handler's, or no handler, are an error of that tool.",
     "PLG-15": "A second tool of one name is refused by name; a missing package disables; unknown formats are refused.",
     "PLG-16": "The template for a new manifest validates.",
+    # Skills
+    "SKL-01": "The function of a bound skill gets registry, executor, context and arguments, and gives the result.",
+    "SKL-02": "An unbound skill is not implemented, and an absent one is SkillNotFound.",
+    "SKL-03": "A tool called inside a skill has its own events, the same trace, and needs its own permission.",
+    "SKL-04": "A skill calls only the tools it names, and naming an absent one is reported.",
+    # Leaves of behaviour trees
+    "BT-01": "A leaf takes executor and user from the blackboard, skips absent keys, and writes the decoded result.",
+    "BT-02": "A result with an error is FAILURE, and so is what an executor raises, with the text under its own key.",
+    "BT-03": "A leaf succeeds by its tool's own conditions, and not merely because nothing went wrong.",
+    "BT-04": "Each tool has its own keys to read and to write on the blackboard.",
+    "BT-05": "The factory names leaves and results after the tool, and refuses tools that are not there.",
+    "BT-06": "A slot alone gives a value with its type, inside text gives text; paths descend, defaults are parsed.",
+    "BT-07": "Statuses have their numbers; a leaf runs until its call ended, fails past its limit, and can be reset.",
+    "BT-12": "A leaf awaits the executor, decodes errors that come as JSON text, and keeps their words.",
+    "BT-13": "Without a user, or without something that a slot names, a leaf fails.",
     # Staleness
     "STL-01": "A first read of a source and a second one unchanged emit nothing.",
     "STL-02": "Changed content emits source.stale once, a warning with path, project and both hashes.",

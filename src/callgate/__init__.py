@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from callgate.adapters.function import tool
     from callgate.adapters.langchain.source import LangChainTools
     from callgate.adapters.mcp.client_files import McpServers
+    from callgate.adapters.mcp.oauth.asking import OAuth
     from callgate.adapters.mcp.server import McpServer
     from callgate.adapters.plugins.source import PluginFolder
     from callgate.adapters.registry_files.schema_file import SchemaFile
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from callgate.adapters.toolkits.toolkit import Toolkit, register_toolkit
     from callgate.errors import NoEffect
     from callgate.flows.plan import Plan
+    from callgate.flows.trees.contract import Contract
+    from callgate.flows.trees.statuses import NodeStatus
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused, Succeeded, Unknown
@@ -32,18 +35,24 @@ if TYPE_CHECKING:
     from callgate.model.tool_context import ToolContext
     from callgate.runtime.gate import Callgate
     from callgate.runtime.turn import Turn
+    from callgate.skills.context import SkillContext
+    from callgate.skills.folder import SkillFolder
+    from callgate.skills.skill import Skill, skill
 
 _PLACES = {
     "BaseTool": "callgate.adapters.base_tool",
     "Call": "callgate.model.call",
     "Callgate": "callgate.runtime.gate",
     "Context": "callgate.model.context",
+    "Contract": "callgate.flows.trees.contract",
     "EntryPoints": "callgate.adapters.entry_points",
     "Failed": "callgate.model.outcome",
     "LangChainTools": "callgate.adapters.langchain.source",
     "McpServer": "callgate.adapters.mcp.server",
     "McpServers": "callgate.adapters.mcp.client_files",
     "NoEffect": "callgate.errors",
+    "NodeStatus": "callgate.flows.trees.statuses",
+    "OAuth": "callgate.adapters.mcp.oauth.asking",
     "Outcome": "callgate.model.outcome",
     "Pending": "callgate.model.outcome",
     "Plan": "callgate.flows.plan",
@@ -52,6 +61,9 @@ _PLACES = {
     "Previewed": "callgate.model.outcome",
     "Refused": "callgate.model.outcome",
     "SchemaFile": "callgate.adapters.registry_files.schema_file",
+    "Skill": "callgate.skills.skill",
+    "SkillContext": "callgate.skills.context",
+    "SkillFolder": "callgate.skills.folder",
     "Succeeded": "callgate.model.outcome",
     "ToolContext": "callgate.model.tool_context",
     "Toolkit": "callgate.adapters.toolkits.toolkit",
@@ -61,6 +73,7 @@ _PLACES = {
     "YamlRegistry": "callgate.adapters.registry_files.yaml_registry",
     "build_tool": "callgate.adapters.build",
     "register_toolkit": "callgate.adapters.toolkits.toolkit",
+    "skill": "callgate.skills.skill",
     "tool": "callgate.adapters.function",
 }
 
@@ -69,12 +82,15 @@ __all__ = [
     "Call",
     "Callgate",
     "Context",
+    "Contract",
     "EntryPoints",
     "Failed",
     "LangChainTools",
     "McpServer",
     "McpServers",
     "NoEffect",
+    "NodeStatus",
+    "OAuth",
     "Outcome",
     "Pending",
     "Plan",
@@ -83,6 +99,9 @@ __all__ = [
     "Previewed",
     "Refused",
     "SchemaFile",
+    "Skill",
+    "SkillContext",
+    "SkillFolder",
     "Succeeded",
     "ToolContext",
     "Toolkit",
@@ -92,6 +111,7 @@ __all__ = [
     "YamlRegistry",
     "build_tool",
     "register_toolkit",
+    "skill",
     "tool",
 ]
 

@@ -167,8 +167,9 @@ class ApprovalRequired(Refusal):
 
     code = "approval_required"
 
-    def __init__(self, message: str, *, approval_id: str = "", info: Any = None) -> None:
+    def __init__(self, message: str, *, approval_id: str = "", expires_at: float = 0.0, info: Any = None) -> None:
         self.approval_id = approval_id
+        self.expires_at = expires_at
         super().__init__(message, info=info)
 
 

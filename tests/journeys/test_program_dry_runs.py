@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callgate import Callgate, tool
+from callgate import tool
 from callgate.model.program import ProgramState
 from callgate.model.tool import Preview
 from tests.journeys.gates import gate_of
@@ -53,7 +53,7 @@ async def test_one_yes_covers_the_list_and_the_program_runs_in_earnest() -> None
         await gate.approve(run.waiting[0].approval_id, by="ann")
         done = await gate.resume_program(run.id)
     assert done.unwrap() == "done"
-    assert (town.paid[0], sorted(town.paid), town.sent) == (30, [1, 2, 30], ["paid 30"])
+    assert (town.paid, town.sent) == ([30, 1, 2], ["paid 30"])
 
 
 async def test_a_no_to_the_list_lets_none_of_it_happen() -> None:
@@ -146,7 +146,7 @@ async def test_a_preview_of_the_tool_is_part_of_the_list_and_a_stand_in_has_the_
     assert done == []
 
 
-async def test_a_dry_run_that_sleeps_for_a_read_goes_on_as_one(tmp_path: Any) -> None:
+async def test_a_dry_run_that_sleeps_for_a_read_goes_on_as_one() -> None:
     town = Town()
 
     @tool(effects="read_only", risk="high")
@@ -156,12 +156,8 @@ async def test_a_dry_run_that_sleeps_for_a_read_goes_on_as_one(tmp_path: Any) ->
 
     async with gate_of(*town.tools, peek) as gate:
         run = await gate.run_program("send('a')\npay(len(peek('secret')))", dry_run=True)
-        if run.state is ProgramState.SLEEPING:
-            await _yes(gate, run.waiting[0].approval_id)
-            run = await gate.resume_program(run.id)
+        assert run.state is ProgramState.SLEEPING
+        await gate.approve(run.waiting[0].approval_id, by="ann")
+        run = await gate.resume_program(run.id)
         assert (run.state, [each.tool for each in run.plan]) == (ProgramState.PROPOSED, ["send", "pay"])
     assert (town.sent, town.paid) == ([], [])
-
-
-async def _yes(gate: Callgate, approval_id: str) -> None:
-    await gate.approve(approval_id, by="ann")

@@ -71,11 +71,19 @@ async def test_every_call_of_a_program_is_recorded_as_a_call_of_its_chain() -> N
 
 async def test_a_refused_call_is_a_permission_error_that_the_program_can_handle() -> None:
     town = Town()
+    rules = "global: {rules: [{match: send, when: 'args.to == \"eve\"', verdict: deny, why: not to eve}]}"
+    source = "try:\n    x = send('eve')\nexcept PermissionError as error:\n    x = str(error)\n[x, send('bob')]"
+    async with gate_of(*town.tools, config=parse_settings(rules, file="test")) as gate:
+        [said, sent] = (await gate.run_program(source)).unwrap()
+    assert "not to eve" in said
+    assert (sent, town.sent) == ({"sent": "bob"}, ["bob"])
+
+
+async def test_a_tool_that_its_asker_may_not_use_is_no_function() -> None:
+    town = Town()
     settings = parse_settings("roles: {default: {allow: ['group:all'], deny: [send]}}", file="test")
     async with gate_of(*town.tools, config=settings) as gate:
         assert "send" not in gate.program_stubs()
-        run = await gate.run_program("try:\n    x = price(-1)\nexcept PermissionError as e:\n    x = 'no'\nx")
-        assert run.unwrap() == -10
         refused = await gate.run_program("send('bob')")
     assert refused.error is not None
     assert refused.error.kind == "types"
@@ -83,13 +91,13 @@ async def test_a_refused_call_is_a_permission_error_that_the_program_can_handle(
     assert town.sent == []
 
 
-async def test_a_call_that_became_forbidden_is_refused_inside_the_program() -> None:
+async def test_a_call_that_middleware_turns_into_another_is_judged_as_that() -> None:
     town = Town()
 
-    async def deny(call: Any, context: Any, proceed: Any) -> Any:
+    async def turn(call: Any, context: Any, proceed: Any) -> Any:
         return await proceed(call._replace(tool="direct_only", arguments={"word": "x"}), context)
 
-    async with gate_of(*town.tools, around=[deny]) as gate:
+    async with gate_of(*town.tools, around=[turn]) as gate:
         run = await gate.run_program(
             "try:\n    x = send('bob')\nexcept PermissionError as error:\n    x = str(error)\nx"
         )
@@ -182,14 +190,27 @@ async def test_the_caller_can_wait_for_the_person() -> None:
 
 async def test_time_and_chance_are_the_same_when_a_program_is_run_again() -> None:
     town = Town()
-    source = "import random, time\nt, r = time.time(), random.random()\nsend(str(t))\npay(1)\n[t, r, time.time() >= t]"
+    source = (
+        "import random, time\nt, r = time.time(), random.random()\nsend(f'{t} {r}')\npay(1)\n[t, r, time.time() >= t]"
+    )
     async with gate_of(*town.tools) as gate:
         run = await gate.run_program(source)
         await _forget_snapshot(gate, run.id)
         await decide(gate, run)
-        [then, _, later] = (await gate.resume_program(run.id)).unwrap()
+        [then, chance, later] = (await gate.resume_program(run.id)).unwrap()
     assert later is True
-    assert town.sent == [str(then)]
+    assert town.sent == [f"{then} {chance}"]
+
+
+async def test_a_call_that_the_program_does_not_await_is_made_all_the_same() -> None:
+    town = Town()
+    async with gate_of(*town.tools) as gate:
+        run = await gate.run_program("left = [send('a'), pay(4)]\nawait price(1)\n'end'")
+        assert (run.state, [each.tool for each in run.waiting]) == (ProgramState.SLEEPING, ["pay"])
+        await decide(gate, run)
+        done = await gate.resume_program(run.id)
+    assert done.unwrap() == "end"
+    assert (town.sent, town.paid) == (["a"], [4])
 
 
 async def test_a_sleeping_program_is_only_its_asker_s() -> None:

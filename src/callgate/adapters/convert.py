@@ -82,6 +82,11 @@ def _untouched(tool: Tool, stated: Declaration) -> Tool:
     return tool
 
 
+def offers_tools(module: ModuleType) -> bool:
+    """Whether a module has anything to add."""
+    return any(_offered(item, module) for item in vars(module).values())
+
+
 def _marked_in(module: ModuleType) -> list[Any]:
     """What a module offers: @tool functions, ready tools, toolkits it registers; each once, as they were written."""
     found = {id(item): item for item in vars(module).values() if _offered(item, module)}

@@ -60,7 +60,7 @@ def tool(function: Any = None, /, **fields: Any) -> Any:
 
     def mark(thing: Any) -> Any:
         _mark(thing, declaration)
-        _keep_hints(thing, names)
+        keep_hints(thing, names)
         return thing
 
     return mark if function is None else mark(function)
@@ -147,7 +147,7 @@ def _mark(thing: Any, declaration: Declaration) -> None:
         raise ConfigurationError(message) from None
 
 
-def _keep_hints(thing: Any, names: Mapping[str, Any]) -> None:
+def keep_hints(thing: Any, names: Mapping[str, Any]) -> None:
     """Read hints written as text now, while the names around the function are there; later is tried again."""
     written = getattr(thing, "__func__", thing)
     if not isinstance(written, FunctionType) or not any(isinstance(h, str) for h in written.__annotations__.values()):

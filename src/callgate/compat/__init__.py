@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from callgate.compat.plugin_loader import ToolPluginLoader
     from callgate.compat.policy_chain import PolicyLayer, resolve_policy_chain
     from callgate.compat.registered_tool import ProviderType, RegisteredTool, ToolConfig, ToolHealth
+    from callgate.compat.skill import Skill, SkillRegistry
     from callgate.compat.source_adapters import BuiltinAdapter, FunctionAdapter, LangChainAdapter
     from callgate.compat.tool_output import ToolOutput
     from callgate.compat.tool_pool import assemble_tool_pool, to_anthropic_tools, to_openai_tools
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         ApprovalRequired,
         PreviewRequired,
         ScopeViolation,
+        SkillNotFoundError,
         ToolError,
         ToolExecutionError,
         ToolNotFoundError,
@@ -81,6 +83,9 @@ _PLACES = {
     "ScopeViolation": "callgate.errors",
     "SideEffect": "callgate.model.levels:Effect",
     "SideEffectClass": "callgate.compat.atomic_tool",
+    "Skill": "callgate.compat.skill",
+    "SkillNotFoundError": "callgate.errors",
+    "SkillRegistry": "callgate.compat.skill",
     "ToolCallContext": "callgate.adapters.base_tool",
     "ToolCategory": "callgate.compat.permissions",
     "ToolCompleted": "callgate.compat.domain_events",
@@ -138,6 +143,9 @@ __all__ = [
     "ScopeViolation",
     "SideEffect",
     "SideEffectClass",
+    "Skill",
+    "SkillNotFoundError",
+    "SkillRegistry",
     "ToolCallContext",
     "ToolCategory",
     "ToolCompleted",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
@@ -11,6 +12,7 @@ from callgate.compat.atomic_tool import AtomicTool, ToolContext
 from callgate.compat.domain_events import AgentRef, EnvelopeBridge, EventStore, Outbox
 from callgate.compat.home import Home, settled
 from callgate.compat.json_result import json_result
+from callgate.compat.narrowing import NarrowedHome
 from callgate.compat.raised import result_or_raise
 from callgate.errors import ToolNotFoundError
 from callgate.model.call import Call
@@ -22,13 +24,14 @@ from callgate.pipeline.time_limit import DEFAULT_SECONDS, check_seconds
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from callgate.model.layer import Layer
     from callgate.model.outcome import Outcome
     from callgate.model.tool import Tool
 
 _SYSTEM = AgentRef(agent_id="system", agent_type="tool_executor")
 
 
-class ToolExecutor:
+class ToolExecutor:  # noqa: PLR0904 - three executors in one
     """An executor for code written against `execute`, `run` or `call`.
 
     Args:
@@ -74,6 +77,12 @@ class ToolExecutor:
     async def close(self) -> None:
         """Let go of the gate, if it is one of its own."""
         await self._home.close()
+
+    def narrowed(self, layer: Layer) -> Self:
+        """The same executor, whose every call is under one more layer, whatever context it is given."""
+        other = copy.copy(self)
+        other._home = NarrowedHome(self._home, layer)  # noqa: SLF001 - a copy of this very object
+        return other
 
     @property
     def gate(self) -> Any:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from callgate.errors import Conflict, NotFound
 from callgate.frameworks.reach import AnyGate, asker, way_to
 from callgate.model.context import Context
 from callgate.model.outcome import Outcome, Pending
@@ -53,8 +52,4 @@ class Desk:
         """What became of a call, after people had so much time to decide; None is none."""
         if not isinstance(outcome, Pending) or seconds is None:
             return outcome
-        try:
-            return await self.do(lambda gate: gate.resume(outcome.approval_id, self.context, wait=seconds))
-        except (Conflict, NotFound):
-            # The question is gone, and with it what it would have let run.
-            return outcome
+        return await self.do(lambda gate: gate.resume(outcome.approval_id, self.context, wait=seconds))

@@ -59,7 +59,9 @@ class Attempt(NamedTuple):
     sealed_id: str | None = None
     """Where the exact arguments are sealed."""
     cause: str | None = None
-    """Why it is unknown: timeout, cancelled, network, owner_died, unreported, unrecorded."""
+    """Why it is unknown: timeout, cancelled, network, owner_died, unreported, unrecorded; or why it is not finished,
+    also where it left nothing: nested, at a call inside it.
+    """
     resolved_by: str | None = None
 
     @property

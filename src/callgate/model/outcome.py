@@ -191,6 +191,7 @@ class Pending(Outcome):
         return errors.ApprovalRequired(
             f"{self.tool} waits for a person: approval {self.approval_id}",
             approval_id=self.approval_id,
+            expires_at=self.expires_at,
             info=self.error,
         )
 

@@ -38,6 +38,8 @@ class ToolContext:
     working_directory: str = "."
     only_reads: bool = False
     """A preview: what it starts through the gate may read, and nothing else."""
+    reaches: frozenset[str] | None = None
+    """The only tools that what it starts through the gate may use, under whatever context; None is no such limit."""
     deadline: float | None = None
     """`time.monotonic()` at which the limit is reached."""
     secret_source: Callable[[str, str], str] = _no_secret
@@ -100,6 +102,16 @@ class ToolContext:
                 message = f"{self.tool}: the call has ended; its effect must not start now"
                 raise SecretsClosed(message)
             self.entered_effect = True
+        if self.on_mark is not None:
+            self.on_mark()
+
+    def confine(self, tools: frozenset[str]) -> None:
+        """From now on only these tools can be reached from inside; what was out of reach stays so."""
+        self.reaches = tools if self.reaches is None else self.reaches & tools
+
+    def took_effect(self) -> None:
+        """Called by the gate when a call made inside enters its effect: from then on so has this one."""
+        self.entered_effect = True
         if self.on_mark is not None:
             self.on_mark()
 

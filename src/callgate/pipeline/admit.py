@@ -9,7 +9,7 @@ from callgate.approvals.bind import bind
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Verdict
-from callgate.pipeline.authorize import Authorized, authorize, tell_apart
+from callgate.pipeline.authorize import Authorized, authorize
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve_again
@@ -82,9 +82,7 @@ async def judge_again(
 
 
 async def _authorized_again(parts: Parts, asked: Asked) -> Authorized:
-    authorized = await authorize(parts, validate(parts, resolve_again(parts, asked)))
-    tell_apart(parts, authorized)
-    return authorized
+    return await authorize(parts, validate(parts, resolve_again(parts, asked)))
 
 
 async def _allowed(parts: Parts, runs: Authorized, otherwise: str) -> Decision:

@@ -31,7 +31,7 @@ class Authorized:
     standing: Standing
     authorization: Authorization
     fingerprint: str = ""
-    """Empty for reads without a key, until somebody is asked about one: else they are never compared."""
+    """Empty for reads without a key that nobody is ever asked about: those are compared with nothing."""
     repeated: bool | None = None
     """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
 
@@ -48,6 +48,10 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
         raise refused(asked, "policy_denied", f"the call of {parent.tool} it belongs to has ended", tool=tool)
     if parent is not None and parent.only_reads and not tool.plain_read:
         raise refused(asked, "policy_denied", f"a preview of {parent.tool} may only read, without egress", tool=tool)
+    if parent is not None and parent.reaches is not None and tool.name not in parent.reaches:
+        listed = ", ".join(sorted(parent.reaches)) or "none"
+        message = f"{parent.tool} runs in a skill that reaches only the tools it declares ({listed}), not {tool.name}"
+        raise refused(asked, "policy_denied", message, tool=tool)
     standing = parts.policy.standing(tool, asked.context)
     if standing.refusal is not None:
         raise _denied(asked, tool, standing.refusal, standing.reasons)
@@ -57,16 +61,11 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
     if tool.hooks.check is not None:
         await _own_check(parts, asked, tool, arguments)
     authorized = Authorized(asked, tool, arguments, valid.text, standing, authorization)
-    if has_row(asked, tool):
-        tell_apart(parts, authorized)
+    if standing.fixed is None or standing.fixed.verdict is not Verdict.ALLOW or has_row(asked, tool):
+        authorized.fingerprint = fingerprint(
+            parts, tool, valid.text, resources=authorization.resources, user=asked.context.user
+        )
     return authorized
-
-
-def tell_apart(parts: Parts, authorized: Authorized) -> None:
-    """Give the call its fingerprint, where it has none yet."""
-    if not authorized.fingerprint:
-        resources, user = authorized.authorization.resources, authorized.asked.context.user
-        authorized.fingerprint = fingerprint(parts, authorized.tool, authorized.text, resources=resources, user=user)
 
 
 def has_row(asked: Asked, tool: Tool) -> bool:

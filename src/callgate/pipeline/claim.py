@@ -21,6 +21,7 @@ from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.pipeline.authorize import has_row
 from callgate.pipeline.gate import Passed, is_revoked
+from callgate.pipeline.go_on import stopped_inside
 from callgate.pipeline.notes import note, who
 from callgate.pipeline.permit import Permit
 from callgate.pipeline.recall import attempt_key, meet, repeatable, same_as_unknown, stopped_by
@@ -214,6 +215,8 @@ def _spend(parts: Parts, tx: Transaction, approval: Approval) -> str | None:
     stored = tx.approval(approval.id)
     if stored is None or not intact(stored, parts.keys):
         return "it was changed or removed in the store"
+    if stored.state is ApprovalState.USED and stopped_inside(tx, stored):
+        return None  # it is the same execution, which goes on
     fresh = expire(stored, now)
     if fresh.state is not ApprovalState.APPROVED:
         return f"it is {fresh.state.value}"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import NoEffect, StoreError
+from callgate.errors import ApprovalRequired, InFlight, NoEffect, OutcomeUnknown, StoreError, ToolOutcomeUnknown
 from callgate.model.artifact import ARTIFACT, WithArtifact
 from callgate.model.levels import Category, Happened
-from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
+from callgate.model.outcome import ErrorInfo, Failed, Outcome, Pending, Succeeded, Unknown
 from callgate.pipeline.execute import FenceLost, ParentEnded
 from callgate.pipeline.recorded import json_bytes, struck_output
 from callgate.pipeline.trouble import categorize, retryable, speak, suggestion, words
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from callgate.model.tool import Tool
     from callgate.pipeline.execute import Executed
     from callgate.pipeline.parts import Parts
+
+
+_UNSETTLED = (ToolOutcomeUnknown, OutcomeUnknown, InFlight)
+"""What a handler raises that asked for the outcome of a call of its own and got none."""
+NESTED = "nested"
+"""Why a call is not finished: a call inside it is not."""
+_GO_ON = "Have the call inside decided or resolved, then call again with the same key: it goes on where it stopped."
 
 
 @dataclass(slots=True)
@@ -30,6 +37,8 @@ class Ending:
     cause: str | None = None
     audit_text: str | None = None
     """The exception's own words for the audit, struck; the outcome may mask them."""
+    told: Outcome | None = None
+    """What the caller is told instead of what is recorded: that it waits for a person, inside."""
     _written: bytes | None = field(default=None, init=False)
 
     def known(self, written: bytes) -> None:
@@ -123,18 +132,40 @@ def _soft_error(tool: Tool, value: Any) -> str | None:
 def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
     tool = executed.permit.tool
     category = categorize(error)
-    audit_text = parts.striker.strike_text(f"{type(error).__name__}: {words(error)}")
     message = parts.striker.strike_text(speak(tool.name, error))
-    info = _info(tool, "handler_failed", message, category, again=retryable(error))
-    if _past_return(executed) and not isinstance(error, NoEffect):
-        if category in {Category.NETWORK, Category.TIMEOUT} or isinstance(error, asyncio.CancelledError):
-            ending = _unknown(executed, _info(tool, "outcome_unknown", message, category), cause=_cause(category))
-        else:
-            ending = _failed(executed, info, Happened.POSSIBLE)
+    waiting = _waiting(executed, error)
+    if waiting is not None:
+        details = {"approval_id": waiting.approval_id}
+        info = _with(_info(tool, "approval_required", message, Category.PERMISSION), details)
     else:
+        info = _info(tool, "handler_failed", message, category, again=retryable(error))
+    if not _past_return(executed) or isinstance(error, NoEffect):
         ending = _failed(executed, info, Happened.NONE)
-    ending.audit_text = audit_text
+        ending.cause = NESTED if waiting is not None else None
+    elif category in {Category.NETWORK, Category.TIMEOUT} or isinstance(error, asyncio.CancelledError):
+        ending = _unknown(executed, _info(tool, "outcome_unknown", message, category), cause=_cause(category))
+    elif waiting is not None or isinstance(error, _UNSETTLED):
+        unsettled = _with(_info(tool, "outcome_unknown", message, category), info.details)
+        ending = _unknown(
+            executed, replace(unsettled, suggestion=_GO_ON) if _goes_on(tool) else unsettled, cause=NESTED
+        )
+    else:
+        ending = _failed(executed, info, Happened.POSSIBLE)
+    ending.audit_text = parts.striker.strike_text(f"{type(error).__name__}: {words(error)}")
+    ending.told = waiting
     return ending
+
+
+def _waiting(executed: Executed, error: BaseException) -> Pending | None:
+    """A call made inside waits for a person, and so does this one, where it may go on under its own key."""
+    tool = executed.permit.tool
+    if not isinstance(error, ApprovalRequired) or not _goes_on(tool):
+        return None
+    return Pending(approval_id=error.approval_id, expires_at=error.expires_at, **_common(executed))
+
+
+def _goes_on(tool: Tool) -> bool:
+    return tool.idempotent or tool.read_only
 
 
 def _cause(category: Category) -> str:

@@ -135,6 +135,12 @@ def _belong(executed: Executed, parent: ToolContext) -> None:
     if parent.closed:
         message = f"{executed.permit.tool.name} was not entered: the call of {parent.tool} it belongs to has ended"
         raise ParentEnded(message)
+    executed.context.reaches = parent.reaches
+    tool = executed.permit.tool
+    if tool.marks_effect:
+        executed.context.on_mark = parent.took_effect
+    elif tool.effectful:
+        parent.took_effect()
 
 
 def _leave(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:

@@ -17,6 +17,7 @@ from callgate.pipeline.validate import validate
 from callgate.pipeline.weigh import decide, decided_before, gather_facts, known_facts
 
 if TYPE_CHECKING:
+    from callgate.model.context import Context
     from callgate.pipeline.parts import Asked, Parts
     from callgate.pipeline.validate import Valid
 
@@ -87,6 +88,21 @@ def _stopped(parts: Parts, valid: Valid, stop: Stopped) -> Decision:
     return replace(told, verdict=Verdict.DENY, code=error.code, reasons=reasons)
 
 
+def autonomy_of(parts: Parts, context: Context) -> Autonomy:
+    """The level a call is judged at, where nothing narrows it; A0 is one."""
+    levels = (context.autonomy, parts.settings.autonomy, Autonomy.A2)
+    return next(level for level in levels if level is not None)
+
+
+def unreadable(parts: Parts, context: Context, fault: str) -> Decision:
+    """What is decided about something that is no call."""
+    reason = Reason("validate", parts.striker.strike_text(fault), Verdict.DENY, "invalid_arguments")
+    autonomy = autonomy_of(parts, context)
+    return Decision(
+        verdict=Verdict.DENY, risk=Risk.CRITICAL, autonomy=autonomy, reasons=(reason,), code="invalid_arguments"
+    )
+
+
 def _without_policy(parts: Parts, asked: Asked, stop: Stopped) -> Decision:
     error = stop.outcome.error
     assert error is not None  # noqa: S101 - a refusal always says why
@@ -95,7 +111,7 @@ def _without_policy(parts: Parts, asked: Asked, stop: Stopped) -> Decision:
     return Decision(
         verdict=Verdict.DENY,
         risk=Risk.CRITICAL,
-        autonomy=asked.context.autonomy or parts.settings.autonomy or Autonomy.A2,
+        autonomy=autonomy_of(parts, asked.context),
         reasons=tuple(Reason(step, text, Verdict.DENY, error.code) for text in texts),
         code=error.code,
     )

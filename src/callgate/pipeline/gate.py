@@ -11,6 +11,7 @@ from callgate.approvals.grants import matching
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Verdict
 from callgate.model.outcome import Previewed
+from callgate.pipeline.go_on import going_on
 from callgate.pipeline.preview import preview
 from callgate.pipeline.question import ask
 from callgate.pipeline.stopped import Stopped, declared_effects, refused
@@ -73,7 +74,7 @@ async def gate(parts: Parts, recalled: Recalled) -> Passed:
     grant = await standing_grant(parts, authorized, decision)
     if grant is not None:
         return Passed(authorized, answered_by(grant, decision), grant=grant)
-    return Passed(*await ask(parts, authorized, decision))
+    return Passed(*(await going_on(parts, authorized, decision) or await ask(parts, authorized, decision)))
 
 
 async def standing_grant(parts: Parts, authorized: Authorized, decision: Decision) -> Grant | None:

@@ -18,7 +18,7 @@ from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
 from callgate.pipeline.admit import admit, judge_again
-from callgate.pipeline.authorize import authorize, tell_apart
+from callgate.pipeline.authorize import authorize
 from callgate.pipeline.deciding import answer_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
@@ -54,8 +54,6 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admit
     Raises:
         Stopped: Pending, or what a person said.
     """
-    # An answer is for one exact call, also where that is a read which nobody else would compare.
-    tell_apart(parts, authorized)
     wait = authorized.asked.wait
     until = None if wait is None else parts.clock.monotonic() + wait
     pause = _POLL_FIRST
@@ -91,7 +89,6 @@ async def question_about(parts: Parts, call: Call, context: Context) -> Approval
         authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
     except Stopped:
         return None
-    tell_apart(parts, authorized)
     return await parts.store.read(lambda reader: _standing_question(parts, authorized, reader))
 
 

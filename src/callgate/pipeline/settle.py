@@ -63,7 +63,7 @@ def _close_behind(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
     except StoreUnavailable as error:
         return _unrecorded(executed, ending, error)
     _watch_later(parts, executed, ending)
-    return ending.outcome
+    return ending.told or ending.outcome
 
 
 async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
@@ -89,7 +89,7 @@ def _closed(parts: Parts, executed: Executed, ending: Ending, answer: Answer) ->
     if answer is Answer.STALE and not isinstance(executed.error, FenceLost):
         return _no_longer_ours(executed, ending)
     _watch_later(parts, executed, ending)
-    return ending.outcome
+    return ending.told or ending.outcome
 
 
 def _unit(parts: Parts, executed: Executed, draft: Draft, fact: Settle | None) -> Callable[[Transaction], Answer]:

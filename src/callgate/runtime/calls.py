@@ -24,6 +24,7 @@ from callgate.pipeline.time_limit import time_limit
 from callgate.runtime.anywhere import Anywhere
 from callgate.runtime.entering import as_asked, enter
 from callgate.runtime.opened import Face
+from callgate.runtime.skill_around import skill_around
 
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
@@ -61,6 +62,10 @@ class Calls(Face):
         opened = self._open()
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
         return await enter(opened, call, context or opened.default_context, wait=wait)
+
+    async def _make(self, call: Call, context: Context, *, wait: float | None = None) -> Outcome:
+        """Make a call that a flow put together."""
+        return await enter(self._open(), call, context, wait=wait)
 
     @property
     def context(self) -> Context:
@@ -167,7 +172,9 @@ class Calls(Face):
         stale = approval.state in _SAID_NO and opened.parts.clock.now() >= approval.expires_at
         if stale or approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval)
-        return await enter(opened, call, sealed.context, wait=wait)
+        # A question of a call inside a skill is the skill's: run again, it finds the decision and goes on.
+        call, asker = await skill_around(opened.parts, sealed.context) or (call, sealed.context)
+        return await enter(opened, call, asker, wait=wait)
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -27,11 +27,15 @@ from callgate.runtime.plugin_source import attach_plugins
 from callgate.runtime.programs import Programs
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
+from callgate.runtime.skill_shelf import GateWay, SkillShelf
+from callgate.runtime.skilled import Skilled
 from callgate.runtime.tool_events import registration_drafts
+from callgate.runtime.trees import Trees
 from callgate.runtime.trusting import Trusting
 from callgate.runtime.unknowns import Unknowns
 
 if TYPE_CHECKING:
+    from callgate.model.tool import Tool
     from callgate.ports import Asker, Clock, Transaction
     from callgate.runtime.blocking import BlockingCallgate
     from callgate.settings.values import Settings
@@ -41,15 +45,16 @@ _LOOK_EVERY = 1.0
 _DROP_EVERY = 3600.0
 
 
-class Callgate(Programs, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
+class Callgate(Programs, Skilled, Trees, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
     def __init__(self, choices: Choices) -> None:
         self._choices = choices
         self._health = HealthBoard(choices.clock)
         self._registry = Registry(self._health)
+        self._shelf = SkillShelf(self._registry, GateWay(self._make, lambda: self._open().home))
         self._opened: Opened | None = None
-        self._unlisten: Callable[[], None] = lambda: None
+        self._unlisten: tuple[Callable[[], None], ...] = ()
 
     @classmethod
     def open(
@@ -110,6 +115,7 @@ class Callgate(Programs, Decisions, Unknowns, Plugging, Trusting, Record, Review
             self._add_configured(opened)
             await attach_configured(self, opened.parts.settings)
             await attach_plugins(self, opened.parts.settings, Path(self._choices.working_directory))
+            self._shelf.settle()
             self._start(opened)
             await self._announce_new(opened)
             await recover(opened.parts)
@@ -128,7 +134,8 @@ class Callgate(Programs, Decisions, Unknowns, Plugging, Trusting, Record, Review
         opened = self._opened
         if opened is None or opened.closing:
             return
-        self._unlisten()
+        for unlisten in self._unlisten:
+            unlisten()
         try:
             # Whoever is cancelled meanwhile is told afterwards: a store that is left open is held by nobody's hand.
             _, cancelled = await finish(opened.close())
@@ -146,7 +153,8 @@ class Callgate(Programs, Decisions, Unknowns, Plugging, Trusting, Record, Review
                 self.add(module, update=True)
 
     def _start(self, opened: Opened) -> None:
-        self._unlisten = self._registry.on_change(self._announce)
+        # Skills follow last: what they change is announced after what they follow.
+        self._unlisten = tuple(map(self._registry.on_change, (self._announce, self._shelf.followed)))
         opened.loop(self._look_around(opened))
 
     async def _announce_new(self, opened: Opened) -> None:
@@ -158,7 +166,7 @@ class Callgate(Programs, Decisions, Unknowns, Plugging, Trusting, Record, Review
         held = {tool.name: self._registry.quarantined[tool.name] for tool in new.values() if self._is_held(tool)}
         changes = Changes(added=tuple(new.values()), quarantined=held)
         drafts = registration_drafts(changes, now=parts.clock.now(), trace=trace)
-        self._registry.quarantine.remember(tools.values())
+        self._remember(tools.values())
 
         def unit(tx: Transaction) -> None:
             for name, tool in new.items():
@@ -175,10 +183,14 @@ class Callgate(Programs, Decisions, Unknowns, Plugging, Trusting, Record, Review
         if opened is None:
             return
         parts = opened.parts
-        self._registry.quarantine.remember((*changes.added, *(new for _, new in changes.changed)))
+        self._remember((*changes.added, *(new for _, new in changes.changed)))
         opened.pinning.keep_soon()
         for draft in registration_drafts(changes, now=parts.clock.now(), trace=opened.default_context.trace_id):
             parts.store.behind(draft)
+
+    def _remember(self, tools: Iterable[Tool]) -> None:
+        """Trust these as they are now. A skill that lacks a tool is the worst only for now, and no more than that."""
+        self._registry.quarantine.remember(tool for tool in tools if self._shelf.is_whole(tool.name))
 
     async def _look_around(self, opened: Opened) -> None:
         """Now and then: the dead and the silent are given up, the record is signed, what was sealed too long goes."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from callgate.adapters.convert import convert
 from callgate.policy.cases import CaseResult, run_cases
 from callgate.policy.lint import WARNING, Finding, check
 from callgate.policy.policy import Policy
 from callgate.runtime.assemble import DEFAULT_STORE
 from callgate.runtime.clock import SystemClock
+from callgate.runtime.gate import Callgate
 from callgate.settings.schema import json_schema
 from callgate.stores.open import open_store
 
@@ -98,4 +98,6 @@ def check_evidence(file: Path, *, public_keys: Mapping[str, bytes] | None = None
 
 
 def _tools(things: Iterable[Any]) -> list[Tool]:
-    return [tool for thing in things for tool in convert(thing)]
+    gate = Callgate.open("memory://")
+    gate.add(*things, update=True)
+    return list(gate.tools())

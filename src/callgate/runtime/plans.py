@@ -14,11 +14,10 @@ from callgate.flows.plan import Plan
 from callgate.flows.step_key import step_key
 from callgate.flows.waves import footprint, in_waves
 from callgate.model.call import Call
-from callgate.model.decision import Decision, Reason
 from callgate.model.ids import uuid7
-from callgate.model.levels import Risk, Verdict
+from callgate.model.levels import Verdict
 from callgate.model.shapes import as_mapping
-from callgate.pipeline.explain import Looked, look
+from callgate.pipeline.explain import Looked, look, unreadable
 from callgate.pipeline.planning import Planned, ask_plan
 from callgate.runtime.calls import Calls
 from callgate.runtime.entering import as_asked, enter, refuse_malformed
@@ -154,7 +153,7 @@ class _Draft:
         repeats: set[str] = set()
         for call in self._calls:
             if isinstance(call, Unreadable):
-                self._looked.append(Looked(_unreadable(self._parts, self._context, call)))
+                self._looked.append(Looked(unreadable(self._parts, self._context, call.fault)))
                 continue
             found = await look(self._parts, as_asked(self._parts, call, self._context, None), repeats=repeats)
             self._looked.append(found)
@@ -213,14 +212,3 @@ def _id_of(item: Any) -> str | None:
     body = as_mapping(item)
     found: Any = getattr(item, "id", None) if body is None else body.get("id")
     return found if isinstance(found, str) else None
-
-
-def _unreadable(parts: Parts, context: Context, call: Unreadable) -> Decision:
-    text = parts.striker.strike_text(call.fault)
-    return Decision(
-        verdict=Verdict.DENY,
-        risk=Risk.CRITICAL,
-        autonomy=context.autonomy or parts.settings.autonomy,
-        reasons=(Reason("validate", text, Verdict.DENY, "invalid_arguments"),),
-        code="invalid_arguments",
-    )

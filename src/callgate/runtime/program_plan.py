@@ -52,13 +52,13 @@ class DryRun:
         return Succeeded(tool=asking.tool.name, call_id=shown.call_id, value=stand_in(asking.tool.output_schema))
 
 
-def as_planned(planned: tuple[dict[str, Any], ...], make: Make) -> Make:
+def as_planned(exact: tuple[dict[str, Any], ...], make: Make) -> Make:
     """Makes only what was planned, one after the other in its order: that is what a person said yes to.
 
     Raises:
         SandboxError: Out of `make`, where the program comes to another effect than its dry run.
     """
-    expected = {each["ordinal"]: (each["tool"], each["arguments"]) for each in planned}
+    expected = {each["ordinal"]: (each["tool"], each["arguments"]) for each in exact}
     # Calls come in the order of their ordinals, and a lock lets in who came first.
     turn = asyncio.Lock()
 
@@ -67,8 +67,8 @@ def as_planned(planned: tuple[dict[str, Any], ...], make: Make) -> Make:
             return await make(asking)
         if expected.get(asking.ordinal) != (asking.tool.name, asking.arguments):
             told = expected.get(asking.ordinal, ("no effect", None))[0]
-            message = f"call {asking.ordinal} is {asking.tool.name}; its dry run had {told} there, or other arguments"
-            raise SandboxError("diverged", message)
+            found = "other arguments" if told == asking.tool.name else asking.tool.name
+            raise SandboxError("diverged", f"call {asking.ordinal} was {told} in its dry run, and has {found} now")
         async with turn:
             return await make(asking)
 

@@ -51,8 +51,8 @@ class Standing:
     error: ProgramError | None = None
     waiting: tuple[Waiting, ...] = ()
     plan: tuple[Planned, ...] = ()
-    planned: tuple[dict[str, Any], ...] = ()
-    """The calls of the plan, exactly: (ordinal, tool, arguments)."""
+    exact: tuple[dict[str, Any], ...] = ()
+    """The calls of the plan as they are to be made: ordinal, tool, arguments."""
     real: bool = True
     """Whether calls have effects from here on; a dry run's do not."""
 
@@ -142,17 +142,25 @@ class Rows:
             return replace(standing, state=ProgramState.INTERRUPTED)
         return standing
 
-    async def take(self, program: Program, seen: Standing) -> Standing:
-        """Run it from here on.
+    async def take(self, program: Program, seen: Standing, *, anew: bool = False) -> Standing:
+        """Run it from here on; `anew`, without the journal it has.
 
         Raises:
             ProgramConflict: Somebody else was faster.
         """
-        taken = replace(seen, state=ProgramState.RUNNING, turn=seen.turn + 1, owner=self._parts.store.owner, waiting=())
+        taken = replace(
+            seen,
+            state=ProgramState.RUNNING,
+            turn=seen.turn + 1,
+            owner=self._parts.store.owner,
+            waiting=(),
+            segments=0 if anew else seen.segments,
+        )
         woke = self._draft(program, PROGRAM_WOKE, calls=seen.calls)
 
         def unit(tx: Transaction) -> None:
             self._fence(tx, seen.turn)
+            self._forget(tx, taken.segments, seen.segments)
             self._put_standing(tx, taken)
             tx.append(woke)
 
@@ -228,7 +236,11 @@ class Rows:
             if blob is not None:
                 tx.put_sealed(name, blob, keep_until=until)
         if tx.sealed(self._name("snapshot")) is not None:
-            tx.put_sealed(self._name("snapshot"), b"", keep_until=0.0)
+            _drop(tx, self._name("snapshot"))
+
+    def _forget(self, tx: Transaction, first: int, end: int) -> None:
+        for at in range(first, end):
+            _drop(tx, self._name(str(at)))
 
     def _fence(self, tx: Transaction, turn: int) -> None:
         blob = tx.sealed(self._name("state"))
@@ -270,6 +282,11 @@ class Rows:
         )
 
 
+def _drop(tx: Transaction, name: str) -> None:
+    """A row is emptied now, and gone with the next that are dropped because their time is up."""
+    tx.put_sealed(name, b"", keep_until=0.0)
+
+
 def _standing(body: dict[str, Any]) -> Standing:
     error = body["error"]
     facts: dict[str, Any] = body | {
@@ -277,7 +294,7 @@ def _standing(body: dict[str, Any]) -> Standing:
         "error": None if error is None else ProgramError(**error),
         "waiting": tuple(Waiting(**each) for each in body["waiting"]),
         "plan": tuple(Planned(**each) for each in body["plan"]),
-        "planned": tuple(body["planned"]),
+        "exact": tuple(body["exact"]),
     }
     return Standing(**facts)
 

@@ -31,7 +31,7 @@ from callgate.runtime.program_rows import Program, Rows, Snapshot, Standing
 
 if TYPE_CHECKING:
     from callgate.flows.program.sandbox import Sandboxes, Session
-    from callgate.model.outcome import Outcome, Pending
+    from callgate.model.outcome import Outcome
     from callgate.model.tool import Tool
     from callgate.pipeline.parts import Parts
 
@@ -41,7 +41,7 @@ _CUT = "\n[more was printed than is kept]"
 
 
 class Printed:
-    """What a program printed, as far as it is kept."""
+    """What a program printed, as far as it is kept: more than is shown, so that a secret is struck before the cut."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -49,17 +49,20 @@ class Printed:
 
     def add(self, text: str) -> None:
         """Called by the sandbox, on its thread."""
-        if len(self.text) < self._most:
-            self.text = (self.text + text)[: self._most]
-            if len(self.text) == self._most:
-                self.text += _CUT
+        room = 2 * self._most - len(self.text)
+        self.text += text[: max(0, room)]
+
+    def shown(self, strike: Callable[[str], str]) -> str:
+        """What is shown of it."""
+        told = strike(self.text).encode()
+        return told.decode() if len(told) <= self._most else told[: self._most].decode(errors="ignore") + _CUT
 
 
 class Proposal(NamedTuple):
     """What a dry run found: for a person's eyes, exactly, and the question about it where there is one."""
 
     plan: tuple[Planned, ...]
-    planned: tuple[dict[str, Any], ...]
+    exact: tuple[dict[str, Any], ...]
     waiting: tuple[Waiting, ...]
 
 
@@ -122,7 +125,7 @@ class ProgramOnItsWay:
             step = await self._first_step(session, running, engine)
             value = await running.run(step)
         except Asleep as asleep:
-            return await self._sleep(session, running, asleep.questions, engine)
+            return await self._sleep(session, running, asleep, engine)
         except SandboxError as error:
             return await self._fail(ProgramError(kind=error.kind, message=str(error)))
         except Diverged as error:
@@ -131,7 +134,7 @@ class ProgramOnItsWay:
 
     async def _first_step(self, session: Session, running: Running, engine: str) -> Step:
         if self._standing.segments == 0:
-            return await session.begin(check=self._standing.turn == 1)
+            return await session.begin(check=True)
         journal = read_journal(await self._rows.journal(self._standing.segments))
         self._journal.calls, self._journal.settled, self._journal.moments = (
             journal.calls,
@@ -165,9 +168,17 @@ class ProgramOnItsWay:
                 self._standing = replace(self._standing, segments=at + 1, calls=len(self._journal.calls))
                 await self._rows.add(at, entries, self._standing)
 
-    async def _sleep(self, session: Session, running: Running, questions: list[Pending], engine: str) -> ProgramRun:
+    async def _sleep(self, session: Session, running: Running, asleep: Asleep, engine: str) -> ProgramRun:
         await self._keep()
-        snapshot = Snapshot(
+        waiting = tuple(
+            Waiting(tool=each.tool, approval_id=each.approval_id, expires_at=each.expires_at)
+            for each in asleep.questions
+        )
+        snapshot = None if asleep.at_end else await self._snapshot(session, running, engine)
+        return await self._rest(PROGRAM_SLEPT, snapshot, state=ProgramState.SLEEPING, waiting=waiting)
+
+    async def _snapshot(self, session: Session, running: Running, engine: str) -> Snapshot:
+        return Snapshot(
             engine=engine,
             segments=self._standing.segments,
             state=await session.dump(),
@@ -175,10 +186,6 @@ class ProgramOnItsWay:
             unanswered=tuple((each.ordinal, each.tool.name, each.arguments) for each in running.unanswered.values()),
             printed=self._printed.text,
         )
-        waiting = tuple(
-            Waiting(tool=each.tool, approval_id=each.approval_id, expires_at=each.expires_at) for each in questions
-        )
-        return await self._rest(PROGRAM_SLEPT, snapshot, state=ProgramState.SLEEPING, waiting=waiting)
 
     async def _finish(self, value: Any) -> ProgramRun:
         if self._propose is not None:
@@ -199,7 +206,7 @@ class ProgramOnItsWay:
     async def _proposed(self, proposal: Proposal) -> ProgramRun:
         """A dry run is over: the program begins anew, in earnest, when it is resumed."""
         facts = proposal._asdict()
-        return await self._rest(PROGRAM_PROPOSED, state=ProgramState.PROPOSED, segments=0, real=True, **facts)
+        return await self._rest(PROGRAM_PROPOSED, state=ProgramState.PROPOSED, real=True, **facts)
 
     async def _fail(self, error: ProgramError) -> ProgramRun:
         await self._keep()
@@ -220,7 +227,7 @@ class ProgramOnItsWay:
         return await self._rest(PROGRAM_INTERRUPTED, state=ProgramState.INTERRUPTED)
 
     async def _rest(self, event: str, snapshot: Snapshot | None = None, **change: Any) -> ProgramRun:
-        printed = self._parts.striker.strike_text(self._printed.text)
+        printed = self._printed.shown(self._parts.striker.strike_text)
         self._standing = replace(self._standing, printed=printed, calls=len(self._journal.calls), **change)
         await self._rows.rest(self._program, self._standing, event, snapshot)
         return self._standing.shown(self._program.id)

@@ -199,12 +199,11 @@ class Programs(Turns):
             raise ProgramConflict(f"program {rows.id} is running")
         if await self._is_undecided(standing):
             return standing.shown(rows.id)
-        if not standing.real:
-            # What a dry run was shown is not journaled; it is cheap to begin it anew.
-            standing = replace(standing, segments=0)
+        # The journal of a dry run holds stand-ins, and what was shown for them is not in it.
+        anew = not standing.real or standing.state is ProgramState.PROPOSED
         opened.programs.add(rows.id)
         try:
-            taken = await rows.take(program, standing)
+            taken = await rows.take(program, standing, anew=anew)
         finally:
             opened.programs.discard(rows.id)
         return await self._go(opened, rows, program, taken, wait)
@@ -222,7 +221,7 @@ class Programs(Turns):
 
         tools, parts = self._functions(ground), opened.parts
         if standing.real:
-            earnest = as_planned(standing.planned, make) if program.dry_run else make
+            earnest = as_planned(standing.exact, make) if program.dry_run else make
             run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=earnest)
         else:
             dry = self._dry_run(opened, program, make)

@@ -11,6 +11,7 @@ from callgate.runtime.exporting import export_tools
 from callgate.runtime.offering import ModelPool
 from callgate.runtime.opened import Face
 from callgate.runtime.tool_search import SEARCH, make_search_tool
+from callgate.skills.finding import part_skills
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -19,28 +20,34 @@ if TYPE_CHECKING:
     from callgate.registry.registry import Registry
     from callgate.registry.snapshot import Filters
     from callgate.runtime.calls import Calls
+    from callgate.runtime.skill_shelf import SkillShelf
 
 
 class Toolbox(Face):
     """The tools of a gate."""
 
     _registry: Registry
+    _shelf: SkillShelf
 
     def add(self, *things: Any, update: bool = False, **declaration: Any) -> list[Tool]:
-        """Add tools: functions, methods, toolkits, BaseTool classes, protocol objects, modules, LangChain tools, lists.
+        """Add tools: functions, methods, skills, toolkits, BaseTool classes, protocol objects, modules, LangChain's.
 
         Args:
-            things: What to add; all of it, or an error and nothing.
+            things: What to add, alone or in lists; all of it, or an error and nothing.
             update: Whether a tool may take the place of its former self.
             declaration: Fields that hold for all of them, as `@tool` takes them.
 
         Raises:
             ConfigurationError: A thing is no tool, is declared wrong, or its name is taken.
         """
-        made = [tool for thing in things for tool in convert(thing, **declaration)]
+        skills, others = part_skills(things)
+        said = [skill.with_fields(declaration) for skill in skills]
+        made = [tool for thing in others for tool in convert(thing, **declaration)]
         tools = made if self._opened is None else self._opened.acceptance.lay_over(made)
-        self._registry.add_many(tools, update=update)
-        return tools
+        as_tools = self._shelf.make(said, among={tool.name: tool for tool in tools})
+        self._registry.add_many((*tools, *as_tools), update=update)
+        self._shelf.keep(said, instead=tools)
+        return [*tools, *as_tools]
 
     def remove(self, name: str) -> None:
         """Remove a tool; calls in flight finish on the old registry.
@@ -49,6 +56,7 @@ class Toolbox(Face):
             ToolNotFoundError: No such tool.
         """
         self._registry.remove(name)
+        self._shelf.drop(name)
 
     def add_search(self, *, name: str = SEARCH) -> Tool:
         """Add a tool with which a model finds the tools it may use, where too many are there to show it all.

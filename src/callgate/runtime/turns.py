@@ -13,10 +13,11 @@ from callgate.model.approval import Approval, ApprovalState
 from callgate.model.call import Call
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.context import Context
-from callgate.model.decision import Decision, Reason
-from callgate.model.levels import Autonomy, Caller, Category, Risk, Verdict
+from callgate.model.decision import Decision
+from callgate.model.levels import Caller, Category
 from callgate.model.outcome import ErrorInfo, Outcome, Pending, Refused
 from callgate.pipeline.deciding import part_of, reread
+from callgate.pipeline.explain import unreadable
 from callgate.pipeline.question import question_about
 from callgate.runtime.call_key import call_key
 from callgate.runtime.offering import arguments_meant
@@ -127,12 +128,7 @@ class Turns(Plans, Toolbox):
         if isinstance(item, Call):
             under = replace(ground, caller=Caller.CHAIN) if call.programmatic else ground
             return await self.explain(item.tool, item.arguments, replace(under, idempotency_key=item.key))
-        levels = (ground.autonomy, parts.settings.autonomy, Autonomy.A2)
-        autonomy = next(level for level in levels if level is not None)
-        reason = Reason("validate", parts.striker.strike_text(item.fault), Verdict.DENY, _UNREADABLE)
-        return Decision(
-            verdict=Verdict.DENY, risk=Risk.CRITICAL, autonomy=autonomy, reasons=(reason,), code=_UNREADABLE
-        )
+        return unreadable(parts, ground, item.fault)
 
     def load_turn(self, data: str | bytes | Mapping[str, Any], context: Context | None = None) -> Turn:
         """A turn that was kept with `to_json()`, in this process or another.

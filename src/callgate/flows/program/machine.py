@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from callgate.flows.program.journal import Journal
+from callgate.flows.program.journal import Diverged, Journal
 from callgate.flows.program.steps import Answer, Error, System, Value
 
 _CLOCKS = frozenset({"time.time", "datetime.now", "date.today"})
@@ -34,15 +34,23 @@ class Machine:
 
     def _time(self, journal: Journal) -> float:
         known, moment = journal.moment()
-        if known and moment is not None:
-            return moment
+        if known:
+            return _told_before(moment)
         now = self._now()
         journal.clocked(now)
         return now
 
 
+def _told_before(moment: float | None) -> float:
+    if moment is None:
+        raise Diverged("it slept where it asks for the time now")
+    return moment
+
+
 async def _sleep(system: System, journal: Journal) -> Answer:
-    known, _ = journal.moment()
+    known, moment = journal.moment()
+    if known and moment is not None:
+        raise Diverged("it asked for the time where it sleeps now")
     if not known:
         seconds: Any = system.positional[0] if system.positional else 0
         if not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -49,9 +49,11 @@ class Sandbox(Protocol):
 class Asleep(Exception):
     """Nothing of the program can go on before a person decides."""
 
-    def __init__(self, questions: list[Pending]) -> None:
+    def __init__(self, questions: list[Pending], *, at_end: bool = False) -> None:
         super().__init__()
         self.questions = questions
+        self.at_end = at_end
+        """The program itself is over, and left calls behind that nobody waited for."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,6 +111,10 @@ class Running:
             await self._stop_calls()
             raise
         await self._let_calls_end()
+        # A call that nobody awaited was still asked for: its failure to be made, or its question, is the program's.
+        self._raise_failures(self._tasks)
+        if self._questions:
+            raise Asleep([self._questions[ordinal] for ordinal in sorted(self._questions)], at_end=True)
         return step.value
 
     async def _next(self, step: Step) -> Step:
@@ -179,7 +185,7 @@ class Running:
         if again is not None:
             return {waited[ordinal]: self._known(ordinal) for ordinal in again if ordinal in waited}
         for ordinal in waited:
-            self._ask_again(ordinal)
+            self._check_known(ordinal)
         while True:
             done = [ordinal for ordinal in sorted(waited) if self._journal.calls[ordinal].answer is not None]
             if done:
@@ -191,13 +197,13 @@ class Running:
                 raise Asleep([self._questions[ordinal] for ordinal in sorted(waited)])
             await asyncio.wait(going, return_when=asyncio.FIRST_COMPLETED)
 
-    def _ask_again(self, ordinal: int) -> None:
+    def _check_known(self, ordinal: int) -> None:
         """A program taken up from a kept state waits for calls that this run has not made yet."""
         made = self._journal.calls[ordinal]
         if made.answer is None and ordinal not in self._tasks:
             raise Diverged(f"call {ordinal} of {made.function} waits, and nobody knows its arguments")
 
-    def _raise_failures(self, ordinals: dict[int, int]) -> None:
+    def _raise_failures(self, ordinals: Iterable[int]) -> None:
         for ordinal in ordinals:
             error = self._tasks[ordinal].exception()
             if error is not None:

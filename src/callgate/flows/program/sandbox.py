@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
-_AT_ONCE = 8
-_AT_ONCE_SECONDS = 0.0003
+_MOST_PROCESSES = 8
+_GLANCE_SECONDS = 0.0003
 _SUSPENSIONS_PER_CALL = 4
 _SUSPENSIONS_BESIDES = 10_000
 
@@ -61,7 +61,7 @@ class Sandboxes:
         async with self._opening:
             pool = self._pool
             if pool is None:
-                pool = _monty().Monty(min_processes=1, max_processes=_AT_ONCE)
+                pool = _monty().Monty(min_processes=1, max_processes=_MOST_PROCESSES)
                 await asyncio.to_thread(pool.__enter__)
                 self._pool = pool
         return Session(pool, start, printed=printed)
@@ -273,4 +273,4 @@ def _monty() -> Any:
 
 def _glance(visit: Future[Any]) -> None:
     with contextlib.suppress(BaseException):
-        visit.exception(timeout=_AT_ONCE_SECONDS)
+        visit.exception(timeout=_GLANCE_SECONDS)

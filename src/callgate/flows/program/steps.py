@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
@@ -89,4 +89,3 @@ class Start:
     calls: int
     plain: bool
     """Whether calls are made without `await`: their answers are values at once."""
-    functions: frozenset[str] = field(default_factory=frozenset[str])

@@ -61,7 +61,7 @@ class Judge:
         self._host_names = dict(host_names)
         self._wait = wait
         self._strange: set[str] = set()
-        """Tool uses of another server whose names look like ours."""
+        """Tool uses of other servers than ours, whatever names they give their tools."""
         self._judged: dict[str, str] = {}
         """By tool use: the judgement that waits for its report."""
         self._waiting: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Shows a server its token, and nobody else: the one place where a token leaves. Imports the HTTP client."""
+"""Shows a server its token in a session, and nobody else; sign-in and renewal have their own requests."""
 
 from __future__ import annotations
 

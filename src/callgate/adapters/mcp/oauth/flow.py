@@ -122,6 +122,9 @@ def _signed_in(place: Place, context: OAuthContext) -> SignedIn:
     tokens, client, described = context.current_tokens, context.client_info, context.oauth_metadata
     if tokens is None or client is None or described is None:
         raise SignInFailed("its authorization server gives no token")
+    if described.revocation_endpoint is not None:
+        guard = Guard(place.server, place.oauth.issuer)
+        guard.any(str(described.revocation_endpoint), "the revocation of its authorization server")
     # What the configuration names is asked for there, whenever it is needed.
     kept = _KEPT_OF_CLIENT - {"client_secret"} if place.client_secret else _KEPT_OF_CLIENT
     return SignedIn(
