@@ -127,6 +127,7 @@ class Unreadable:
         ("not on Sundays", "look refuses: not on Sundays"),
         (Unreadable(), "the check of look gave an answer that cannot be read (ValueError)"),
     ],
+    ids=["nothing", "true", "one", "false", "zero", "no text", "no items", "text", "neither"],
 )
 async def test_only_nothing_and_what_is_true_are_a_yes_of_a_check(answer: Any, why: str | None) -> None:
     looked: list[bool] = []

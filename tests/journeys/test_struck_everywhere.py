@@ -162,36 +162,35 @@ async def given(gate: Callgate, _archive: Archive) -> list[Any]:
     return [await gate.call("give", {}, key), await gate.call("give", {}, key), await gate.outcome("k")]
 
 
-@pytest.mark.parametrize(
-    "say",
-    [
-        WORD,
-        int(NUMBER),
-        {"pin": int(NUMBER), "all": [float(NUMBER), (int(NUMBER),)]},
-        {WORD: {"as": {"a": ["key", {WORD: 1}]}}},
-        Shown(WORD),
-        [Shown({"deep": [int(NUMBER)]})],
-        Loud(WORD),
-        {"deep": [Loud(WORD)]},
-        WORD.encode(),
-        {"error": f"cannot open with {WORD}"},
-        LINES,
-        {"line": f"   2 | {LINES.splitlines()[1]}"},
-        [*LINES.splitlines()],
-        orjson.Fragment(orjson.dumps({"piece": WORD})),
-        {"ready": orjson.Fragment(f'{{"made": "{WORD}"}}'.encode())},
-        WithArtifact("fine", {"raw": WORD}),
-        "x" * 70_000 + WORD,
-        f"{'x' * 4080}{WORD}{'x' * 70_000}",
-    ],
-    ids=lambda say: type(say).__name__,
-)
-async def test_no_secret_is_in_what_a_tool_returns(say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = await tell(given, tmp_path, monkeypatch, say)
+RETURNED: dict[str, Any] = {
+    "text": WORD,
+    "a number": int(NUMBER),
+    "numbers": {"pin": int(NUMBER), "all": [float(NUMBER), (int(NUMBER),)]},
+    "keys": {WORD: {"as": {"a": ["key", {WORD: 1}]}}},
+    "what JSON tells": Shown(WORD),
+    "what JSON tells, deep": [Shown({"deep": [int(NUMBER)]})],
+    "what words tell": Loud(WORD),
+    "what words tell, deep": {"deep": [Loud(WORD)]},
+    "bytes": WORD.encode(),
+    "an error": {"error": f"cannot open with {WORD}"},
+    "lines": LINES,
+    "a line": {"line": f"   2 | {LINES.splitlines()[1]}"},
+    "each line": [*LINES.splitlines()],
+    "a ready-made piece": orjson.Fragment(orjson.dumps({"piece": WORD})),
+    "ready-made pieces": {"ready": orjson.Fragment(f'{{"made": "{WORD}"}}'.encode())},
+    "an artifact": WithArtifact("fine", {"raw": WORD}),
+    "far behind": "x" * 70_000 + WORD,
+    "where it is cut": f"{'x' * 4080}{WORD}{'x' * 70_000}",
+}
+
+
+@pytest.mark.parametrize("what", RETURNED)
+async def test_no_secret_is_in_what_a_tool_returns(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = await tell(given, tmp_path, monkeypatch, RETURNED[what])
     assert [told.holds(part) for part in (WORD, NUMBER, *LINES.splitlines())] == [[], [], [], []]
 
 
-@pytest.mark.parametrize("broken", [b'{"half', b"", b"1 2", b'"\xff"'], ids=str)
+@pytest.mark.parametrize("broken", [b'{"half', b"", b"1 2", b'"\xff"'], ids=["half", "empty", "two", "no text"])
 async def test_a_piece_that_is_no_json_makes_no_record_unreadable(
     broken: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,7 +220,7 @@ async def test_a_piece_that_is_no_json_makes_no_record_unreadable(
         ("fail", KeyError(WORD)),
         ("fail", RuntimeError(LINES)),
     ],
-    ids=str,
+    ids=["a value", "a name", "a mistake", "a lost line", "a key", "many lines"],
 )
 async def test_no_secret_is_in_what_is_said_of_a_failure(
     name: str, say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
