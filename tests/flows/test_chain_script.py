@@ -62,7 +62,7 @@ def test_results_are_taken_by_name_attribute_key_and_index():
 
 
 def test_calls_inside_of_calls_come_first_as_python_makes_them():
-    script = read_script("x = [f(g(1)), h()]; k(x, f(2))")
+    script = read_script("x = [f(g(1)), h()]; k(x, {'l': f(2)})")
     assert [call.tool for call in script.calls] == ["g", "f", "h", "f", "k"]
     assert [sorted(call.needs) for call in script.calls] == [[], [0], [], [], [1, 2, 3]]
 

@@ -50,11 +50,6 @@ class Written(NamedTuple):
         values = (*self.positional, *(value for _, value in self.named))
         return frozenset(place for value in values for place in results_in(value))
 
-    @property
-    def place(self) -> str:
-        """Where it is written."""
-        return f"line {self.line}, column {self.column}"
-
 
 @dataclass(slots=True)
 class Script:
