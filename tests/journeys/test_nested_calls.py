@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, Unknown, tool
+from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, ToolContext, Unknown, tool
 from callgate.model.levels import Autonomy, Happened
 from callgate.settings.values import Settings
 from tests.journeys.gates import gate_of
@@ -199,6 +199,118 @@ async def test_a_loop_that_ends_with_a_call_on_it_costs_its_maker_neither_answer
         assert await ends(gate, "parent") == ["tool_call.succeeded"]
         # Nobody knows what became of the call that was left behind, and nobody takes it for ended.
         assert isinstance(await gate.outcome("left"), Refused)
+
+
+# An effect inside is an effect of the whole.
+
+
+class Inside:
+    """Tools that call each other, and how often the innermost had its effect."""
+
+    def __init__(self, then: type[Exception]) -> None:
+        self.done: list[str] = []
+        self.gate: Callgate | None = None
+
+        async def call(name: str) -> None:
+            assert self.gate is not None
+            assert (await self.gate.call(name, {})).ok
+
+        @tool(effects="system_state", risk="low")
+        async def pay() -> str:
+            """Pay somebody."""
+            self.done.append("paid")
+            return "paid"
+
+        @tool(effects="system_state", risk="low", marks_effect=True)
+        async def pay_marked(ctx: ToolContext) -> str:
+            """Pay somebody, and say when."""
+            async with ctx.effect():
+                self.done.append("paid")
+            return "paid"
+
+        @tool(effects="read_only")
+        async def look() -> str:
+            """Say that it only reads, and pay."""
+            await call("pay")
+            return "seen"
+
+        @tool(effects="read_only")
+        async def look_and_fail() -> str:
+            """The same, and fail."""
+            await call("pay")
+            raise then
+
+        @tool(effects="system_state", risk="low", marks_effect=True)
+        async def work(name: str, ctx: ToolContext) -> str:
+            """Call something, and fail before an effect of its own."""
+            await call(name)
+            raise then
+
+        self.tools = (pay, pay_marked, look, look_and_fail, work)
+
+
+@pytest.mark.parametrize("then", [ValueError, ConnectionError])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("work", {"name": "pay"}),
+        ("work", {"name": "pay_marked"}),
+        ("work", {"name": "look"}),
+        ("look_and_fail", {}),
+    ],
+    ids=["an effect", "a marked one", "one inside a read", "in a read"],
+)
+async def test_who_fails_after_an_effect_inside_is_not_said_to_have_had_none(
+    name: str, arguments: dict[str, str], then: type[Exception]
+) -> None:
+    inside = Inside(then)
+    async with gate_of(*inside.tools, config=FREE) as gate:
+        inside.gate = gate
+        outcome = await gate.call(name, arguments, Context(idempotency_key="k"))
+        assert isinstance(outcome, Failed | Unknown)
+        assert not isinstance(outcome, Failed) or outcome.happened is Happened.POSSIBLE
+        assert await gate.outcome("k") is not None
+        # Nor is it tried again by itself, although it says that it only reads.
+        assert inside.done == ["paid"]
+        keyless = await gate.call(name, arguments, distinct=True)
+        assert not isinstance(keyless, Failed) or keyless.happened is Happened.POSSIBLE
+        assert (await gate.verify_audit()).problems == ()
+
+
+async def test_who_was_told_to_have_had_no_effect_has_none_inside_any_more() -> None:
+    """The limit of the outer call comes while a thread inside is about to pass its point of no return."""
+    done: list[str] = []
+    ended, tried = threading.Event(), threading.Event()
+    outer: list[ToolContext] = []
+
+    def hold() -> None:
+        ended.set()
+        tried.wait(WITHIN)
+
+    @tool(effects="system_state", risk="low", marks_effect=True)
+    def pay(ctx: ToolContext) -> str:
+        """Pay, when the outer call has just ended."""
+        outer[0].nested.add(hold)  # right after the end, before anybody inside hears of it
+        ended.wait(WITHIN)
+        try:
+            with ctx.effect_sync():
+                done.append("paid")
+        finally:
+            tried.set()
+        return "paid"
+
+    @tool(effects="system_state", risk="low", marks_effect=True)
+    async def work(ctx: ToolContext) -> str:
+        """Have something paid."""
+        outer.append(ctx)
+        return str((await asyncio.ensure_future(gate.call("pay", {}))).output)
+
+    async with gate_of(pay, work, config=FREE) as gate:
+        outcome = await asyncio.wait_for(gate.call("work", {}, Context(idempotency_key="k"), timeout=0.2), WITHIN)
+        assert isinstance(outcome, Failed)
+        assert outcome.happened is Happened.NONE
+        assert await asyncio.to_thread(tried.wait, WITHIN)
+    assert done == []
 
 
 # What is left of a call with whoever made it.

@@ -110,10 +110,12 @@ class ToolContext:
         self.reaches = tools if self.reaches is None else self.reaches & tools
 
     def took_effect(self) -> None:
-        """Called by the gate when a call made inside enters its effect: from then on so has this one."""
-        self.entered_effect = True
-        if self.on_mark is not None:
-            self.on_mark()
+        """Called by the gate when a call made inside enters its effect: from then on so has this one.
+
+        Raises:
+            SecretsClosed: This call has ended, and was told without an effect: none must start inside it now.
+        """
+        self._mark()
 
     def end(self) -> None:
         """Called by the gate when the call is over, also for a handler that still runs. What it started ends, too."""

@@ -62,7 +62,7 @@ def ending_of(parts: Parts, executed: Executed) -> Ending:
         text = f"{tool.name} ended, but what it returned cannot be read ({type(error).__name__})"
         executed.value = None
         return _failed(
-            executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(tool, Happened.DONE)
+            executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(executed, Happened.DONE)
         )
 
 
@@ -94,13 +94,13 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
     soft = _soft_error(tool, value)
     if soft is not None:
         info = _info(tool, "handler_failed", soft, Category.RUNTIME)
-        return _failed(executed, info, _left_behind(tool, Happened.POSSIBLE))
+        return _failed(executed, info, _left_behind(executed, Happened.POSSIBLE))
     fault = None if tool.output_check is None else tool.output_check(executed.value)
     if fault is not None:
         told = parts.striker.strike_text(fault)
         text = f"{tool.name} ended, but what it returned does not fit its output schema: {told}"
         return _failed(
-            executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(tool, Happened.DONE)
+            executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(executed, Happened.DONE)
         )
     outcome = Succeeded(
         tool=tool.name,
@@ -206,14 +206,15 @@ def _not_entered(executed: Executed, error: StoreError) -> Ending:
 
 
 def _past_return(executed: Executed) -> bool:
-    """Whether an effect may have started: the point of no return was passed, or the handler does not mark one."""
+    """Whether an effect may have started: the point of no return was passed, also inside, or the handler marks none."""
     tool = executed.permit.tool
-    entered = executed.entered and not tool.read_only
-    return entered and (executed.context.entered_effect or not tool.marks_effect)
+    unmarked = not tool.read_only and not tool.marks_effect
+    return executed.entered and (unmarked or executed.context.entered_effect)
 
 
-def _left_behind(tool: Tool, happened: Happened) -> Happened:
-    return Happened.NONE if tool.read_only else happened
+def _left_behind(executed: Executed, happened: Happened) -> Happened:
+    only_read = executed.permit.tool.read_only and not executed.context.entered_effect
+    return Happened.NONE if only_read else happened
 
 
 def _info(tool: Tool, code: str, message: str, category: Category, *, again: bool = False) -> ErrorInfo:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from callgate.errors import SecretsClosed
 from callgate.model.shapes import own_copy
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
@@ -133,14 +134,25 @@ def _belong(executed: Executed, parent: ToolContext) -> None:
     if parent.runs_in is not executed.task:  # else both are stopped by the same cancellation
         parent.nested.add(executed.stop)
     if parent.closed:
-        message = f"{executed.permit.tool.name} was not entered: the call of {parent.tool} it belongs to has ended"
-        raise ParentEnded(message)
+        raise _parent_ended(executed, parent)
     executed.context.reaches = parent.reaches
-    tool = executed.permit.tool
-    if tool.marks_effect:
-        executed.context.on_mark = parent.took_effect
-    elif tool.effectful:
+    # Also of a read, which may make a call itself: whatever starts inside is told to all it is inside of.
+    executed.context.on_mark = parent.took_effect
+    if executed.permit.tool.effectful and not executed.permit.tool.marks_effect:
+        _start_effect(executed, parent)
+
+
+def _start_effect(executed: Executed, parent: ToolContext) -> None:
+    try:
         parent.took_effect()
+    except SecretsClosed:
+        # On another loop it, or what it is inside of, may have ended at this very moment.
+        raise _parent_ended(executed, parent) from None
+
+
+def _parent_ended(executed: Executed, parent: ToolContext) -> ParentEnded:
+    name = executed.permit.tool.name
+    return ParentEnded(f"{name} was not entered: the call of {parent.tool} it belongs to has ended")
 
 
 def _leave(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:
@@ -228,6 +240,8 @@ def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
     """How long to wait before trying again; None to give up."""
     if executed.timed_out or executed.tries >= _TRIES or not retryable(error):
         return None
+    if executed.permit.tool.read_only and executed.context.entered_effect:
+        return None  # it reads by itself, and something it called did more
     resets = resets_at(error)
     if resets is not None:
         pause = max(0.0, resets - parts.clock.now())
