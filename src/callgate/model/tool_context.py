@@ -49,6 +49,8 @@ class ToolContext:
     """Told every secret that a tool's own store gave it: (value, connector=…, key=…)."""
     entered_effect: bool = field(default=False, init=False)
     """Whether the point of no return was passed."""
+    effect_inside: bool = field(default=False, init=False)
+    """Whether a call made inside entered its effect; what a read marks by itself is none."""
     closed: bool = field(default=False, init=False)
     nested: set[Callable[[], object]] = field(default_factory=set["Callable[[], object]"], init=False)
     """How to stop the calls that the handler made through the gate and that still run; from any thread."""
@@ -116,6 +118,7 @@ class ToolContext:
             SecretsClosed: This call has ended, and was told without an effect: none must start inside it now.
         """
         self._mark()
+        self.effect_inside = True
 
     def end(self) -> None:
         """Called by the gate when the call is over, also for a handler that still runs. What it started ends, too."""

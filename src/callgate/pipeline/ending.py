@@ -207,13 +207,14 @@ def _not_entered(executed: Executed, error: StoreError) -> Ending:
 
 def _past_return(executed: Executed) -> bool:
     """Whether an effect may have started: the point of no return was passed, also inside, or the handler marks none."""
-    tool = executed.permit.tool
-    unmarked = not tool.read_only and not tool.marks_effect
-    return executed.entered and (unmarked or executed.context.entered_effect)
+    tool, context = executed.permit.tool, executed.context
+    if tool.read_only:
+        return executed.entered and context.effect_inside
+    return executed.entered and (context.entered_effect or not tool.marks_effect)
 
 
 def _left_behind(executed: Executed, happened: Happened) -> Happened:
-    only_read = executed.permit.tool.read_only and not executed.context.entered_effect
+    only_read = executed.permit.tool.read_only and not executed.context.effect_inside
     return Happened.NONE if only_read else happened
 
 

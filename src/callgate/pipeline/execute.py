@@ -240,7 +240,7 @@ def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
     """How long to wait before trying again; None to give up."""
     if executed.timed_out or executed.tries >= _TRIES or not retryable(error):
         return None
-    if executed.permit.tool.read_only and executed.context.entered_effect:
+    if executed.permit.tool.read_only and executed.context.effect_inside:
         return None  # it reads by itself, and something it called did more
     resets = resets_at(error)
     if resets is not None:
