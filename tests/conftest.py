@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from callgate.secrets.strike import process_striker
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in its background deaf to Ctrl-C, and the processes that tests start inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -24,6 +26,15 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
     monkeypatch.delenv("CALLGATE_KEY", raising=False)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def secrets_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test hands out is not struck from another's texts, as it would be for the life of a process."""
+    striker = process_striker()
+    for name in ("_known", "_values"):
+        value = getattr(striker, name)
+        monkeypatch.setattr(striker, name, set(value) if name == "_values" else value)
 
 
 @pytest.fixture

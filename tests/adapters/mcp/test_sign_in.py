@@ -167,7 +167,7 @@ async def test_a_server_that_asks_unexpectedly_says_what_to_write(tmp_path: Path
         [failure] = (await gate.attach(at(server, auth=False))).failures
         assert "write auth: {oauth: {}} for it, and run: callgate tools login srv" in failure.reason
     async with gate_of(config=kept_in(tmp_path)) as gate:
-        given = at(server, auth=False, headers={"Authorization": "Bearer something"})
+        given = at(server, auth=False, headers={"Authorization": "Bearer a-token-of-nobody"})
         [failure] = (await gate.attach(given)).failures
         assert "does not take the header Authorization" in failure.reason
 
