@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from callgate.model.ids import uuid7
@@ -184,3 +184,17 @@ class Context:
             return value == self.working_directory
         root = os.path.realpath(self.working_directory)
         return os.path.commonpath([root, os.path.realpath(value)]) == root
+
+
+def numbered(context: Context, index: int) -> Context:
+    """The same context for another call of its flow: what was checked of it when it was made is not checked again."""
+    if type(context) is not Context:
+        return replace(context, chain_index=index)
+    other = object.__new__(Context)
+    for name in _FIELDS:
+        object.__setattr__(other, name, getattr(context, name))
+    object.__setattr__(other, "chain_index", index)
+    return other
+
+
+_FIELDS = tuple(each.name for each in fields(Context))

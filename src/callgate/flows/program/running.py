@@ -149,13 +149,15 @@ class Running:
 
     def _enter(self, called: Called) -> tuple[int, Answer | None, Asking | None]:
         """The call's place in the journal, with its answer where there is one already, else what to ask for."""
-        ordinal, answer = self._journal.call(called.name, _digest(called))
+        positional: list[Any] = plain_value(called.positional)
+        named: dict[str, Any] = plain_value(called.named)
+        ordinal, answer = self._journal.call(called.name, _digest(called, [called.name, positional, named]))
         if ordinal >= self._means.calls:
             raise SandboxError("limit", f"it made {self._means.calls} calls, and may make no more")
         if answer is not None:
             return ordinal, answer, None
         try:
-            asking = Asking(ordinal, *self._functions.bind(called.name, called))
+            asking = Asking(ordinal, *self._functions.bind(called.name, positional=positional, named=named))
         except NoSuchCall as error:
             answer = Error(error.kind, str(error))
             self._journal.answered(ordinal, answer)
@@ -225,10 +227,10 @@ class Running:
         await self._let_calls_end()
 
 
-def _digest(called: Called) -> str:
+def _digest(called: Called, plain: list[Any]) -> str:
     """What the call is known by when the program is run again, also when its tool is gone by then."""
     try:
-        said = dumps([called.name, plain_value(called.positional), plain_value(called.named)])
+        said = dumps(plain)
     except NotCanonical:
         said = repr((called.name, called.positional, called.named)).encode("utf-8", "backslashreplace")
     return hashlib.sha256(said).hexdigest()

@@ -1,7 +1,7 @@
 """Sandbox: Monty, a Python interpreter in a process of its own that has no files, no sockets and no environment.
 
 Its blocking client is used on a thread per program: handing a step over costs less than the client's own asyncio form
-takes, and the event loop never waits for a program's code.
+takes, and the event loop waits for a program's code for a moment at most.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -28,6 +28,7 @@ from callgate.flows.program.steps import (
     System,
     Value,
 )
+from callgate.flows.program.visits import Visits
 
 if TYPE_CHECKING:
     from pydantic_monty import FunctionSnapshot, FutureSnapshot, Monty, MontySession, NameLookupSnapshot, ResourceLimits
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
 _MOST_PROCESSES = 8
-_GLANCE_SECONDS = 0.0003
 _SUSPENSIONS_PER_CALL = 4
 _SUSPENSIONS_BESIDES = 10_000
 
@@ -79,7 +79,6 @@ class Session:
     def __init__(self, pool: Monty, start: Start, *, printed: Callable[[str], None]) -> None:
         self._start = start
         self._printed = printed
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="callgate-program")
         self._session: MontySession = pool.checkout(
             script_name="program.py",
             limits=_limits(start),
@@ -91,9 +90,16 @@ class Session:
         )
         self._at: Any = None
         self._worker: int | None = None
+        self._visits = Visits("callgate-program")
 
     async def __aenter__(self) -> Self:
-        await self._do(self._enter)
+        try:
+            await self._do(self._enter)
+        except BaseException:
+            # It may have been entered all the same, when whoever asked went away just then.
+            with contextlib.suppress(Exception):
+                await self.__aexit__(None, None, None)
+            raise
         return self
 
     async def __aexit__(  # noqa: PLR0917 - the language's signature
@@ -102,7 +108,7 @@ class Session:
         try:
             await self._do(lambda: self._session.__exit__(None, None, None))
         finally:
-            self._thread.shutdown(wait=False)
+            self._visits.close()
 
     async def begin(self, *, check: bool) -> Step:
         """Run the program to its first step; with `check`, only if its types fit the functions it has.
@@ -181,29 +187,19 @@ class Session:
         self._printed(text)
 
     async def _go(self, move: Callable[[], Any]) -> Step:
+        plain = self._start.plain
+
         def visit() -> Step:
             try:
                 self._at = move()
-                return _step(self._at, plain=self._start.plain)
+                return _step(self._at, plain=plain)
             except _monty().MontyError as error:
                 raise _told(error) from None
 
-        return await self._do(visit)
+        return await self._visits.do(visit, stop=self._kill)
 
     async def _do(self, work: Callable[[], T]) -> T:
-        visit = self._thread.submit(work)
-        # Most steps are over before the event loop could turn to something else and be woken again.
-        _glance(visit)
-        if visit.done():
-            return visit.result()
-        waiting = asyncio.wrap_future(visit)
-        try:
-            return await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            self._kill()
-            with contextlib.suppress(Exception):
-                await waiting
-            raise
+        return await self._visits.do(work, stop=self._kill)
 
     def _kill(self) -> None:
         """Nobody waits for the program any more, and its code may run for as long as its limit lets it."""
@@ -223,15 +219,15 @@ def _limits(start: Start) -> ResourceLimits:
 
 def _step(at: Any, *, plain: bool) -> Step:
     monty = _monty()
+    if isinstance(at, monty.FunctionSnapshot) and not at.is_os_function:
+        return Called(at.call_id, at.function_name, at.args, at.kwargs, plain or at.allow_eager_await)
     if isinstance(at, monty.MontyComplete):
         return Ended(at.output)
     if isinstance(at, monty.NameLookupSnapshot):
         return Named(at.variable_name)
     if isinstance(at, monty.FutureSnapshot):
         return Blocked(tuple(at.pending_call_ids))
-    if at.is_os_function:
-        return System(at.function_name, tuple(at.args))
-    return Called(at.call_id, at.function_name, tuple(at.args), dict(at.kwargs), plain or at.allow_eager_await)
+    return System(at.function_name, tuple(at.args))
 
 
 def _result(answer: Answer) -> Any:
@@ -263,14 +259,10 @@ def _told(error: Any) -> SandboxError:
     return SandboxError("limit", "its interpreter ended: it used more than it may, or was stopped")
 
 
+@cache
 def _monty() -> Any:
     try:
         import pydantic_monty  # noqa: PLC0415 - an extra, loaded with the first program
     except ModuleNotFoundError:
         raise ConfigurationError("programs need the sandbox: pip install 'callgate[programs]'") from None
     return pydantic_monty
-
-
-def _glance(visit: Future[Any]) -> None:
-    with contextlib.suppress(BaseException):
-        visit.exception(timeout=_GLANCE_SECONDS)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(NamedTuple):
     """The program calls a function that is not its own."""
 
     id: int
@@ -19,30 +18,26 @@ class Called:
     """Whether the program goes on only with the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """The program reads a name it has not defined."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(NamedTuple):
     """The program asks something of the machine: the time, a file, its environment, an import."""
 
     function: str
     positional: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(NamedTuple):
     """Everything in the program waits for calls that were promised an answer."""
 
     ids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """The program came to its end."""
 
     value: Any
