@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import signal
 from collections.abc import Callable
@@ -29,6 +30,7 @@ from callgate.flows.program.steps import (
     Value,
 )
 from callgate.flows.program.visits import Visits
+from callgate.model.canonical import dumps
 
 if TYPE_CHECKING:
     from pydantic_monty import FunctionSnapshot, FutureSnapshot, Monty, MontySession, NameLookupSnapshot, ResourceLimits
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
 _MOST_PROCESSES = 8
+_MOST_CHECKED = 256
 _SUSPENSIONS_PER_CALL = 4
 _SUSPENSIONS_BESIDES = 10_000
 
@@ -46,6 +49,7 @@ class Sandboxes:
     def __init__(self) -> None:
         self._pool: Monty | None = None
         self._opening = asyncio.Lock()
+        self._checked = _Checked()
 
     @property
     def engine(self) -> str:
@@ -64,7 +68,7 @@ class Sandboxes:
                 pool = _monty().Monty(min_processes=1, max_processes=_MOST_PROCESSES)
                 await asyncio.to_thread(pool.__enter__)
                 self._pool = pool
-        return Session(pool, start, printed=printed)
+        return Session(pool, start, printed=printed, checked=self._checked)
 
     async def close(self) -> None:
         """End every interpreter."""
@@ -73,11 +77,32 @@ class Sandboxes:
             await asyncio.to_thread(pool.__exit__, None, None, None)
 
 
+class _Checked:
+    """Which programs fitted their functions: the answer is the same for the same text and the same functions."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, None] = {}
+
+    def __contains__(self, start: Start) -> bool:
+        return _text_and_functions(start) in self._known
+
+    def add(self, start: Start) -> None:
+        """It fitted; of more than a few the oldest is forgotten."""
+        self._known[_text_and_functions(start)] = None
+        if len(self._known) > _MOST_CHECKED:
+            del self._known[next(iter(self._known))]
+
+
+def _text_and_functions(start: Start) -> bytes:
+    return hashlib.sha256(dumps([start.source, start.stubs])).digest()
+
+
 class Session:
     """One program in its interpreter, one step at a time."""
 
-    def __init__(self, pool: Monty, start: Start, *, printed: Callable[[str], None]) -> None:
+    def __init__(self, pool: Monty, start: Start, *, printed: Callable[[str], None], checked: _Checked) -> None:
         self._start = start
+        self._checked = checked
         self._printed = printed
         self._session: MontySession = pool.checkout(
             script_name="program.py",
@@ -116,12 +141,15 @@ class Session:
         Raises:
             SandboxError: It is no program, does not fit the tools, raised, or reached a limit.
         """
-        start = self._start
-        return await self._go(
+        start, check = self._start, check and self._start not in self._checked
+        step = await self._go(
             lambda: self._session.feed_start(
                 start.source, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
             )
         )
+        if check:
+            self._checked.add(start)
+        return step
 
     async def restore(self, state: bytes) -> Step:
         """Take up a state that `dump` gave.
