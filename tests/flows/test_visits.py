@@ -42,27 +42,6 @@ async def test_the_event_loop_goes_on_while_the_work_takes_long() -> None:
     visits.close()
 
 
-async def test_a_stream_of_short_work_leaves_the_event_loop_its_turns() -> None:
-    visits, over = Visits("visits of a test"), False
-    turns = 0
-
-    async def others() -> None:
-        nonlocal turns
-        while not over:
-            turns += 1
-            await asyncio.sleep(0)
-
-    beside = asyncio.ensure_future(others())
-    for _ in range(100_000):
-        await visits.do(lambda: None, stop=no_stop)
-        if turns > 5:
-            break
-    assert turns > 5
-    over = True
-    await beside
-    visits.close()
-
-
 async def test_cancelled_work_is_stopped_and_waited_for_before_anything_else_is_done() -> None:
     visits, go, ended = Visits("visits of a test"), threading.Event(), threading.Event()
 

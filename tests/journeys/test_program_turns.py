@@ -31,8 +31,11 @@ async def beside(gate: Callgate, source: str, limits: ProgramLimits) -> ProgramR
         "for item in range(100, 200):\n    price(item)\nprice(99_999)\nwhile True:\n    pass",
         "for item in range(100, 200):\n    await price(item)\nawait price(99_999)\nsum(range(10**12))",
         "price(99_999)\nwhile True:\n    print('x' * 100)",
+        # Nothing inside the sandbox can end this one.
+        "import re\ntext = 'a'\nfor item in range(100, 200):\n    price(item)\n    text = text + text if item < 123 else text\n"
+        "price(99_999)\nre.sub('a', 'b', text)",
     ],
-    ids=["at once", "after short turns", "in a builtin", "printing"],
+    ids=["at once", "after short turns", "in a builtin", "printing", "in a builtin without end"],
 )
 async def test_a_program_that_computes_without_end_holds_up_no_other_call(source: str) -> None:
     town = Town()

@@ -1,7 +1,8 @@
 """Sandbox: Monty, a Python interpreter in a process of its own that has no files, no sockets and no environment.
 
-Its blocking client is used on a thread per program: handing a step over costs less than the client's own asyncio form
-takes, and the event loop waits for a program's code for a moment at most.
+Its blocking client is used on a thread per program. Handing a step over costs more than most steps, so that a program
+of many short ones begins again, from its journal, in an interpreter that is used in place. That one gives up a step
+that takes long, or is ended, and the program is back on a thread for good.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import signal
+import time
 from collections.abc import Callable
 from functools import cache
 from types import TracebackType
@@ -21,8 +23,10 @@ from callgate.flows.program.steps import (
     Answer,
     Blocked,
     Called,
+    Elsewhere,
     Ended,
     Named,
+    Pace,
     SandboxError,
     Start,
     Step,
@@ -39,6 +43,16 @@ T = TypeVar("T")
 _LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
 _MOST_PROCESSES = 8
 _MOST_CHECKED = 256
+_MANY = 50
+"""So many short steps, and the program begins again in place."""
+_LONGEST_STEP = 0.005
+"""Seconds a step may compute in place."""
+_GRACE = 0.02
+"""Seconds until an interpreter is ended that did not give up such a step by itself."""
+_SHORT = 0.001
+"""Seconds of a step that is short: the next one may be in place."""
+_LONGEST_STRETCH = 0.005
+"""Seconds of steps in place without a turn for anybody else."""
 _SUSPENSIONS_PER_CALL = 4
 _SUSPENSIONS_BESIDES = 10_000
 
@@ -47,7 +61,7 @@ class Sandboxes:
     """The interpreters of one gate: started with the first program, kept warm, ended with the gate."""
 
     def __init__(self) -> None:
-        self._pool: Monty | None = None
+        self._pools: dict[bool, Monty] = {}
         self._opening = asyncio.Lock()
         self._checked = _Checked()
 
@@ -56,24 +70,30 @@ class Sandboxes:
         """Which interpreter it is: a state of another one is not taken up."""
         return f"monty {_monty().__version__}"
 
-    async def session(self, start: Start, printed: Callable[[str], None]) -> Session:
+    def knows(self, start: Start) -> bool:
+        """Whether it is known that the text fits its functions."""
+        return start in self._checked
+
+    async def session(self, start: Start, printed: Callable[[str], None], *, pace: Pace) -> Session:
         """An interpreter of its own for one program.
 
         Raises:
             ConfigurationError: The extra is not installed.
         """
+        bounded = pace is Pace.QUICK
         async with self._opening:
-            pool = self._pool
+            pool = self._pools.get(bounded)
             if pool is None:
-                pool = _monty().Monty(min_processes=1, max_processes=_MOST_PROCESSES)
+                grace: dict[str, float] = {"turn_duration_limit_grace": _GRACE} if bounded else {}
+                pool = _monty().Monty(min_processes=1, max_processes=_MOST_PROCESSES, **grace)
                 await asyncio.to_thread(pool.__enter__)
-                self._pool = pool
-        return Session(pool, start, printed=printed, checked=self._checked)
+                self._pools[bounded] = pool
+        return Session(pool, start, printed=printed, checked=self._checked, pace=pace)
 
     async def close(self) -> None:
         """End every interpreter."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
+        pools, self._pools = list(self._pools.values()), {}
+        for pool in pools:
             await asyncio.to_thread(pool.__exit__, None, None, None)
 
 
@@ -100,13 +120,17 @@ def _text_and_functions(start: Start) -> bytes:
 class Session:
     """One program in its interpreter, one step at a time."""
 
-    def __init__(self, pool: Monty, start: Start, *, printed: Callable[[str], None], checked: _Checked) -> None:
+    def __init__(
+        self, pool: Monty, start: Start, *, printed: Callable[[str], None], checked: _Checked, pace: Pace
+    ) -> None:
         self._start = start
         self._checked = checked
+        self._pace = pace
+        self._bounded = pace is Pace.QUICK
         self._printed = printed
         self._session: MontySession = pool.checkout(
             script_name="program.py",
-            limits=_limits(start),
+            limits=_limits(start, bounded=self._bounded),
             type_check=True,
             type_check_stubs=start.stubs,
             type_check_format="concise",
@@ -116,6 +140,9 @@ class Session:
         self._at: Any = None
         self._worker: int | None = None
         self._visits = Visits("callgate-program")
+        self._short = False
+        self._shorts = 0
+        self._rested = time.monotonic()
 
     async def __aenter__(self) -> Self:
         try:
@@ -157,6 +184,8 @@ class Session:
         Raises:
             SandboxError: It cannot be taken up.
         """
+        # It brings its own limits along: its steps may be bounded, and may not be.
+        self._pace, self._bounded = Pace.SLOW, True
         return await self._go(lambda: self._session.load_snapshot(state, print_callback=self._print))
 
     async def answer(self, answer: Answer) -> Step:
@@ -215,16 +244,30 @@ class Session:
         self._printed(text)
 
     async def _go(self, move: Callable[[], Any]) -> Step:
-        plain = self._start.plain
+        if self._pace is Pace.NEW and self._shorts >= _MANY:
+            raise Elsewhere(Pace.QUICK)
+        begun = time.monotonic()
+        if self._short and self._pace is Pace.QUICK:
+            step = self._visit(move)
+        else:
+            step = await self._visits.do(lambda: self._visit(move), stop=self._kill)
+        now = time.monotonic()
+        self._short = now - begun < _SHORT
+        self._shorts += self._short
+        if now - self._rested > _LONGEST_STRETCH:
+            # Steps that all end at once would leave the loop no turn for anybody else.
+            await asyncio.sleep(0)
+            self._rested = time.monotonic()
+        return step
 
-        def visit() -> Step:
-            try:
-                self._at = move()
-                return _step(self._at, plain=plain)
-            except _monty().MontyError as error:
-                raise _told(error) from None
-
-        return await self._visits.do(visit, stop=self._kill)
+    def _visit(self, move: Callable[[], Any]) -> Step:
+        try:
+            self._at = move()
+            return _step(self._at, plain=self._start.plain)
+        except _monty().MontyError as error:
+            if self._bounded and _overran(error):
+                raise Elsewhere(Pace.SLOW) from None
+            raise _told(error) from None
 
     async def _do(self, work: Callable[[], T]) -> T:
         return await self._visits.do(work, stop=self._kill)
@@ -236,8 +279,9 @@ class Session:
                 os.kill(self._worker, signal.SIGKILL)
 
 
-def _limits(start: Start) -> ResourceLimits:
+def _limits(start: Start, *, bounded: bool) -> ResourceLimits:
     return {
+        "max_turn_duration_secs": _LONGEST_STEP if bounded else None,
         "max_feed_duration_secs": start.seconds,
         "max_memory": start.memory_bytes,
         "max_recursion_depth": start.recursion,
@@ -270,6 +314,13 @@ def _function(name: str) -> Callable[..., None]:
 
     stands_for.__name__ = name
     return stands_for
+
+
+def _overran(error: Any) -> bool:
+    monty = _monty()
+    if isinstance(error, monty.MontyRuntimeError):
+        return error.display("type-msg").startswith("TimeoutError: turn time")
+    return isinstance(error, monty.MontyCrashedError) and error.timed_out
 
 
 def _told(error: Any) -> SandboxError:

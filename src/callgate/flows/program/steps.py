@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, NamedTuple
 
 
@@ -68,6 +69,25 @@ class SandboxError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class Pace(Enum):
+    """How a sandbox takes its steps."""
+
+    NEW = "new"
+    """On a thread, until many were short."""
+    QUICK = "quick"
+    """In place; none may be long."""
+    SLOW = "slow"
+    """On a thread, each for as long as it takes."""
+
+
+class Elsewhere(Exception):
+    """The program has to begin again in a sandbox of another pace; what it was answered here is in its journal."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__()
+        self.pace = pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

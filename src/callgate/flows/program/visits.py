@@ -9,18 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import time
 from collections.abc import Callable
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_PATIENCE = 0.003
-"""Seconds the loop waits in place for work that was short so far."""
-_IMPATIENCE = 0.0003
-"""The same after work that took longer, and at the beginning; patience doubles with everything that ends in place."""
-_LONGEST_STRETCH = 0.005
-"""Seconds without a turn for anybody else."""
+_GLANCE_SECONDS = 0.0003
 
 
 class Visits:
@@ -35,8 +29,6 @@ class Visits:
         self._value: Any = None
         self._error: BaseException | None = None
         self._sleeper: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
-        self._patience = _IMPATIENCE
-        self._rested = time.monotonic()
         Thread(target=self._live, name=name, daemon=True).start()
 
     async def do(self, work: Callable[[], T], *, stop: Callable[[], None]) -> T:
@@ -44,16 +36,10 @@ class Visits:
         self._work = work
         os.write(self._asking, b"1")
         # Most work is over before the event loop could turn to something else and be woken again.
-        in_place = self._ended.acquire(timeout=self._patience)
-        self._patience = min(2 * self._patience, _PATIENCE) if in_place else _IMPATIENCE
-        if not in_place:
+        if not self._ended.acquire(timeout=_GLANCE_SECONDS):
             await self._wait(stop)
         value, error = self._value, self._error
         self._value = self._error = None
-        if time.monotonic() - self._rested > _LONGEST_STRETCH:
-            # Work that always ends in place would leave the loop no turn for anybody else.
-            await asyncio.sleep(0)
-            self._rested = time.monotonic()
         if error is not None:
             raise error
         return value
@@ -78,7 +64,6 @@ class Visits:
                 cancelled = error
                 stop()
         self._sleeper = None
-        self._rested = time.monotonic()
         if cancelled is not None:
             raise cancelled
 
