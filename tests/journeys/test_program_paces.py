@@ -41,7 +41,10 @@ def paces(monkeypatch: pytest.MonkeyPatch) -> list[Pace]:
 
 async def test_every_call_is_made_once_whatever_sandboxes_a_program_runs_in(paces: list[Pace]) -> None:
     town = Town()
-    source = f"await send('first')\n{MANY}await send('second')\n{LONG_STEP}await price(100)\nprint('end')\nawait send('third')"
+    source = (
+        f"await send('first')\n{MANY}await send('second')\n{LONG_STEP}"
+        "await price(100)\nprint('end')\nawait send('third')"
+    )
     async with gate_of(*town.tools) as gate:
         run = await gate.run_program(source)
         again = await gate.run_program(source)
