@@ -107,6 +107,6 @@ def _next_steps(outcome: Outcome, place: Place) -> Proposals:
 
 
 def _asking(outcome: Outcome) -> list[Any]:
-    """The reasons that ask for a person."""
+    """What raised the risk, and what asks for a person."""
     reasons = outcome.decision.reasons if outcome.decision else ()
-    return [reason for reason in reasons if reason.verdict is not None]
+    return [reason for reason in reasons if reason.verdict is not None or reason.raises]
