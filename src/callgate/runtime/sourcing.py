@@ -54,7 +54,7 @@ class Sourcing(Face):
             del opened.sources[name]
             await attached.close()
             if isinstance(error, Exception):
-                raise ConfigurationError(f"{name}: {_told(error)}") from error
+                raise ConfigurationError(f"{name}: {_told(opened, error)}") from error
             raise
 
     async def reload(self, name: str) -> SourceReport:
@@ -71,7 +71,7 @@ class Sourcing(Face):
                 await _look_again(opened)
                 loaded = await attached.source.load(attached.desk)
             except Exception as error:  # noqa: BLE001 - whatever a source does, what it served goes on
-                failure = Failure(name, _told(error))
+                failure = Failure(name, _told(opened, error))
                 attached.report = replace(attached.report, failures=(failure,), stale=True)
                 attached.desk.note(SOURCE_FAILED, {"failures": {name: failure.reason}, "stale": True})
                 return attached.report
@@ -113,7 +113,7 @@ class Sourcing(Face):
             source=source.name,
             origin=source.origin,
             tools=names,
-            failures=(*loaded.failures, *refused),
+            failures=tuple(_struck(opened, failure) for failure in (*loaded.failures, *refused)),
             quarantined=tuple((name, held[name]) for name in names if name in held),
         )
         _note(attached)
@@ -150,8 +150,14 @@ def _note(attached: Attached) -> None:
         attached.desk.note(SOURCE_FAILED, {"failures": failures, "stale": False})
 
 
-def _told(error: Exception) -> str:
+def _struck(opened: Opened, failure: Failure) -> Failure:
+    """A reason may quote what a server wrote."""
+    return replace(failure, reason=opened.parts.striker.strike_text(failure.reason))
+
+
+def _told(opened: Opened, error: Exception) -> str:
     """What a person is told: our own errors speak for themselves, others may quote anything."""
-    return (
-        str(error) if isinstance(error, CallgateError) else f"it could not be loaded ({type(error).__name__}: {error})"
+    ours = isinstance(error, CallgateError)
+    return opened.parts.striker.strike_text(
+        str(error) if ours else f"it could not be loaded ({type(error).__name__}: {error})"
     )
