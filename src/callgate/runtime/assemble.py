@@ -17,6 +17,7 @@ from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
 from callgate.policy.policy import Policy
 from callgate.runtime.accepting import Acceptance, accepted_file
+from callgate.runtime.attached import Attached, missing
 from callgate.runtime.auditing import Auditor
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.opened import Around, Opened
@@ -138,6 +139,8 @@ def _lasting(keys: KeyRing, settings: Settings) -> KeyRing:
 def _opened(choices: Choices, made: _Made) -> Opened:
     auditor = Auditor(made.store, made.keys, choices.clock)
     parts = _parts(choices, made)
+    sources: dict[str, Attached] = {}
+    parts.missing = lambda name: missing(sources, name)
     return Opened(
         parts=parts,
         bus=Bus(made.store),
@@ -146,6 +149,7 @@ def _opened(choices: Choices, made: _Made) -> Opened:
         acceptance=Acceptance(accepted_file(made.settings, Path(choices.working_directory))),
         default_context=choices.context,
         around=choices.around,
+        sources=sources,
     )
 
 
