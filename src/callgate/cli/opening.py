@@ -49,9 +49,14 @@ class Tools(enum.Enum):
 
     NONE = enum.auto()
     """A record can be looked at and a question answered whatever has become of the tools."""
+    SERVERS = enum.auto()
+    """Only those of MCP servers: nothing of ours is imported."""
     LOADED = enum.auto()
     NEEDED = enum.auto()
     """It is pointless without any."""
+
+
+_WITH_MODULES = frozenset({Tools.LOADED, Tools.NEEDED})
 
 
 def run(
@@ -101,12 +106,14 @@ def gate_of(
     """
     settings = settings_of(place)
     store = _store(store_url(place, settings), need=need, place=place)
-    modules = () if tools is Tools.NONE else modules_of(place, settings)
+    modules = modules_of(place, settings) if tools in _WITH_MODULES else ()
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     # Nor are servers or plugins started for a look at the record.
     kept = replace(settings, modules=())
     if tools is Tools.NONE:
-        kept = replace(kept, mcp_servers={}, plugins=PluginsSettings())
+        kept = replace(kept, mcp_servers={})
+    if tools not in _WITH_MODULES:
+        kept = replace(kept, plugins=PluginsSettings())
     gate = Callgate.open(store, kept, ask=ask, context=context)
     for module in modules:
         gate.add(module)
