@@ -60,7 +60,7 @@ def _facts(place: Place) -> Iterator[Fact]:
 
 
 def _servers(place: Place, settings: Settings) -> list[Fact]:
-    if not settings.mcp_servers:
+    if not settings.mcp_servers and not settings.mcp_files:
         return [Fact("mcp servers", OK, "none is configured")]
     try:
         return run(place, lambda gate: look_at_servers(gate, settings), need=Need.IF_THERE, tools=Tools.SERVERS)

@@ -111,13 +111,14 @@ def gate_of(
     # Nor are servers or plugins started for a look at the record.
     kept = replace(settings, modules=())
     if tools is Tools.NONE:
-        kept = replace(kept, mcp_servers={})
+        kept = replace(kept, mcp_servers={}, mcp_files=())
     if tools not in _WITH_MODULES:
         kept = replace(kept, plugins=PluginsSettings())
     gate = Callgate.open(store, kept, ask=ask, context=context)
     for module in modules:
         gate.add(module)
-    if tools is Tools.NEEDED and not gate.tools() and not kept.mcp_servers and not kept.plugins.folders:
+    sourced = kept.mcp_servers or kept.mcp_files or kept.plugins.folders
+    if tools is Tools.NEEDED and not gate.tools() and not sourced:
         wrong(NO_TOOLS)
     return gate
 

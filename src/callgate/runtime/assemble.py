@@ -19,6 +19,7 @@ from callgate.policy.policy import Policy
 from callgate.runtime.accepting import Acceptance, accepted_file
 from callgate.runtime.attached import Attached, missing
 from callgate.runtime.auditing import Auditor
+from callgate.runtime.configured_sources import mcp_files
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.pinning import Pinning
@@ -195,7 +196,7 @@ def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...
         paths.append(Path(settings.file))
     if settings.secrets.path is not None:
         paths.append(Path(settings.secrets.path).expanduser())
-    paths += plugin_paths(settings, folder)
+    paths += [*plugin_paths(settings, folder), *mcp_files(settings, folder)]
     if url.startswith("sqlite:///"):
         database = unquote(url.removeprefix("sqlite:///"))
         paths += [Path(database + suffix).expanduser() for suffix in ("", "-wal", "-shm", "-journal", ".owners")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from callgate.model.levels import Origin
 from callgate.runtime.doctor import NOTE, OK, WRONG, Fact, counted
 
 if TYPE_CHECKING:
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 
 async def look_at_servers(gate: Callgate, settings: Settings) -> list[Fact]:
     """How every configured server stands in an open gate that has just connected to them."""
-    reports = {report.source: report for report in gate.sources()}
-    return [_server(gate, settings, reports[name]) for name in settings.mcp_servers]
+    return [_server(gate, settings, report) for report in gate.sources() if report.origin is Origin.MCP]
 
 
 def _server(gate: Callgate, settings: Settings, report: SourceReport) -> Fact:
@@ -23,7 +23,8 @@ def _server(gate: Callgate, settings: Settings, report: SourceReport) -> Fact:
     if report.missing is not None:
         advice = "until it is there, its tools cannot be called; when it asks for a sign-in, the reason has the command"
         return Fact(title, WRONG, report.missing, advice)
-    signed_in = ", signed in" if settings.mcp_servers[report.source].auth is not None else ""
+    described = settings.mcp_servers.get(report.source)
+    signed_in = ", signed in" if described is not None and described.auth is not None else ""
     undeclared = sum(not gate.tool(name).declared for name in report.tools)
     held = len(report.quarantined)
     text = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,10 @@ class Sourcing(Face):
 
         Raises:
             ConfigurationError: Nothing of it could be loaded, or a source of that name is attached.
+            TypeError: It is no source; several are attached one by one.
         """
+        if not callable(getattr(source, "load", None)):
+            raise TypeError(_no_source(source))
         opened = self._open()
         name = source.name
         if name in opened.sources:
@@ -148,6 +152,13 @@ def _note(attached: Attached) -> None:
     if report.failures:
         failures = {failure.name: failure.reason for failure in report.failures}
         attached.desk.note(SOURCE_FAILED, {"failures": failures, "stale": False})
+
+
+def _no_source(thing: object) -> str:
+    kind = type(thing).__name__
+    if isinstance(thing, Iterable):
+        return f"attach takes one source, not a {kind}; attach them one by one: for each in …: await gate.attach(each)"
+    return f"attach takes a source, such as McpServer or ToolkitSource, not a {kind}; add tools with gate.add"
 
 
 def _struck(opened: Opened, failure: Failure) -> Failure:
