@@ -71,18 +71,23 @@ def trust(place: Place, /, *, name: str, definition: str | None, by: str | None,
     """
     who = person(by)
 
-    async def work(gate: Callgate) -> Difference:
+    async def work(gate: Callgate) -> tuple[Difference, bool]:
         found = gate.difference(name)
         if found.reason is None:
             wrong(f"{name} is not quarantined, so there is nothing to trust")
         _looked_at(place, found, definition=definition)
-        return await gate.trust(name, by=who, definition_hash=found.definition_hash, assurance=Assurance.LOCAL)
+        trusted = await gate.trust(name, by=who, definition_hash=found.definition_hash, assurance=Assurance.LOCAL)
+        return trusted, gate.tool(name).declared
 
-    found = run(place, work, need=Need.EXISTING, tools=Tools.LOADED)
+    found, declared = run(place, work, need=Need.EXISTING, tools=Tools.LOADED)
     if as_json:
-        print_document(difference_document(found) | {"quarantined": None, "trusted_by": who})
-    else:
-        Screen(sys.stdout).say(f"trusted: {name}, by {who}", style="green")
+        print_document(difference_document(found) | {"quarantined": None, "trusted_by": who, "declared": declared})
+        return
+    Screen(sys.stdout).say(f"trusted: {name}, by {who}", style="green")
+    if not declared:
+        again = place.command("tools", "review", found.source, tools=True)
+        told = "nobody may call it yet: what was accepted is for the definition it had, if anything was; review it"
+        Screen(sys.stderr).say(f"{told}: {again}", style="yellow")
 
 
 @click.command("distrust")
