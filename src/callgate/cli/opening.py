@@ -19,7 +19,7 @@ from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
-from callgate.settings.values import PluginsSettings, Settings
+from callgate.settings.values import BuiltinToolsSettings, PluginsSettings, Settings
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MEMORY = "memory://"
-NO_TOOLS = "no tools are known here: name a module with --module NAME, or `modules:` in callgate.yaml"
+EVERYTHING = ("all",)
+NO_TOOLS = (
+    "no tools are known here: name a module with --module NAME, or `modules:` or `builtin_tools:` in callgate.yaml"
+)
 
 
 class Need(enum.Enum):
@@ -106,13 +109,19 @@ def gate_of(
     # Nor are servers or plugins started for a look at the record.
     kept = replace(settings, modules=())
     if tools is Tools.NONE:
-        kept = replace(kept, mcp_servers={}, plugins=PluginsSettings())
-    gate = Callgate.open(store, kept, ask=ask, context=context)
+        kept = replace(kept, mcp_servers={}, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
+    # Where nobody wrote down what there is, a person at a terminal has everything that comes with Callgate.
+    builtin = EVERYTHING if kept.file is None and tools is not Tools.NONE else ()
+    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin)
     for module in modules:
         gate.add(module)
-    if tools is Tools.NEEDED and not gate.tools() and not kept.mcp_servers and not kept.plugins.folders:
+    if tools is Tools.NEEDED and not (gate.tools() or builtin or _has_sources(kept)):
         wrong(NO_TOOLS)
     return gate
+
+
+def _has_sources(settings: Settings) -> bool:
+    return bool(settings.mcp_servers or settings.plugins.folders or settings.builtin_tools.enable)
 
 
 def settings_of(place: Place) -> Settings:
