@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from callgate import Callgate, Context
+from callgate.model.levels import Autonomy
 
 
 async def run_examples(gate: Callgate, *names: str) -> None:
@@ -11,5 +12,5 @@ async def run_examples(gate: Callgate, *names: str) -> None:
     for name in names:
         assert tools[name].examples, f"{name} shows no example"
         for at, example in enumerate(tools[name].examples):
-            outcome = await gate.call(name, dict(example), Context(autonomy="A4", idempotency_key=f"{name}-{at}"))
+            outcome = await gate.call(name, dict(example), Context(autonomy=Autonomy.A4, idempotency_key=f"{name}-{at}"))
             assert outcome.ok, f"{name} {example}: {outcome}"
