@@ -12,5 +12,6 @@ async def run_examples(gate: Callgate, *names: str) -> None:
     for name in names:
         assert tools[name].examples, f"{name} shows no example"
         for at, example in enumerate(tools[name].examples):
-            outcome = await gate.call(name, dict(example), Context(autonomy=Autonomy.A4, idempotency_key=f"{name}-{at}"))
+            asker = Context(autonomy=Autonomy.A4, idempotency_key=f"{name}-{at}")
+            outcome = await gate.call(name, dict(example), asker)
             assert outcome.ok, f"{name} {example}: {outcome}"
