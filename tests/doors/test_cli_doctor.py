@@ -83,13 +83,17 @@ def test_a_wrong_configuration_does_not_keep_the_rest_from_being_looked_at(cli: 
 
 def test_every_extra_is_told_with_what_it_gives_and_how_it_is_installed(cli: Cli, monkeypatch: pytest.MonkeyPatch):
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    packages = {name: re.split("[><=]", needs[0])[0] for name, needs in declared.items() if name != "all"}
-    assert {name: extra.package for name, extra in EXTRAS.items()} == packages
-    monkeypatch.setitem(EXTRAS, "reload", Extra("no-such-package", "what nobody has"))
+    packages = {
+        name: tuple(re.split("[><=]", need)[0] for need in needs) for name, needs in declared.items() if name != "all"
+    }
+    assert {name: extra.packages for name, extra in EXTRAS.items()} == packages
+    monkeypatch.setitem(EXTRAS, "reload", Extra("what nobody has", ("no-such-package",)))
+    monkeypatch.setitem(EXTRAS, "trees", Extra("what is half there", ("py-trees", "no-such-package")))
     found = facts(cli)
     assert {name for name in found if name.startswith("extra ")} == {f"extra {name}" for name in packages}
     assert found["extra mcp"]["text"].startswith("tools of MCP servers (`mcp_servers:`): installed, mcp ")
     assert found["extra reload"]["text"] == "what nobody has: not installed"
+    assert found["extra trees"]["text"] == "what is half there: lacks no-such-package"
     assert found["extra reload"]["advice"] == 'where you need it: pip install "callgate[reload]"'
 
 

@@ -54,7 +54,7 @@ def test_a_program_is_shown_with_a_command_that_finds_its_tools(cli: Cli) -> Non
     name = cli("programs", "run", file, "--json", *WITH).body["program_id"]
     shown = cli("programs", "show", name)
     assert f"callgate programs resume {name} --module MODULE" in shown.out
-    assert "where its tools are, as when it was run" in shown.out
+    assert "where its tools are, if a module was named when it was run" in shown.out
     assert f"callgate programs resume {name} {' '.join(WITH)}\n" in cli("programs", "show", name, *WITH).out
     Path("callgate.yaml").write_text(f"modules: [{WITH[1]}]\n")
     configured = cli("programs", "show", name)

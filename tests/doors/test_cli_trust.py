@@ -197,7 +197,8 @@ def test_at_a_terminal_a_person_is_asked(cli: Cli, server: Any):
 
 def test_langchain_tools_of_a_module_are_listed_reviewed_and_called(cli: Cli):
     module = ("--module", "tests.doors.cli_langchain_tools")
-    assert [each["name"] for each in cli("tools", "list", *module, "--json").body["tools"]] == ["get_word", "get_time"]
+    listed = [each["name"] for each in cli("tools", "list", *module, "--json").body["tools"]]
+    assert listed[:2] == ["get_word", "get_time"]
     assert cli("call", "get_time", *module).out == "noon\n"
     assert cli("call", "get_word", '{"number": 1}', *module).code == 3
     accepted = cli("tools", "review", "--accept", "read", *module)

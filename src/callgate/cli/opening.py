@@ -19,7 +19,7 @@ from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
-from callgate.settings.values import PluginsSettings, Settings
+from callgate.settings.values import BuiltinToolsSettings, PluginsSettings, Settings
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MEMORY = "memory://"
-NO_TOOLS = "no tools are known here: name a module with --module NAME, or `modules:` in callgate.yaml"
+EVERYTHING = ("all",)
+NO_TOOLS = (
+    "no tools are known here: name a module with --module NAME, or `modules:` or `builtin_tools:` in callgate.yaml"
+)
 
 
 class Need(enum.Enum):
@@ -113,14 +116,20 @@ def gate_of(
     if tools is Tools.NONE:
         kept = replace(kept, mcp_servers={}, mcp_files=())
     if tools not in _WITH_MODULES:
-        kept = replace(kept, plugins=PluginsSettings())
-    gate = Callgate.open(store, kept, ask=ask, context=context)
+        kept = replace(kept, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
+    # Where nobody wrote down what there is, a person at a terminal has everything that comes with Callgate.
+    builtin = EVERYTHING if kept.file is None and tools in _WITH_MODULES else ()
+    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin)
     for module in modules:
         gate.add(module)
-    sourced = kept.mcp_servers or kept.mcp_files or kept.plugins.folders
-    if tools is Tools.NEEDED and not gate.tools() and not sourced:
+    if tools is Tools.NEEDED and not (gate.tools() or builtin or _has_sources(kept)):
         wrong(NO_TOOLS)
     return gate
+
+
+def _has_sources(settings: Settings) -> bool:
+    brought = settings.mcp_servers or settings.mcp_files or settings.plugins.folders
+    return bool(brought or settings.builtin_tools.enable)
 
 
 def settings_of(place: Place) -> Settings:

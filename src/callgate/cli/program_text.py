@@ -96,5 +96,5 @@ def _ways(place: Place, told: Told, *, tools_known: bool) -> Proposals:
     if run.state in _CAN_GO_ON:
         where = () if tools_known else ("--module", "MODULE")
         ways.append(("go on", proposed(place, "programs", "resume", run.id, *where, tools=True)))
-        ways += [] if tools_known else [("MODULE", "where its tools are, as when it was run")]
+        ways += [] if tools_known else [("MODULE", "where its tools are, if a module was named when it was run")]
     return ways

@@ -57,6 +57,7 @@ class Choices:
     context: Context
     working_directory: str
     clock: Clock
+    builtin_tools: tuple[str, ...] = ()
 
 
 async def assemble(choices: Choices, registry: Registry, health: HealthBoard) -> Opened:

@@ -90,12 +90,13 @@ def _versions() -> Iterator[Fact]:
 
 def _extras() -> Iterator[Fact]:
     for name, extra in EXTRAS.items():
-        version = extra.version()
-        if version is not None:
-            yield Fact(f"extra {name}", OK, f"{extra.gives}: installed, {extra.package} {version}")
-        else:
-            advice = f'where you need it: pip install "callgate[{name}]"'
-            yield Fact(f"extra {name}", NOTE, f"{extra.gives}: not installed", advice)
+        missing, there = extra.missing, ", ".join(extra.installed)
+        if not missing:
+            yield Fact(f"extra {name}", OK, f"{extra.gives}: installed, {there}")
+            continue
+        lacking = f"lacks {', '.join(missing)}" if there else "not installed"
+        advice = f'where you need it: pip install "callgate[{name}]"'
+        yield Fact(f"extra {name}", NOTE, f"{extra.gives}: {lacking}", advice)
 
 
 def _configuration(settings: Settings) -> Fact:

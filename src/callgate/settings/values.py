@@ -163,6 +163,14 @@ class PluginsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltinToolsSettings:
+    """Which of the built-in tools are there, and what the operator says of them."""
+
+    enable: tuple[str, ...] = ()
+    """Names of categories or tools, or `all`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole configuration. `Settings()` is what an empty file means."""
 
@@ -195,6 +203,7 @@ class Settings:
     observe: tuple[Observe, ...] = ()
     secrets: SecretsSettings = SecretsSettings()
     plugins: PluginsSettings = PluginsSettings()
+    builtin_tools: BuiltinToolsSettings = BuiltinToolsSettings()
     threads_per_connector: int = 32
     batch_concurrency: int = 64
     """How many calls of one batch or chain run at once."""
