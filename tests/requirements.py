@@ -211,4 +211,6 @@ REQUIREMENTS = {
     "SEC-03": "The store lists and dumps nothing; an unknown pair is an error that names the pair.",
     "SEC-04": "A call that needs a secret scope is at least confirm at every autonomy level.",
     "SEC-05": "Known shapes of credentials are redacted from results, nested, long and in error texts too.",
+    # Built-in tools
+    "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices.",
 }

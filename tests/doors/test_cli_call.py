@@ -96,6 +96,7 @@ def test_an_unknown_tool_is_refused(cli: Cli):
 
 
 def test_without_any_tool_nothing_is_opened(cli: Cli):
+    (cli.folder / "callgate.yaml").write_text("version: 1\n")
     done = cli("call", "word_count", "{}")
     assert done.code == 2
     assert "--module NAME" in done.err

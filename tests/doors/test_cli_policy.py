@@ -146,7 +146,6 @@ def test_the_schema_is_json(cli: Cli):
     [
         (["explain"], "Missing argument 'NAME'"),
         (["explain", "pay", "{"], "arguments: not JSON"),
-        (["explain", "pay"], "no tools are known here"),
         (["explain", "pay", "--principal", ""], "--principal is empty"),
         (["test"], "Missing argument 'FILE'"),
         (["test", "absent.yaml"], "absent.yaml: does not exist"),
@@ -159,3 +158,10 @@ def test_bad_words_are_one_line(cli: Cli, words: list[str], said: str):
     assert done.code == 2
     assert said in done.err
     assert len(done.err.splitlines()) == 1
+
+
+def test_a_configuration_without_tools_has_none_to_explain(cli: Cli):
+    Path("callgate.yaml").write_text("version: 1\n")
+    done = cli("policy", "explain", "pay")
+    assert done.code == 2
+    assert "no tools are known here" in done.err

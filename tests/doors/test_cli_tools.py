@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from callgate.tools.catalogue import CATEGORIES
 from tests.doors.running import ODD_TOOLS, TOOLS, Cli
 
 ROLES = "version: 1\nroles:\n  reader: {allow: [group:read]}\n  nobody: {allow: []}\n"
@@ -79,7 +80,15 @@ def test_search_may_be_limited_to_a_role(cli: Cli):
     assert "pay" not in [tool["name"] for tool in found]
 
 
+def test_without_a_configuration_every_built_in_tool_is_there(cli: Cli):
+    listed = cli("tools", "list", "--json").body["tools"]
+    assert [tool["name"] for tool in listed] == sorted(name for each in CATEGORIES.values() for name in each.tools)
+    done = cli("call", "json_query", '{"data": [{"name": "Ann"}], "query": "[0].name"}')
+    assert (done.code, done.out) == (0, "Ann\n")
+
+
 def test_without_modules_the_list_says_how_to_name_them(cli: Cli):
+    Path("callgate.yaml").write_text("version: 1\n")
     done = cli("tools", "list")
     assert (done.code, done.out) == (0, "")
     assert "--module NAME" in done.err

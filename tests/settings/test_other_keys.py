@@ -227,10 +227,6 @@ def test_an_unknown_time_zone_is_refused_and_no_path_is_followed(zone: str):
     ("text", "part"),
     [
         (
-            'builtin_tools: {enable: ["web"]}',
-            "builtin_tools: this version of Callgate does not have built-in tools yet",
-        ),
-        (
             "store: postgresql://me:hunter2@db/callgate",
             "store: this version of Callgate does not have PostgreSQL stores yet; use sqlite:///path or memory://",
         ),

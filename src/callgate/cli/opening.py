@@ -19,7 +19,7 @@ from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
-from callgate.settings.values import PluginsSettings, Settings
+from callgate.settings.values import BuiltinToolsSettings, PluginsSettings, Settings
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MEMORY = "memory://"
-NO_TOOLS = "no tools are known here: name a module with --module NAME, or `modules:` in callgate.yaml"
+EVERYTHING = ("all",)
+NO_TOOLS = (
+    "no tools are known here: name a module with --module NAME, or `modules:` or `builtin_tools:` in callgate.yaml"
+)
 
 
 class Need(enum.Enum):
@@ -49,9 +52,14 @@ class Tools(enum.Enum):
 
     NONE = enum.auto()
     """A record can be looked at and a question answered whatever has become of the tools."""
+    SERVERS = enum.auto()
+    """Only those of MCP servers: nothing of ours is imported."""
     LOADED = enum.auto()
     NEEDED = enum.auto()
     """It is pointless without any."""
+
+
+_WITH_MODULES = frozenset({Tools.LOADED, Tools.NEEDED})
 
 
 def run(
@@ -101,18 +109,27 @@ def gate_of(
     """
     settings = settings_of(place)
     store = _store(store_url(place, settings), need=need, place=place)
-    modules = () if tools is Tools.NONE else modules_of(place, settings)
+    modules = modules_of(place, settings) if tools in _WITH_MODULES else ()
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     # Nor are servers or plugins started for a look at the record.
     kept = replace(settings, modules=())
     if tools is Tools.NONE:
-        kept = replace(kept, mcp_servers={}, plugins=PluginsSettings())
-    gate = Callgate.open(store, kept, ask=ask, context=context)
+        kept = replace(kept, mcp_servers={}, mcp_files=())
+    if tools not in _WITH_MODULES:
+        kept = replace(kept, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
+    # Where nobody wrote down what there is, a person at a terminal has everything that comes with Callgate.
+    builtin = EVERYTHING if kept.file is None and tools in _WITH_MODULES else ()
+    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin)
     for module in modules:
         gate.add(module)
-    if tools is Tools.NEEDED and not gate.tools() and not kept.mcp_servers and not kept.plugins.folders:
+    if tools is Tools.NEEDED and not (gate.tools() or builtin or _has_sources(kept)):
         wrong(NO_TOOLS)
     return gate
+
+
+def _has_sources(settings: Settings) -> bool:
+    brought = settings.mcp_servers or settings.mcp_files or settings.plugins.folders
+    return bool(brought or settings.builtin_tools.enable)
 
 
 def settings_of(place: Place) -> Settings:

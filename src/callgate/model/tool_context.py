@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from callgate.errors import SecretsClosed
 from callgate.model.context import Context
+from callgate.model.grounds import Grounds
 
 _marking = threading.Lock()
 """A handler on a thread may pass its point of no return just when its call is given up: one of them is first."""
@@ -20,6 +21,10 @@ def _no_secret(connector: str, key: str) -> str:
 
 def _no_striking(value: str, *, connector: str, key: str) -> None:
     """Nobody strikes."""
+
+
+def _no_grounds() -> Grounds:
+    raise LookupError("where a tool may go is known only inside a gate, and not in a process of its own")
 
 
 def _no_progress(_context: ToolContext, _fraction: float | None, _note: str) -> None:
@@ -45,6 +50,8 @@ class ToolContext:
     secret_source: Callable[[str, str], str] = _no_secret
     progress_sink: Callable[[ToolContext, float | None, str], None] = _no_progress
     on_mark: Callable[[], None] | None = None
+    grounds: Callable[[], Grounds] = _no_grounds
+    """Where this call may go: for what it meets on its way, a link or a redirect."""
     strike_from_now: Callable[..., None] = _no_striking
     """Told every secret that a tool's own store gave it: (value, connector=…, key=…)."""
     entered_effect: bool = field(default=False, init=False)

@@ -202,6 +202,7 @@ def _context(parts: Parts, permit: Permit, now: float) -> ToolContext:
         deadline=now + permit.limit,
         secret_source=parts.secrets.source,
         progress_sink=parts.progress,
+        grounds=partial(parts.policy.grounds, permit.tool, permit.context),
         strike_from_now=parts.striker.remember,
     )
 

@@ -6,6 +6,7 @@ It is the author's promise that a preview changes nothing and sends nothing; wha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ToolError
@@ -41,6 +42,7 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
         tool=tool.name,
         call_id=authorized.asked.call_id,
         working_directory=authorized.asked.context.working_directory or parts.working_directory,
+        grounds=partial(parts.policy.grounds, tool, authorized.asked.context),
     )
     token = running.set(context)
     try:

@@ -52,6 +52,11 @@ class OwnFiles:
         """These and others."""
         return OwnFiles((*self._paths, *paths))
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Each as it was named, and where it really is."""
+        return tuple(dict.fromkeys((*self._paths, *map(os.path.realpath, self._paths))))
+
     def holds(self, path: str) -> bool:
         """Whether the path is one of them or lies in one of them."""
         key = key_of(path)

@@ -112,6 +112,34 @@ class Paths:
         _refuse_spelling(text)
         return os.path.join(self.judge(start, base=base, whole=False), *parts[fixed:])  # noqa: PTH118 - a pattern
 
+    def refused(self, place: str, status: os.stat_result | None) -> str | None:
+        """Why a real path that a handler holds may not be touched; None if it may.
+
+        Args:
+            place: Absolute, without links, as the handler reached it.
+            status: What is there.
+        """
+        try:
+            self._refuse_own(place, place, literal=place, status=status)
+            self._refuse_git(place, place, literal=place)
+            self._refuse_outside(place, place)
+        except Unfit as error:
+            return str(error)
+        return None
+
+    def roots(self) -> tuple[str, ...]:
+        """The directories that every ground allows, none inside another."""
+        allowed = ["/"]
+        for ground in self.grounds:
+            allowed = [
+                root if _inside(root, other) else other
+                for root in ground.roots
+                for other in allowed
+                if _inside(root, other) or _inside(other, root)
+            ]
+        kept = dict.fromkeys(allowed)
+        return tuple(root for root in kept if not any(root != other and _inside(root, other) for other in kept))
+
     def keep_off(self, text: str, *, base: str | None = None) -> None:
         """Refuse only Callgate's own files: the text may be a path, or something else entirely.
 

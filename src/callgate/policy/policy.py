@@ -11,6 +11,7 @@ from pathlib import Path
 from callgate.errors import ConfigurationError
 from callgate.model.context import Context
 from callgate.model.decision import Decision, Reason
+from callgate.model.grounds import Grounds
 from callgate.model.levels import Verdict
 from callgate.model.tool import Arguments, Tool
 from callgate.policy.admission import Admission
@@ -67,6 +68,10 @@ class Policy:
     def protect(self, paths: Iterable[Path | str]) -> None:
         """Put files out of reach of every tool from now on, whether they exist yet or not."""
         self._resources.protect(paths)
+
+    def grounds(self, tool: Tool, context: Context) -> Grounds:
+        """Where a tool may go in this context, for what a running handler meets on its way."""
+        return self._resources.grounds(tool, context)
 
     def admits(self, tool: Tool, context: Context) -> bool:
         """Whether the tool belongs into a pool for this context: the same rules that judge the call."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from callgate.model.context import Context
 from callgate.model.decision import Reason
+from callgate.model.grounds import Grounds
 from callgate.model.levels import Verdict
 from callgate.model.tool import Arguments, Tool
 from callgate.policy import hosts, paths
@@ -62,6 +64,20 @@ class Resources:
             return NOTHING_TOUCHED
         resources, reasons = self._judge_each(reach.tool, found, places=places, context=context)
         return Authorization(refusal=next(iter(reasons), None), reasons=reasons, resources=resources)
+
+    def grounds(self, tool: Tool, context: Context) -> Grounds:
+        """Where the tool may go in this context, for what it meets on its way."""
+        paths = self._paths(tool, context)
+        airspaces = tuple(self._airspaces(tool))
+        return Grounds(
+            directory=paths.base,
+            roots=paths.roots(),
+            closed=self._own.paths,
+            git=tuple(root for ground in paths.grounds for root in ground.git),
+            private_addresses=all(airspace.private_addresses for airspace in airspaces),
+            path_refused=paths.refused,
+            host_refused=partial(_host_refused, airspaces),
+        )
 
     def _judge_each(
         self, tool: Tool, found: Iterable[Found], *, places: tuple[str, ...], context: Context
@@ -158,6 +174,18 @@ def _host(item: Found, airspaces: Iterable[Airspace]) -> Iterator[str]:
     for airspace in airspaces:
         airspace.refuse(host, item.text)
     yield f"host:{host}"
+
+
+def _host_refused(airspaces: Iterable[Airspace], text: str) -> str | None:
+    try:
+        host = read_host(text)
+        if host is None:
+            return f"{text} names no host"
+        for airspace in airspaces:
+            airspace.refuse(host, text)
+    except hosts.Unfit as error:
+        return str(error)
+    return None
 
 
 def _refuse(text: str) -> Reason:

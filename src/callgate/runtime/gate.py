@@ -17,6 +17,7 @@ from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
 from callgate.runtime.assemble import Choices, assemble
+from callgate.runtime.builtin import add_builtin
 from callgate.runtime.chains import Chains
 from callgate.runtime.clock import SystemClock
 from callgate.runtime.configured_sources import attach_configured
@@ -70,6 +71,7 @@ class Callgate(
         context: Context | None = None,
         working_directory: str | Path | None = None,
         clock: Clock | None = None,
+        builtin_tools: Iterable[str] = (),
     ) -> Callgate:
         """The unopened gate.
 
@@ -82,6 +84,7 @@ class Callgate(
             context: Who asks where a call does not say.
             working_directory: Where relative paths resolve; the current one when left out.
             clock: For tests.
+            builtin_tools: Built-in tools to have beside those the configuration enables: categories, names, or `all`.
 
         Raises:
             ConfigurationError: Something given here cannot be.
@@ -96,6 +99,7 @@ class Callgate(
             context=context or Context(),
             working_directory=str(Path(working_directory or ".").resolve()),
             clock=clock or SystemClock(),
+            builtin_tools=tuple(builtin_tools),
         )
         return cls(choices)
 
@@ -116,8 +120,9 @@ class Callgate(
             await opened.pinning.open()
             await opened.auditor.start()
             self._add_configured(opened)
-            await attach_configured(self, opened.parts.settings)
-            await attach_plugins(self, opened.parts.settings, Path(self._choices.working_directory))
+            beside = Path(self._choices.working_directory)
+            await attach_configured(self, opened.parts.settings, working_directory=beside)
+            await attach_plugins(self, opened.parts.settings, beside)
             self._shelf.settle()
             self._start(opened)
             await self._announce_new(opened)
@@ -150,6 +155,7 @@ class Callgate(
     def _add_configured(self, opened: Opened) -> None:
         settings, folder = opened.parts.settings, Path(self._choices.working_directory)
         opened.acceptance.read()
+        add_builtin(self, settings, self._choices.builtin_tools)
         self._lay_over_present()
         for at, module in enumerate(load_configured(settings, working_directory=folder)):
             with placed(settings, f"modules[{at}]"):

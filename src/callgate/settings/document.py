@@ -12,6 +12,7 @@ from callgate.model.person import person_key
 from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, ListOf, NotBuilt, Reading
 from callgate.settings.leaves import Choice, Duration, Flag, Number, OrWord, Text, Version
+from callgate.settings.read_builtin_tools import BUILTIN_TOOLS
 from callgate.settings.read_layers import AUTONOMY, CONFIRM_BY, GLOBAL, ROLES, make_role
 from callgate.settings.read_matrix import MatrixKind
 from callgate.settings.read_mcp_servers import MCP_SERVERS
@@ -151,6 +152,11 @@ DOCUMENT = Block(
             [],
         ),
         "mcp_servers": Key(MCP_SERVERS, "MCP servers by name, whose tools are added.", {}),
+        "mcp_files": Key(
+            ListOf(Text(needs="a file such as mcp.json", longest=1000)),
+            "Files of other MCP clients (mcp.json), whose servers are used too; relative ones are beside this file.",
+            [],
+        ),
         "timeout": Key(Duration(), "The time limit of a call where nothing nearer says.", "30s"),
         "timeouts": Key(TIMEOUTS, "Time limits by tool and by user."),
         "require_keys": Key(Flag(), "Refuse calls with an effect that bring no idempotency key.", default=False),
@@ -167,7 +173,7 @@ DOCUMENT = Block(
             "How many days sealed arguments are kept, or forever.",
             30,
         ),
-        "builtin_tools": Key(NotBuilt("built-in tools"), "Built-in tools; not in this version."),
+        "builtin_tools": Key(BUILTIN_TOOLS, "Built-in tools."),
         "limits": Key(NotBuilt("limits"), "Limits on calls, concurrency and amounts; not in this version."),
         "model": Key(NotBuilt("tools that use a model"), "The model that tools use; not in this version."),
         "bridges": Key(NotBuilt("event bridges"), "Where events are forwarded to; not in this version."),

@@ -163,6 +163,14 @@ class PluginsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltinToolsSettings:
+    """Which of the built-in tools are there, and what the operator says of them."""
+
+    enable: tuple[str, ...] = ()
+    """Names of categories or tools, or `all`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole configuration. `Settings()` is what an empty file means."""
 
@@ -181,6 +189,8 @@ class Settings:
     modules: tuple[str, ...] = ()
     mcp_servers: Mapping[str, McpServerSettings] = field(default_factory=dict[str, McpServerSettings])
     """By name."""
+    mcp_files: tuple[str, ...] = ()
+    """Files of other MCP clients, whose servers are used too; beside the configuration."""
     timeout: float | None = None
     """The instance's default time limit in seconds; None is 30."""
     tool_timeouts: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -193,6 +203,7 @@ class Settings:
     observe: tuple[Observe, ...] = ()
     secrets: SecretsSettings = SecretsSettings()
     plugins: PluginsSettings = PluginsSettings()
+    builtin_tools: BuiltinToolsSettings = BuiltinToolsSettings()
     threads_per_connector: int = 32
     batch_concurrency: int = 64
     """How many calls of one batch or chain run at once."""

@@ -1,0 +1,31 @@
+"""Reading `builtin_tools:`: which of the built-in tools are there, and how they are set up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callgate.settings.complaints import Fault
+from callgate.settings.kinds import Block, Fields, Key, ListOf, Reading
+from callgate.settings.leaves import Text
+from callgate.settings.values import BuiltinToolsSettings
+
+_NAME = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
+
+
+def _build(fields: Fields, _: Reading) -> BuiltinToolsSettings:
+    enable: Sequence[str] = fields.get("enable", ())
+    if len(set(enable)) < len(enable):
+        raise Fault("enable names something twice; keep one")
+    return BuiltinToolsSettings(**fields)
+
+
+BUILTIN_TOOLS = Block(
+    {
+        "enable": Key(
+            ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, or all")),
+            "Categories (web, data, maths, code, files, archives) or single tools, or all.",
+            [],
+        ),
+    },
+    _build,
+)

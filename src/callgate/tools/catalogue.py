@@ -1,0 +1,96 @@
+"""The catalogue of built-in tools: which there are, what each needs, and how those somebody names are made.
+
+A category is imported when a tool of it is wanted, and its libraries when the tool runs. What a tool needs and is not
+there makes it unavailable with the command that installs it, and harms no other.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from callgate.adapters.convert import convert
+from callgate.errors import ConfigurationError
+from callgate.model.levels import Origin
+from callgate.model.tool import Tool
+from callgate.settings.values import BuiltinToolsSettings
+from callgate.tools import archives, code, data, files, maths, web
+from callgate.tools.category import Category
+
+ALL = "all"
+CATEGORIES: Mapping[str, Category] = MappingProxyType(
+    {
+        "archives": archives.CATEGORY,
+        "code": code.CATEGORY,
+        "data": data.CATEGORY,
+        "files": files.CATEGORY,
+        "maths": maths.CATEGORY,
+        "web": web.CATEGORY,
+    }
+)
+_INSTALLING = {
+    "bwrap": "bubblewrap, which keeps programs apart; install it (on Debian and Ubuntu: apt-get install bubblewrap)"
+}
+
+
+def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings) -> list[Tool]:
+    """Make the tools that somebody names.
+
+    Args:
+        enable: Names of categories or tools, or `all`.
+        settings: What the configuration says of them.
+
+    Raises:
+        ConfigurationError: There is no category or tool of that name.
+    """
+    wanted = {tool for name in enable for tool in _meant(name)}
+    made: list[Tool] = []
+    for name, category in CATEGORIES.items():
+        if not wanted.isdisjoint(category.tools):
+            offer = importlib.import_module(f"callgate.tools.{name}.offer")
+            made += (_as_builtin(tool, name) for tool in convert(offer.make(settings)) if tool.name in wanted)
+    return made
+
+
+def _meant(name: str) -> list[str]:
+    """The tools that a name stands for."""
+    everything = [tool for category in CATEGORIES.values() for tool in category.tools]
+    if name == ALL:
+        return everything
+    if name in CATEGORIES:
+        return list(CATEGORIES[name].tools)
+    if name in everything:
+        return [name]
+    near = difflib.get_close_matches(name, [*CATEGORIES, *everything], n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(CATEGORIES)}, the tools in them, and {ALL}"
+    raise ConfigurationError(f"there is no built-in tool or category {name}; {hint}")
+
+
+def _as_builtin(tool: Tool, name: str) -> Tool:
+    return replace(
+        tool,
+        source=Origin.BUILTIN,
+        source_name=name,
+        category=name,
+        unavailable=tool.unavailable or _missing(tool.name, CATEGORIES[name]),
+    )
+
+
+def _missing(tool: str, category: Category) -> str | None:
+    modules = [module for module in category.tools[tool] if not _is_installed(module)]
+    if modules:
+        return f"it needs {' and '.join(modules)}; install with: pip install 'callgate[{category.extra}]'"
+    program = category.programs.get(tool)
+    return None if program is None or shutil.which(program) else f"it needs {_INSTALLING[program]}"
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False

@@ -1,0 +1,18 @@
+"""Category: what the package of one category of built-in tools says of itself, without importing its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Category:
+    """Tools that belong together. The module `offer` beside it makes them: `make(settings)`."""
+
+    tools: Mapping[str, Sequence[str]]
+    """The modules that each of its tools needs beyond the core; imported only when it runs."""
+    extra: str
+    """The extra that brings them."""
+    programs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The program that a tool cannot do without, as it is started."""
