@@ -186,15 +186,18 @@ class Context:
         return os.path.commonpath([root, os.path.realpath(value)]) == root
 
 
-def numbered(context: Context, index: int) -> Context:
-    """The same context for another call of its flow: what was checked of it when it was made is not checked again."""
+def numbering(context: Context) -> Callable[[int], Context]:
+    """Makes the same context for each call of a flow: what was checked when it was made is not checked again."""
     if type(context) is not Context:
-        return replace(context, chain_index=index)
-    other = object.__new__(Context)
-    for name in _FIELDS:
-        object.__setattr__(other, name, getattr(context, name))
-    object.__setattr__(other, "chain_index", index)
-    return other
+        return lambda index: replace(context, chain_index=index)
+    put = object.__setattr__
+    known = [(each.name, getattr(context, each.name)) for each in fields(Context) if each.name != "chain_index"]
 
+    def numbered(index: int) -> Context:
+        other = object.__new__(Context)
+        for name, value in known:
+            put(other, name, value)
+        put(other, "chain_index", index)
+        return other
 
-_FIELDS = tuple(each.name for each in fields(Context))
+    return numbered
