@@ -168,6 +168,10 @@ HOSTILE = {
     "lambda": "lambda:" * 7_000 + "1",
     "laughs": "a0 = f()\n" + "".join(f"a{n + 1} = [{', '.join([f'a{n}'] * 10)}]\n" for n in range(30)) + "g(a30)",
     "quiet laughs": "a0 = 1\n" + "".join(f"a{n + 1} = {{'x': a{n}, 'y': a{n}}}\n" for n in range(60)) + "g(a60)",
+    "many names": "a = [" + "1," * 15_000 + "]\nf()\n" + "".join(f"b{n} = [a]\n" for n in range(300)),
+    "many arguments": "a = [" + "1," * 15_000 + "]\n" + "f(a)\n" * 300,
+    "long text": f"a = '{'x' * 20_000}'\nb = [" + "a," * 5_000 + "]\nf(b)",
+    "long key": f"a = {{'{'x' * 20_000}': 1}}\nb = [" + "a," * 5_000 + "]\nf(b)",
     "indents": "".join(" " * depth + "if 1:\n" for depth in range(110)),
 }
 

@@ -9,7 +9,17 @@ from typing import NamedTuple
 
 from callgate.flows.chain.faults import ChainRefused, Diagnostic
 from callgate.flows.chain.text import Text, parse
-from callgate.flows.chain.values import HEAVIEST, Item, Listing, Literal, Result, Table, Value, results_in
+from callgate.flows.chain.values import (
+    HEAVIEST,
+    HEAVIEST_TOGETHER,
+    Item,
+    Listing,
+    Literal,
+    Result,
+    Table,
+    Value,
+    results_in,
+)
 
 MOST_CALLS = 500
 _DEEPEST = 50
@@ -85,6 +95,7 @@ class _Reader:
     def __init__(self, text: Text) -> None:
         self._text = text
         self.script = Script()
+        self._weight = 0
         self._refused: set[str] = set()
         """Names whose assignment was refused: that one fault is told, and not every use of the name."""
 
@@ -105,7 +116,9 @@ class _Reader:
             self._refused.update(names)
             raise self._no(statement, "a result is given one name, as in a = f(); write it so")
         try:
-            self.script.names[target.id] = self._value(statement.value)
+            value = self._value(statement.value)
+            self._weigh(statement, value)
+            self.script.names[target.id] = value
         except ChainRefused:
             self._refused.add(target.id)
             raise
@@ -118,6 +131,12 @@ class _Reader:
         if value.weight > HEAVIEST:
             raise self._no(node, "this value is too large")
         return value
+
+    def _weigh(self, node: ast.AST, *values: Value) -> None:
+        """Count what is put together in the end: a name stands for all of its value, however short the text is."""
+        self._weight += sum(value.weight for value in values)
+        if self._weight > HEAVIEST_TOGETHER:
+            raise self._no(node, "the values of this chain are too large together")
 
     def _read(self, node: ast.expr, depth: int) -> Value:
         match node:
@@ -149,6 +168,7 @@ class _Reader:
             if keyword.arg in named:
                 raise self._no(keyword, f"the argument {keyword.arg} is given twice")
             named[keyword.arg] = self._value(keyword.value, depth + 1)
+        self._weigh(node, *positional, *named.values())
         place = self._text.at(node, "")
         self.script.calls.append(Written(tool, place.line, place.column, positional, tuple(named.items())))
         if len(self.script.calls) > MOST_CALLS:

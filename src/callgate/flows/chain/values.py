@@ -9,6 +9,9 @@ from typing import Any, cast
 from callgate.model.shapes import as_mapping
 from callgate.model.visible import brief
 
+_LETTERS = 100
+"""Of a text that weigh as much as one value."""
+
 
 class NotThere(LookupError):
     """A result has not what the chain takes from it."""
@@ -19,7 +22,11 @@ class Literal:
     """A value as it is written."""
 
     value: Any
-    weight: int = 1
+    weight: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        more = len(self.value) // _LETTERS if isinstance(self.value, str) else 0
+        object.__setattr__(self, "weight", 1 + more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +71,13 @@ class Table:
     weight: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", 1 + sum(item.weight for _, item in self.items))
+        object.__setattr__(self, "weight", 1 + sum(item.weight + len(key) // _LETTERS for key, item in self.items))
 
 
 HEAVIEST = 20_000
 """Names stand for values that hold others: a few lines could make a value that no memory holds."""
+HEAVIEST_TOGETHER = 400_000
+"""All that the names stand for and the calls take: the values of a chain are put together while others wait."""
 Value = Literal | Result | Item | Listing | Table
 Results = Mapping[int, Any]
 
