@@ -6,10 +6,13 @@ from typing import Any
 
 from callgate.flows.program.steps import Answer, Error, Value
 from callgate.model.canonical import NotCanonical, dumps, loads
-from callgate.model.outcome import Failed, Outcome, Refused, Succeeded, Unknown
+from callgate.model.outcome import Failed, Happened, Outcome, Refused, Succeeded, Unknown
 
-_SIMPLE = (str, int, float, bool, type(None))
 _NOT_NOW = frozenset({"in_flight", "store_unavailable"})
+_UNKNOWN = "outcome_unknown"
+_NO_ANSWER = frozenset({"idempotency_conflict", "tool_unavailable"})
+"""Refusals that are nobody's no: the program cannot take another way because it may not take this one."""
+_SHORT = 1 << 63
 
 
 class NotNow(Exception):
@@ -24,23 +27,29 @@ def answer_of(outcome: Outcome) -> Answer:
     """
     if isinstance(outcome, Succeeded):
         return _value(outcome.value)
-    message = outcome.error.message if outcome.error is not None else outcome.to_human()
+    message = _text(outcome.error.message if outcome.error is not None else outcome.to_human())
     code = outcome.error.code if outcome.error is not None else outcome.status
-    if isinstance(outcome, Refused):
-        if code in _NOT_NOW:
-            raise NotNow(message)
-        return Error("PermissionError", f"{code}: {message}")
-    if isinstance(outcome, Unknown):
+    if isinstance(outcome, Unknown) or code == _UNKNOWN:
         return Error("RuntimeError", f"unknown: whether {outcome.tool} took effect cannot be known: {message}")
+    if code in _NOT_NOW and not (isinstance(outcome, Failed) and outcome.happened is not Happened.NONE):
+        raise NotNow(message)
+    if isinstance(outcome, Refused):
+        return Error("RuntimeError" if code in _NO_ANSWER else "PermissionError", f"{code}: {message}")
     if isinstance(outcome, Failed):
         return Error("TimeoutError" if code == "timeout" else "RuntimeError", f"{code}: {message}")
     return Error("PermissionError", f"{outcome.tool} was only shown, not run")
 
 
 def _value(value: Any) -> Answer:
-    if isinstance(value, _SIMPLE):
+    if value is None or type(value) is bool or (type(value) is int and -_SHORT <= value < _SHORT):
         return Value(value)
     try:
         return Value(loads(dumps(value)))
     except NotCanonical as error:
-        return Error("ValueError", f"what the tool returned cannot be handed to a program: {error}")
+        told = _text(f"the call succeeded, and what it returned cannot be handed to a program: {error}")
+        return Error("ValueError", told)
+
+
+def _text(told: str) -> str:
+    """A text that can be written down, whatever a tool put into it."""
+    return told.encode("utf-8", "backslashreplace").decode()
