@@ -22,14 +22,16 @@ from callgate.events.vocabulary import (
 )
 from callgate.flows.program.advice import advised
 from callgate.flows.program.answers import NotNow
-from callgate.flows.program.functions import Functions, plain_value
+from callgate.flows.program.functions import Functions
+from callgate.flows.program.handed import NotPlain, TooMuch, plain_value
 from callgate.flows.program.journal import Diverged, Journal, read_journal
 from callgate.flows.program.machine import Machine
 from callgate.flows.program.running import Asking, Asleep, Means, Running
-from callgate.flows.program.steps import Called, Elsewhere, Pace, SandboxError, Start, Step
+from callgate.flows.program.steps import Called, Elsewhere, Gone, Pace, SandboxError, Start, Step
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.program import Planned, ProgramError, ProgramRun, ProgramState, Waiting
 from callgate.runtime.program_rows import Program, Rows, Snapshot, Standing
+from callgate.runtime.program_text import Printed, shown
 
 if TYPE_CHECKING:
     from callgate.flows.program.sandbox import Sandboxes, Session
@@ -39,25 +41,7 @@ if TYPE_CHECKING:
 
 _MEGABYTE = 1024 * 1024
 _WAITS = frozenset({"await", "async"})
-_CUT = "\n[more was printed than is kept]"
-
-
-class Printed:
-    """What a program printed, as far as it is kept: more than is shown, so that a secret is struck before the cut."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.text = ""
-
-    def add(self, text: str) -> None:
-        """Called by the sandbox, on its thread."""
-        room = 2 * self._most - len(self.text)
-        self.text += text[: max(0, room)]
-
-    def shown(self, strike: Callable[[str], str]) -> str:
-        """What is shown of it."""
-        told = strike(self.text).encode()
-        return told.decode() if len(told) <= self._most else told[: self._most].decode(errors="ignore") + _CUT
+_LONGEST_ADVISED = 100_000
 
 
 class Proposal(NamedTuple):
@@ -91,7 +75,7 @@ class ProgramOnItsWay:
         plain = calls_plainly(program.source)
         self._functions = Functions(tools, plain=plain)
         self._direct = direct
-        self._printed = Printed(program.limits.output_bytes)
+        self._printed = Printed(int(program.limits.output_bytes))
         self._journal = Journal()
         self._keeping = asyncio.Lock()
         limits = program.limits
@@ -128,7 +112,7 @@ class ProgramOnItsWay:
                 except Elsewhere as elsewhere:
                     pace = elsewhere.pace
                     self._begin = partial(self._begin_again, check=check)
-        except (asyncio.CancelledError, NotNow) as stopped:
+        except (asyncio.CancelledError, NotNow, Gone) as stopped:
             await self._running.stop_calls()
             return await self._interrupted(stopped)
 
@@ -140,11 +124,16 @@ class ProgramOnItsWay:
             except Asleep as asleep:
                 return await self._sleep(session, asleep, sandboxes.engine)
             except SandboxError as error:
-                told = advised(str(error), functions=self._functions, direct=Functions(self._direct(), plain=True))
-                return await self._fail(ProgramError(kind=error.kind, message=told))
+                return await self._fail(ProgramError(kind=error.kind, message=self._advised(str(error))))
             except Diverged as error:
                 return await self._fail(ProgramError(kind="journal", message=str(error)))
             return await self._finish(value)
+
+    def _advised(self, message: str) -> str:
+        """The message with advice; one that is longer than any text of the sandbox's own is the program's."""
+        if len(message) > _LONGEST_ADVISED:
+            return message
+        return advised(message, functions=self._functions, direct=Functions(self._direct(), plain=True))
 
     async def _begin_again(self, session: Session, _engine: str, *, check: bool) -> Step:
         self._printed.text = ""
@@ -193,7 +182,11 @@ class ProgramOnItsWay:
             Waiting(tool=each.tool, approval_id=each.approval_id, expires_at=each.expires_at)
             for each in asleep.questions
         )
-        snapshot = None if asleep.at_end else await self._snapshot(session, engine)
+        snapshot: Snapshot | None = None
+        if not asleep.at_end:
+            # The journal alone is enough where the interpreter is gone by now.
+            with contextlib.suppress(Gone):
+                snapshot = await self._snapshot(session, engine)
         return await self._rest(PROGRAM_SLEPT, snapshot, state=ProgramState.SLEEPING, waiting=waiting)
 
     async def _snapshot(self, session: Session, engine: str) -> Snapshot:
@@ -211,14 +204,16 @@ class ProgramOnItsWay:
     async def _finish(self, value: Any) -> ProgramRun:
         if self._propose is not None:
             return await self._proposed(await self._propose())
-        plain = plain_value(value)
-        try:
-            size = len(dumps(plain))
-        except NotCanonical as error:
-            return await self._fail(ProgramError(kind="value", message=f"its value is no JSON: {error}"))
         most = self._program.limits.output_bytes
+        try:
+            plain = plain_value(value, most=int(most))
+            size = len(dumps(plain))
+        except TooMuch as error:
+            return await self._fail(ProgramError(kind="value", message=f"its value is too much: {error}"))
+        except (NotPlain, NotCanonical) as error:
+            return await self._fail(ProgramError(kind="value", message=f"its value is no JSON: {error}"))
         if size > most:
-            message = f"its value takes {size} bytes, and may take {most}"
+            message = f"its value is too much: it takes {size} bytes, and may take {most}"
             return await self._fail(ProgramError(kind="value", message=message))
         await self._keep()
         struck = self._parts.striker.strike(plain)
@@ -231,7 +226,8 @@ class ProgramOnItsWay:
 
     async def _fail(self, error: ProgramError) -> ProgramRun:
         await self._keep()
-        told = self._parts.striker.strike_text(error.message)[: self._program.limits.output_bytes]
+        most = int(self._program.limits.output_bytes)
+        told = shown(error.message, self._parts.striker.strike_text, most=most)
         return await self._rest(PROGRAM_FAILED, state=ProgramState.FAILED, error=replace(error, message=told))
 
     async def _interrupted(self, stopped: BaseException) -> ProgramRun:

@@ -11,7 +11,8 @@ from typing import Any
 
 from callgate.errors import ProgramConflict, ProgramNotFound
 from callgate.events import vocabulary
-from callgate.flows.program.functions import Functions, plain_value
+from callgate.flows.program.functions import Functions
+from callgate.flows.program.handed import NotPlain, plain_value
 from callgate.flows.program.running import Asking
 from callgate.model.approval import ApprovalState
 from callgate.model.call import Call
@@ -33,6 +34,7 @@ from callgate.runtime.program_tool import RUN, make_program_tool
 from callgate.runtime.turns import Turns
 
 LONGEST_SOURCE = 128 * 1024
+_MOST_INPUTS = 64 * 1024 * 1024
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _STATES = {
     vocabulary.PROGRAM_STARTED: ProgramState.RUNNING,
@@ -301,10 +303,10 @@ def _checked(source: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if not str(name).isidentifier():
             message = f"an input needs a name Python accepts, not {name!r}"
             raise ValueError(message)
-    given: dict[str, Any] = plain_value(dict(inputs))
     try:
+        given: dict[str, Any] = plain_value(dict(inputs), most=_MOST_INPUTS)
         dumps([source, given])
-    except NotCanonical as error:
+    except (NotPlain, NotCanonical) as error:
         message = f"a program and its inputs are text and JSON values: {error}"
         raise ValueError(message) from None
     return given

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from callgate.flows.program.hints import hint
+from callgate.flows.program.hints import Hints
 from callgate.formats.names import wire_names
 from callgate.model.shapes import as_mapping
 from callgate.model.tool import Tool
 
 _TAKEN = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"asyncio"}
 _LONGEST_NOTE = 300
-_PLAIN = frozenset({str, int, float, bool, type(None)})
 _HEAD = """from typing import Any, Literal
 class PermissionError(OSError): ...
 class FileNotFoundError(OSError): ...
@@ -99,26 +98,20 @@ def _identifier(wire: str) -> str:
 
 
 def _stub(name: str, tool: Tool, *, plain: bool) -> str:
-    definitions = as_mapping(tool.input_schema.get("$defs")) or {}
+    hints = _hints(tool.input_schema)
     told = [
-        f"{parameter}: {hint(schema, definitions)}" + ("" if required else " = ...")
+        f"{parameter}: {hints.hint(schema)}" + ("" if required else " = ...")
         for parameter, (schema, required) in _parameters(tool).items()
     ]
     properties = as_mapping(tool.input_schema.get("properties")) or {}
     if len(told) < len(properties) or tool.input_schema.get("additionalProperties", True) is not False:
         told.append("**more: Any")
     output = tool.output_schema
-    returns = "Any" if output is None else hint(output, as_mapping(output.get("$defs")) or {})
+    returns = "Any" if output is None else _hints(output).hint(output)
     kind = "def" if plain else "async def"
     note = tool.description.strip().split("\n", 1)[0][:_LONGEST_NOTE]
     return f"{kind} {name}({', '.join(told)}) -> {returns}:\n    {note!r}\n    ...\n"
 
 
-def plain_value(value: Any) -> Any:
-    """What a program hands over, in the shapes of JSON where it has one; the gate refuses the rest."""
-    if type(value) in _PLAIN:
-        return value
-    if isinstance(value, tuple | list):
-        return [plain_value(each) for each in value]  # pyright: ignore[reportUnknownVariableType] - anyone's values
-    mapping = as_mapping(value)
-    return value if mapping is None else {name: plain_value(each) for name, each in mapping.items()}
+def _hints(schema: Mapping[str, Any]) -> Hints:
+    return Hints(as_mapping(schema.get("$defs")) or {})

@@ -55,7 +55,7 @@ async def _sleep(system: System, journal: Journal) -> Answer:
         seconds: Any = system.positional[0] if system.positional else 0
         if not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
             return Error("ValueError", "sleep length must be a number of seconds from 0")
-        await asyncio.sleep(min(float(seconds), _LONGEST_SLEEP))
+        await asyncio.sleep(float(min(seconds, _LONGEST_SLEEP)))
         journal.clocked(None)
     return Value(None)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from callgate.flows.program.answers import NotNow, answer_of
-from callgate.flows.program.functions import Functions, NoSuchCall, plain_value
+from callgate.flows.program.functions import Functions, NoSuchCall
+from callgate.flows.program.handed import Handing, NotPlain
 from callgate.flows.program.journal import Diverged, Journal
 from callgate.flows.program.machine import Machine
 from callgate.flows.program.steps import (
@@ -19,6 +20,7 @@ from callgate.flows.program.steps import (
     Elsewhere,
     Ended,
     Error,
+    Gone,
     Named,
     SandboxError,
     Step,
@@ -27,6 +29,10 @@ from callgate.flows.program.steps import (
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.outcome import Outcome, Pending
 from callgate.model.tool import Tool
+
+_MOST_BYTES = 16 * 1024 * 1024
+_MOST_VALUES = 100_000
+"""What the arguments of one call take at most; most tools admit less."""
 
 
 class Asking(NamedTuple):
@@ -116,13 +122,14 @@ class Running:
             SandboxError: It raised, or reached a limit.
             Diverged: It did not do again what its journal says.
             NotNow: A call could not be answered now; the program may be tried again later.
+            Gone: Its interpreter ended.
         """
         try:
             while not isinstance(step, Ended):
                 step = await self._next(sandbox, step)
         except Elsewhere:
             raise
-        except (Asleep, SandboxError, Diverged, NotNow):
+        except (Asleep, SandboxError, Diverged, NotNow, Gone):
             await self._let_calls_end()
             raise
         except BaseException:
@@ -166,14 +173,16 @@ class Running:
 
     def _enter(self, called: Called) -> tuple[int, Answer | None, Asking | None]:
         """The call's place in the journal, with its answer where there is one already, else what to ask for."""
-        positional: list[Any] = plain_value(called.positional)
-        named: dict[str, Any] = plain_value(called.named)
-        ordinal, answer = self._journal.call(called.name, _digest(called, [called.name, positional, named]))
+        handed, fault = _handed(called)
+        ordinal, answer = self._journal.call(called.name, _digest([called.name, *handed]))
         if ordinal >= self._means.calls:
             raise SandboxError("limit", f"it made {self._means.calls} calls, and may make no more")
         if answer is not None:
             return ordinal, answer, None
         try:
+            if fault is not None:
+                raise fault
+            [positional, named] = handed
             asking = Asking(ordinal, *self._functions.bind(called.name, positional=positional, named=named))
         except NoSuchCall as error:
             answer = Error(error.kind, str(error))
@@ -245,10 +254,20 @@ class Running:
         await self._let_calls_end()
 
 
-def _digest(called: Called, plain: list[Any]) -> str:
+def _handed(called: Called) -> tuple[list[Any], NoSuchCall | None]:
+    """The arguments in the shapes of JSON: those without a name, and those with one; or what is wrong with them."""
+    handing = Handing(_MOST_BYTES, values=_MOST_VALUES)
+    try:
+        return [handing.plain(called.positional), handing.plain(called.named)], None
+    except NotPlain as error:
+        # They are not looked at any further, and known by what is wrong with them.
+        return [str(error)], NoSuchCall("ValueError", f"{called.name} cannot be called with this: {error}")
+
+
+def _digest(said: list[Any]) -> str:
     """What the call is known by when the program is run again, also when its tool is gone by then."""
     try:
-        said = dumps(plain)
+        written = dumps(said)
     except NotCanonical:
-        said = repr((called.name, called.positional, called.named)).encode("utf-8", "backslashreplace")
-    return hashlib.sha256(said).hexdigest()
+        written = repr(said).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(written).hexdigest()

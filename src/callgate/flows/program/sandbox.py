@@ -26,6 +26,7 @@ from callgate.flows.program.steps import (
     Called,
     Elsewhere,
     Ended,
+    Gone,
     Named,
     Pace,
     SandboxError,
@@ -161,7 +162,9 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._do(lambda: self._session.__exit__(None, None, None))
+            # One that is gone already has nothing to give back, and its program may be over.
+            with contextlib.suppress(Gone):
+                await self._do(lambda: self._session.__exit__(None, None, None))
         finally:
             self._visits.close()
 
@@ -236,7 +239,11 @@ class Session:
         return await self._go(at.resume if name is None else lambda: at.resume(value=_function(name)))
 
     async def dump(self) -> bytes:
-        """The state at the last step."""
+        """The state at the last step.
+
+        Raises:
+            Gone: The interpreter ended meanwhile.
+        """
         return await self._do(self._at.dump)
 
     def _enter(self) -> None:
@@ -273,7 +280,10 @@ class Session:
             raise _told(error) from None
 
     async def _do(self, work: Callable[[], T]) -> T:
-        return await self._visits.do(work, stop=self._kill)
+        try:
+            return await self._visits.do(work, stop=self._kill)
+        except _monty().MontyError as error:
+            raise Gone from error
 
     def _kill(self) -> None:
         """Nobody waits for the program any more, and its code may run for as long as its limit lets it."""
@@ -326,7 +336,7 @@ def _overran(error: Any) -> bool:
     return isinstance(error, monty.MontyCrashedError) and error.timed_out
 
 
-def _told(error: Any) -> SandboxError:
+def _told(error: Any) -> SandboxError | Gone:
     monty = _monty()
     if isinstance(error, monty.MontyTypingError):
         return SandboxError("types", _placed(error.display().strip()))
@@ -338,7 +348,9 @@ def _told(error: Any) -> SandboxError:
         return SandboxError("limit" if limit else "raised", short if limit else _placed(error.display()))
     if isinstance(error, monty.MontyConversionError):
         return SandboxError("value", str(error))
-    return SandboxError("limit", "its interpreter ended: it used more than it may, or was stopped")
+    if isinstance(error, monty.MontyCrashedError) and error.timed_out:
+        return SandboxError("limit", "its interpreter was ended: it computed for longer than it may")
+    return Gone()
 
 
 def _placed(told: str) -> str:

@@ -71,6 +71,13 @@ class SandboxError(Exception):
         self.kind = kind
 
 
+class Gone(Exception):
+    """The interpreter ended, and not by a limit of the program: begun again, it comes to where it was."""
+
+    def __init__(self) -> None:
+        super().__init__("its interpreter ended, or was stopped; the program can go on from its journal")
+
+
 class Pace(Enum):
     """How a sandbox takes its steps."""
 
