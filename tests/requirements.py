@@ -213,4 +213,6 @@ REQUIREMENTS = {
     "SEC-05": "Known shapes of credentials are redacted from results, nested, long and in error texts too.",
     # Built-in tools
     "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices.",
+    "TOOL-08": "calculate gives 4950 for sum(range(100)); attribute walks, imports and unbounded powers are refused.",
+    "TOOL-11": "The maths tools give their known vectors; seeds repeat; empty, singular or not square is an error.",
 }
