@@ -9,8 +9,8 @@ from benchmarks.ratios import Loop, compare
 from callgate.tools.maths.integrals import CHUNK, integrate
 
 _BOX = [(-1.0, 1.0), (-1.0, 1.0)]
-_SAMPLES = 4 * CHUNK
-_MANY = 128 * CHUNK
+_SAMPLES = 2 * CHUNK
+_MANY = 100 * CHUNK
 
 
 async def _plain(samples: int) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from callgate.tools.maths.equations import solve
 from callgate.tools.maths.expressions.reading import read
 from callgate.tools.maths.expressions.symbols import symbolic
 from tests.tools.examples import run_examples
@@ -17,39 +17,45 @@ from tests.tools.maths.asking import ask, refusal
 
 
 @pytest.mark.slow
+async def test_a_quadratic_equation_has_its_known_solutions() -> None:
+    """TOOL-11: x**2 - 5*x + 6 is 0 at 2 and 3."""
+    assert (await ask("symbolic_solve", equation="x**2 - 5*x + 6")).unwrap() == ["2", "3"]
+    assert "not in the language" in await refusal("symbolic_solve", equation="__import__('os')")
+
+
 @pytest.mark.parametrize(
-    ("equation", "more", "solutions"),
+    ("equation", "variable", "solutions"),
     [
-        ("x**2 - 5*x + 6", {}, ["2", "3"]),
-        ("a*t^2 = b", {"variable": "t"}, ["-sqrt(b/a)", "sqrt(b/a)"]),
-        ("np.sin(x) == 0.5", {}, ["pi/6", "5*pi/6"]),
-        ("0.1*x = 1", {}, ["10"]),
-        ("exp(x) = 0", {}, []),
+        ("x**2 - 5*x + 6", "x", ["2", "3"]),
+        ("a*t^2 = b", "t", ["-sqrt(b/a)", "sqrt(b/a)"]),
+        ("np.sin(x) == 0.5", "x", ["pi/6", "5*pi/6"]),
+        ("0.1*x = 1", "x", ["10"]),
+        ("exp(x) = 0", "x", []),
     ],
     ids=["quadratic", "symbols", "sine", "decimal", "none"],
 )
-async def test_an_equation_has_its_known_solutions(equation: str, more: Any, solutions: list[str]) -> None:
-    """TOOL-11: x**2 - 5*x + 6 is 0 at 2 and 3."""
-    assert (await ask("symbolic_solve", equation=equation, **more)).unwrap() == solutions
+def test_an_equation_has_its_known_solutions(equation: str, variable: str, solutions: list[str]) -> None:
+    assert solve(equation, variable) == solutions
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("equation", "more", "said"),
+    ("equation", "variable", "said"),
     [
-        ("x = 1 = 2", {}, "more than one ="),
-        ("x < 1", {}, "no other comparison"),
-        ("y + 1", {}, "does not have the variable x"),
-        ("x", {"variable": "x.__class__"}, "plain name"),
-        ("x + pi", {"variable": "pi"}, "plain name"),
-        ("x = x", {}, "every x"),
-        ("cos(x) = x", {}, "closed form"),
-        ("__import__('os')", {}, "not in the language"),
+        ("x = 1 = 2", "x", "more than one ="),
+        ("x < 1", "x", "no other comparison"),
+        ("x == 1 == 2", "x", "no other comparison"),
+        ("y + 1", "x", "does not have the variable x"),
+        ("x", "x.__class__", "plain name"),
+        ("x + pi", "pi", "plain name"),
+        ("x = x", "x", "every x"),
+        ("cos(x) = x", "x", "closed form"),
+        ("x**300 = a + b", "x", "too long"),
+        ("__import__('os')", "x", "not in the language"),
     ],
-    ids=["two-equals", "comparison", "other-variable", "dunder", "constant", "always", "no-closed-form", "escape"],
 )
-async def test_what_cannot_be_solved_says_why(equation: str, more: Any, said: str, tmp_path: Path) -> None:
-    assert said in await refusal("symbolic_solve", equation=equation, **more)
+def test_what_cannot_be_solved_says_why(equation: str, variable: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        solve(equation, variable)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from callgate import Callgate
+from callgate.model.event import Event
 from callgate.model.levels import Category
 from callgate.tools.maths.integrals import CHUNK, integrate
 from tests.tools.maths.asking import ask, refusal
@@ -151,8 +152,12 @@ async def test_long_work_ends_itself_at_its_time_limit(name: str) -> None:
     """A thread cannot be stopped: the work itself says that it ended, and nothing of it runs on."""
     async with Callgate.open("memory://", builtin_tools=["maths"]) as gate:
         ended = asyncio.Event()
+
+        def tell(_: Event) -> None:
+            ended.set()
+
         for kind in ("tool_call.failed", "tool_call.settled_late"):
-            gate.on(kind, lambda _: ended.set())
+            gate.on(kind, tell)
         outcome = await gate.call(name, HEAVY[name], timeout=0.4)
         # On a busy machine the gate gives up first, and the work says so a moment later.
         await asyncio.wait_for(ended.wait(), 60)

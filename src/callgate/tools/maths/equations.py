@@ -35,18 +35,35 @@ def symbolic_solve(equation: str, variable: str = "x") -> list[str]:
         equation: `x**2 - 5*x + 6` (taken to be 0), or with both sides: `a*x^2 = b`.
         variable: The name to solve for.
     """
+    _bound_memory()
+    return solve(equation, variable)
+
+
+def _bound_memory() -> None:  # pragma: no cover - in a process of its own, where nobody measures
+    """This process is the call's own: what it takes too much is its own trouble."""
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415 - not everywhere
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = _MEMORY if most == resource.RLIM_INFINITY else min(_MEMORY, most)
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+
+
+def solve(equation: str, variable: str) -> list[str]:
+    """The solutions, in this process and for as long as it takes.
+
+    Raises:
+        ValueError: It is no equation, or has no solutions that can be written down.
+    """
     if not is_variable(variable):
         raise ValueError("variable must be a plain name that is no function or constant, as in x")
     if len(_SINGLE_EQUALS.findall(equation)) > 1:
         raise ValueError("equation has more than one =; write one equation")
     sides = _sides(read(_SINGLE_EQUALS.sub("==", equation), None, argument="equation"), variable)
-    _bound_memory()
     try:
         return _solved(sides, variable)
-    except MemoryError:
-        raise ValueError("equation takes too much memory to solve; make it simpler") from None
-    except RecursionError:
-        raise ValueError("equation is nested too deeply to solve; make it simpler") from None
+    except (MemoryError, RecursionError):  # pragma: no cover - only what takes gigabytes or ages gets here
+        raise ValueError("equation takes too much to be solved; make it simpler") from None
 
 
 def _sides(expression: tree.Tree, variable: str) -> tuple[tree.Tree, tree.Tree | None]:
@@ -62,16 +79,6 @@ def _sides(expression: tree.Tree, variable: str) -> tuple[tree.Tree, tree.Tree |
 
 def _whole(root: tree.Node, of: tree.Tree) -> tree.Tree:
     return tree.Tree(root, of.size, of.names)
-
-
-def _bound_memory() -> None:
-    """This process is the call's own: what it takes too much is its own trouble."""
-    if sys.platform != "win32":  # pragma: no branch - Windows has no such limit
-        import resource  # noqa: PLC0415 - not everywhere
-
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = _MEMORY if most == resource.RLIM_INFINITY else min(_MEMORY, most)
-        resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
 
 
 def _solved(sides: tuple[tree.Tree, tree.Tree | None], variable: str) -> list[str]:

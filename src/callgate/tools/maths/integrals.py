@@ -19,13 +19,16 @@ from callgate.model.tool_context import ToolContext
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.random import Generator
     from numpy.typing import NDArray
 
 Integrand = Literal["constant", "sphere", "gaussian", "polynomial"]
 
 Box = list[tuple[float, float]]
 
-CHUNK = 65_536
+CHUNK = 131_072
+_BLOCK = 16_384
+"""Samples that are worked on at a time: they stay in a core's own cache."""
 _MOST_SAMPLES = 100_000_000
 _MOST_NUMBERS = 200_000_000
 _MOST_DIMENSIONS = 20
@@ -140,15 +143,29 @@ def _sums(box: Box, function: str, *, count: int, stream: tuple[int, int]) -> tu
         return float(count), float(count)
     seed, chunk = stream
     numbers = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(chunk,))))
-    distance, one = np.zeros(count), np.empty(count)
+    distance, one = np.empty(min(count, _BLOCK)), np.empty(min(count, _BLOCK))
+    total = squares = 0.0
     with np.errstate(all="ignore"):
-        for low, high in box:
-            numbers.random(out=one)
-            np.multiply(one, high - low, out=one)
-            np.add(one, low, out=one)
-            np.multiply(one, one, out=one)
-            np.add(distance, one, out=distance)
-        return _summed(distance, function)
+        for begun in range(0, count, _BLOCK):
+            size = min(_BLOCK, count - begun)
+            _distances(box, numbers, into=distance[:size], by=one[:size])
+            more, more_squares = _summed(distance[:size], function)
+            total += more
+            squares += more_squares
+    return total, squares
+
+
+def _distances(box: Box, numbers: Generator, *, into: NDArray[np.float64], by: NDArray[np.float64]) -> None:
+    """Random points of the box, as the squares of their distances from the origin."""
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    into.fill(0.0)
+    for low, high in box:
+        numbers.random(out=by)
+        np.multiply(by, high - low, out=by)
+        np.add(by, low, out=by)
+        np.multiply(by, by, out=by)
+        np.add(into, by, out=into)
 
 
 def _summed(distance: NDArray[np.float64], function: str) -> tuple[float, float]:
