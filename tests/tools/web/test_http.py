@@ -259,6 +259,8 @@ async def test_headers_that_would_be_more_than_headers_are_an_input_error(
         outcome = await gate.call(name, {"url": site.url("/"), "headers": headers}, AT_WILL)
         assert category_of(outcome) is Category.USER_INPUT
         assert said in str(outcome)
+        assert isinstance(outcome, Failed)
+        assert outcome.happened is Happened.NONE
     assert site.asked == []
 
 

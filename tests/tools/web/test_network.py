@@ -14,6 +14,7 @@ from callgate.model.levels import Autonomy, Category
 from callgate.settings.load import parse_settings
 from callgate.settings.values import SearchBackend, WebSettings
 from callgate.tools.web.network import Network, ProxyConnector, SystemResolver
+from callgate.tools.web.troubles import NotConnected
 from tests.tools.examples import run_examples
 from tests.tools.web.certificates import certified
 from tests.tools.web.outcomes import category_of
@@ -82,6 +83,14 @@ async def test_a_name_that_nobody_knows_is_told() -> None:
             assert f"{host} has no address" in str(outcome)
 
 
+async def test_a_name_that_leads_to_another_name_is_not_looked_up_again() -> None:
+    wall = Wall({})
+    async with gate_with(Network(resolver=Names({"public.example": [["localhost"]]}), connector=wall)) as gate:
+        outcome = await gate.call("http_get", {"url": "http://public.example/"})
+    assert "what is no address" in str(outcome)
+    assert wall.wanted == []
+
+
 async def test_a_name_server_that_does_not_answer_ends_with_the_time_and_nothing_was_sent() -> None:
     async with gate_with(Network(resolver=Stuck(), connector=Wall({}))) as gate:
         arguments = {"url": "http://public.example/", "timeout": 1}
@@ -94,6 +103,8 @@ async def test_the_system_looks_names_up() -> None:
     found = await SystemResolver().resolve("localhost", 80)
     assert set(found) <= {"127.0.0.1", "::1"}
     assert found
+    with pytest.raises(NotConnected, match="has no address"):
+        await Network().addresses(f"{'a' * 64}.example", 80)
 
 
 class Tunnel:

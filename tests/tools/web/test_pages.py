@@ -13,7 +13,8 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
-from callgate.tools.web.extract import extract, read_page
+from callgate.tools.web.apart import read_apart
+from callgate.tools.web.pages import read_page
 from callgate.tools.web.troubles import AnswerUnfit
 from tests.tools.web.site import Site, page, redirect, serving
 
@@ -150,8 +151,9 @@ async def test_characters_are_read_as_the_server_or_the_page_says(
 
 async def test_a_page_without_an_article_gives_what_can_be_seen() -> None:
     seen = read_page("<html><body><script>x()</script><div><button>Press</button><span>me</span></div></body></html>")
-    assert (seen.title, "x()" in seen.content) == (None, False)
-    assert read_page("").content == ""
+    assert (seen["title"], "x()" in seen["content"]) == ("", False)
+    assert "Press" in seen["content"]
+    assert read_page("") == {"title": "", "content": ""}
 
 
 async def test_a_page_too_large_is_read_in_part(gate: Callgate, site: Site) -> None:
@@ -178,13 +180,13 @@ def readers() -> list[str]:
     children = Path(f"/proc/{Path('/proc/self').resolve().name}/task")
     ids = [word for task in children.iterdir() for word in (task / "children").read_text().split()]
     lines = [Path(f"/proc/{one}/cmdline").read_bytes() for one in ids if Path(f"/proc/{one}/cmdline").exists()]
-    return [line.decode() for line in lines if b"callgate.tools.web.extract" in line]
+    return [line.decode() for line in lines if b"callgate.tools.web.apart" in line]
 
 
 @pytest.mark.slow
 async def test_a_page_that_takes_too_much_computing_is_told_as_unreadable() -> None:
     with pytest.raises(AnswerUnfit, match="cannot be read"):
-        await extract("<html><body>" + "<div>" * 200_000 + "deep" + "</body></html>", seconds=1)
+        await read_apart(read_page, "<html><body>" + "<div>" * 200_000 + "deep" + "</body></html>", seconds=1)
 
 
 async def test_documentation_is_fetched_as_text_of_several_kinds(gate: Callgate, site: Site) -> None:
@@ -242,9 +244,10 @@ async def test_an_article_of_the_encyclopedia(gate: Callgate, site: Site) -> Non
         (article(), {"title": "A", "sentences": 0}, Category.USER_INPUT, "sentences"),
         (page("<html>", status="200 OK"), {"title": "A"}, Category.RESOURCE, "something else"),
         (page('{"query": {"pages": ["x"]}}'), {"title": "A"}, Category.RESOURCE, "something else"),
+        (page('{"query": []}'), {"title": "A"}, Category.RESOURCE, "something else"),
         (page("gone", status="404 Not Found"), {"title": "A"}, Category.API, "404"),
     ],
-    ids=["missing", "several", "empty", "none", "no-json", "odd-json", "status"],
+    ids=["missing", "several", "empty", "none", "no-json", "odd-json", "odder-json", "status"],
 )
 async def test_articles_that_are_none(
     gate: Callgate, site: Site, answer: bytes, arguments: dict[str, Any], category: Category, said: str

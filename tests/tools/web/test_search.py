@@ -13,6 +13,8 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from callgate.tools.web.search_backends import read_duckduckgo, read_searxng
+from callgate.tools.web.troubles import AnswerUnfit
 from tests.tools.web.outcomes import category_of
 from tests.tools.web.site import Site, page, serving
 
@@ -152,6 +154,20 @@ async def test_when_all_fail_there_is_one_error_that_says_why_of_each(tmp_path: 
     assert "503" in outcome.error.message
     assert "no results as JSON" in outcome.error.message
     assert len(site.asked) == 2
+
+
+def test_the_readers_by_themselves() -> None:
+    """As they run apart."""
+    assert [hit["title"] for hit in read_duckduckgo(STYLED)] == ["Python docs", "Two"]
+    assert [hit["title"] for hit in read_duckduckgo(PLAIN)] == ["One", "Two", "Three"]
+    assert read_duckduckgo(NOTHING) == []
+    odd = [7, {"url": "ftp://x.example/"}, {"url": "http://[::1"}, {"url": f"https://x.example/{'y' * 3000}"}, {}]
+    assert read_searxng(orjson.dumps({"results": odd}).decode()) == []
+    for text in ("{", "[]", '{"results": 7}'):
+        with pytest.raises(AnswerUnfit, match="no results as JSON"):
+            read_searxng(text)
+    with pytest.raises(AnswerUnfit, match="no results that can be read"):
+        read_duckduckgo(CHALLENGE)
 
 
 @pytest.mark.parametrize("arguments", [{"query": ""}, {"query": " "}, {}, {"query": "x", "region": "mars"}])

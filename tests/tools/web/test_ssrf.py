@@ -6,6 +6,7 @@ loopback, since it connects only to the site of the test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context
+from callgate.model.grounds import Grounds
 from callgate.model.levels import Autonomy
 from callgate.tools.web.network import Network
+from callgate.tools.web.transport import JudgedBackend, read_url
+from callgate.tools.web.troubles import HostRefused
 from tests.tools.web.site import Site, page, redirect, serving
 from tests.tools.web.walls import OTHER, PUBLIC, Names, Wall, gate_with
 
@@ -229,6 +233,32 @@ async def test_granted_addresses_are_connected_and_only_those_that_are_written_p
         for url in ("http://167772161/x", "http://012.0.0.1/x", "http://user@10.0.0.1/x"):
             assert not (await gate.call("http_get", {"url": url})).ok
     assert wall.wanted == [("10.0.0.1", 80)] * 2
+
+
+async def test_where_connections_are_made_the_policy_is_asked_again(site: Site) -> None:
+    """Whatever else went wrong before."""
+    network, names, wall = walled(site)
+    grounds = Grounds(
+        directory="/",
+        roots=(),
+        closed=(),
+        git=(),
+        private_addresses=True,
+        path_refused=lambda _path, _there: None,
+        host_refused=lambda text: f"not {text}",
+    )
+    for host, shown in (("public.example", "public.example:80"), ("::1", "[::1]:80")):
+        with pytest.raises(HostRefused, match=re.escape(f"not {shown}")):
+            await JudgedBackend(network, grounds).connect_tcp(host, 80)
+    assert (names.asked, wall.wanted) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "text", ["ftp://x.example/", "http:///x", "http://a@x.example/", "http://x.example:0/", "http://x.example:a/"]
+)
+def test_urls_are_read_as_the_client_understands_them(text: str) -> None:
+    with pytest.raises(ValueError, match="url"):
+        read_url(text)
 
 
 async def test_search_and_encyclopedia_are_judged_as_well(site: Site, tmp_path: Path) -> None:

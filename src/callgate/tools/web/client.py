@@ -118,13 +118,10 @@ class Client:
         from callgate.tools.web.transport import JudgedBackend  # noqa: PLC0415 - an extra
 
         backend = JudgedBackend(self._network, self._grounds)
-        limit = asyncio.timeout(seconds)
         try:
-            async with limit:
+            async with asyncio.timeout(seconds):
                 yield backend
         except TimeoutError:
-            if not limit.expired():
-                raise
             kind = TooSlow if backend.connected else ConnectTimedOut
             raise kind(f"{url[:_SHOWN]} did not answer in full within {seconds:g} seconds") from None
 

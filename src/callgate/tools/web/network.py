@@ -7,12 +7,14 @@ Two ports, so that whoever needs other ways (a name server of one's own, a test 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import socket
 import ssl
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
 from callgate.tools.web.troubles import NotConnected
@@ -50,12 +52,30 @@ class Connector(Protocol):
 
 
 class SystemResolver:
-    """Asks the system, on a thread."""
+    """Asks the system, each time on a thread of its own.
+
+    A name server that does not answer holds such a thread for long: it must not hold those that others need, nor the
+    end of the process.
+    """
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        return tuple(dict.fromkeys(str(where[0]) for *_, where in found))
+        answer: asyncio.Future[Sequence[str]] = loop.create_future()
+
+        def tell(settle: Callable[[Any], None], value: Any) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(lambda: answer.done() or settle(value))
+
+        def look_up() -> None:
+            try:
+                found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            except (OSError, UnicodeError) as error:
+                tell(answer.set_exception, error)
+            else:
+                tell(answer.set_result, tuple(dict.fromkeys(str(where[0]) for *_, where in found)))
+
+        threading.Thread(target=look_up, name="callgate-names", daemon=True).start()
+        return await answer
 
 
 class SystemConnector:
@@ -149,4 +169,8 @@ class Network:
             raise NotConnected(f"{host} has no address: {error}") from error
         if not found:
             raise NotConnected(f"{host} has no address")
-        return found
+        try:
+            return tuple(str(ipaddress.ip_address(each)) for each in found)
+        except ValueError as error:
+            # A name here would be looked up again, by nobody who judges.
+            raise NotConnected(f"{host} has what is no address: {error}") from error

@@ -12,10 +12,11 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.tools.web.apart import read_apart
 from callgate.tools.web.client import Client, Limits
-from callgate.tools.web.extract import LARGEST_PAGE, Page, extract
 from callgate.tools.web.headers import sendable
 from callgate.tools.web.network import Network
+from callgate.tools.web.pages import LARGEST_PAGE, read_page
 from callgate.tools.web.schemas import Url, fields
 from callgate.tools.web.texts import HTML, as_text, media_type
 from callgate.tools.web.troubles import AnswerUnfit, status_error
@@ -82,14 +83,15 @@ class PageTools:
         if media_type(answer) not in HTML:
             kind = media_type(answer)[:100] or "of no stated type"
             raise AnswerUnfit(f"{answer.url} is no HTML page but {kind}; use http_get for it")
-        page = await extract(as_text(answer))
+        page = await read_apart(read_page, as_text(answer))
+        content = page["content"]
         longest = min(max(max_tokens, _FEWEST_TOKENS), _MOST_TOKENS) * _CHARACTERS
         return {
             "url": answer.url,
-            "content": page.content[:longest],
-            "truncated": len(page.content) > longest or not answer.complete,
+            "content": content[:longest],
+            "truncated": len(content) > longest or not answer.complete,
             "extracted_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            **({"title": page.title} if page.title else {}),
+            **({"title": page["title"]} if page["title"] else {}),
             **({"redirected_from": answer.redirected_from} if answer.redirected_from else {}),
         }
 
@@ -119,7 +121,7 @@ class PageTools:
         """
         started = time.monotonic()
         answer = await self._get(url, ctx, headers=None)
-        text = (await _readable(answer)).content
+        text = await _readable(answer)
         return {
             "content": text[:max_length],
             "url": answer.url,
@@ -143,10 +145,10 @@ class PageTools:
         return "trusted" if known and parts.scheme == "https" else "unknown"
 
 
-async def _readable(answer: Answer) -> Page:
+async def _readable(answer: Answer) -> str:
     kind = media_type(answer)
     if kind in HTML:
-        return await extract(as_text(answer))
+        return (await read_apart(read_page, as_text(answer)))["content"]
     if kind.startswith("text/") or kind in _PLAIN or kind.endswith(("+json", "+xml")):
-        return Page(None, as_text(answer))
+        return as_text(answer)
     raise AnswerUnfit(f"{answer.url} is no text but {kind[:100] or 'of no stated type'}")

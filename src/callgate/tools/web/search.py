@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import urlencode, urlsplit
@@ -13,6 +12,7 @@ from callgate.adapters.function import tool
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
 from callgate.settings.values import SearchBackend
+from callgate.tools.web.apart import read_apart
 from callgate.tools.web.client import Client, Limits
 from callgate.tools.web.headers import sendable
 from callgate.tools.web.network import Network
@@ -96,7 +96,7 @@ async def _ask(network: Network, grounds: Grounds, *, backend: SearchBackend, wo
         raise status_error(answer.status, backend.url)
     if not answer.complete:
         raise AnswerUnfit("the answer is too large")
-    return await asyncio.to_thread(kind.read, as_text(answer))
+    return await read_apart(kind.read, as_text(answer))
 
 
 def _is_within(url: str, domain: str) -> bool:

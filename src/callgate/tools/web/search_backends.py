@@ -1,4 +1,4 @@
-"""Search backends: how each kind is asked, and how its answer is read. Sends nothing itself."""
+"""Search backends: how each kind is asked, and how its answer is read, to be run apart. Sends nothing itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def _ask_duckduckgo(query: str, region: str) -> dict[str, str]:
     return {"q": query, "kl": region}
 
 
-def _read_duckduckgo(page: str) -> list[Hit]:
+def read_duckduckgo(page: str) -> list[Hit]:
+    """What its pages without scripts have, with or without style."""
     from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415 - an extra
 
     tree = LexborHTMLParser(page)
@@ -90,7 +91,8 @@ def _ask_searxng(query: str, region: str) -> dict[str, str]:
     return {"q": query, "format": "json", **known}
 
 
-def _read_searxng(text: str) -> list[Hit]:
+def read_searxng(text: str) -> list[Hit]:
+    """What its JSON has."""
     try:
         results = orjson.loads(text)["results"]
     except (orjson.JSONDecodeError, LookupError, TypeError):
@@ -115,6 +117,6 @@ def _made(title: Any, url: Any, *, snippet: Any) -> Hit | None:
 
 
 KINDS: Mapping[str, Kind] = {
-    "duckduckgo": Kind(_ask_duckduckgo, _read_duckduckgo),
-    "searxng": Kind(_ask_searxng, _read_searxng),
+    "duckduckgo": Kind(_ask_duckduckgo, read_duckduckgo),
+    "searxng": Kind(_ask_searxng, read_searxng),
 }

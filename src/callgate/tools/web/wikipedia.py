@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
 import orjson
@@ -90,10 +90,17 @@ def _page(content: bytes) -> dict[str, Any]:
 def _article(page: dict[str, Any], asked: str) -> dict[str, Any]:
     if page.get("missing") or page.get("invalid"):
         raise ValueError(f"title: there is no article {asked[:100]}; check the spelling, or use web_search to find it")
-    categories: list[Any] = page.get("categories") or []
+    given: Any = page.get("categories")
+    categories = cast("list[Any]", given) if isinstance(given, list) else []
     return {
         "title": str(page.get("title", asked)),
         "summary": str(page.get("extract") or "").strip(),
         "url": str(page.get("canonicalurl") or page.get("fullurl") or ""),
-        "categories": [str(each["title"]).partition(":")[2] for each in categories],
+        "categories": [_name(cast("dict[str, Any]", each)) for each in categories if isinstance(each, dict)],
     }
+
+
+def _name(category: dict[str, Any]) -> str:
+    """Without the word for categories before it."""
+    title = str(category.get("title", ""))
+    return title.partition(":")[2] or title
