@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context, Failed, Previewed, Unknown
-from callgate.model.levels import Autonomy, Category, Happened
+from callgate.model.levels import Autonomy, Caller, Category, Happened
+from callgate.settings.values import BuiltinToolsSettings
+from callgate.tools.catalogue import make_builtin
 from tests.tools.web.outcomes import category_of
 from tests.tools.web.site import Site, page, redirect, serving
 
@@ -228,9 +230,9 @@ async def test_a_server_that_sends_a_byte_now_and_then_ends_with_the_time(gate: 
             gone.set()
 
     site.answers["/drip"] = drip
-    outcome = await gate.call("http_get", {"url": site.url("/drip"), "timeout": 1})
+    outcome = await gate.call("http_get", {"url": site.url("/drip"), "timeout": 2})
     assert category_of(outcome) is Category.TIMEOUT
-    assert "within 1 seconds" in str(outcome)
+    assert "within 2 seconds" in str(outcome)
     await asyncio.wait_for(gone.wait(), 10)
     assert len(site.asked) == 1
 
@@ -278,6 +280,18 @@ async def test_only_http_and_https_are_spoken(gate: Callgate, url: str) -> None:
     outcome = await gate.call("http_get", {"url": url})
     assert category_of(outcome) is Category.USER_INPUT
     assert "http:// or https://" in str(outcome)
+
+
+def test_what_is_declared_is_what_they_do() -> None:
+    tools = {tool.name: tool for tool in make_builtin(["web"], BuiltinToolsSettings())}
+    posting = tools.pop("http_post")
+    assert not posting.read_only
+    assert not posting.idempotent
+    assert posting.allowed_callers == {Caller.DIRECT}
+    assert posting.marks_effect
+    for tool in tools.values():
+        assert tool.read_only
+        assert tool.scopes == {"net:outbound"}
 
 
 async def test_proxies_of_the_environment_are_not_used(
