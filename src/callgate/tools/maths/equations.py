@@ -90,10 +90,15 @@ def _solved(sides: tuple[tree.Tree, tree.Tree | None], variable: str) -> list[st
 
     if whole == 0:
         raise ValueError(f"equation holds for every {variable}; there is nothing to solve")
+    if whole.has(sympy.nan, sympy.zoo, sympy.oo):
+        raise ValueError("equation has a part without a value: a division by zero, or the logarithm of 0")
     try:
         found = sympy.solve(whole, sympy.Symbol(variable))
-    except NotImplementedError:
-        raise ValueError("equation has no solution in closed form that SymPy finds; try optimize") from None
+    except MemoryError:  # pragma: no cover - as where it is told
+        raise
+    except Exception as error:  # noqa: BLE001 - SymPy has many ways to say that it cannot
+        message = f"equation has no solution in closed form that SymPy finds ({type(error).__name__}); try optimize"
+        raise ValueError(message) from None
     return _written(list(found))
 
 

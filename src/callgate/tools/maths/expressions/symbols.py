@@ -99,7 +99,7 @@ class _Builder:
 
     def _power(self, base: Any, exponent: Any) -> Any:
         # Anything numeric counts: 10**(10**9) is a number that fits into no memory.
-        if exponent.is_number and not (abs(exponent) <= _LARGEST_EXPONENT):
+        if _is_over(exponent, _LARGEST_EXPONENT):
             raise ValueError(f"{self._argument} has an exponent over {_LARGEST_EXPONENT}; make it smaller")
         return base**exponent
 
@@ -112,6 +112,16 @@ class _Builder:
         name = _FUNCTIONS.get(node.function)
         if name is None:
             raise ValueError(f"{self._argument} uses {node.function}, which cannot be solved for")
-        if name in ("factorial", "gamma") and arguments[0].is_number and not abs(arguments[0]) <= _LARGEST_FACTORIAL:
+        if name in ("factorial", "gamma") and _is_over(arguments[0], _LARGEST_FACTORIAL):
             raise ValueError(f"{self._argument} has a {name} over {_LARGEST_FACTORIAL}; make it smaller")
         return getattr(self._sympy, name)(*arguments)
+
+
+def _is_over(number: Any, most: int) -> bool:
+    """Whether something numeric is larger, or cannot be told to be smaller."""
+    if not number.is_number:
+        return False
+    try:
+        return not abs(number) <= most
+    except TypeError:
+        return True
