@@ -212,5 +212,8 @@ REQUIREMENTS = {
     "SEC-04": "A call that needs a secret scope is at least confirm at every autonomy level.",
     "SEC-05": "Known shapes of credentials are redacted from results, nested, long and in error texts too.",
     # Built-in tools
-    "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices.",
+    "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices, within a budget.",
+    "TOOL-05": "CSV is read with header or col_i names; 007 and 1_000 stay text; ragged rows are not cut; both ways.",
+    "TOOL-06": "sql_query keeps types, gives errors as errors, and reads or writes nothing outside memory.",
+    "TOOL-07": "Plots have the stated fields, equal input gives equal output, empty or unequal input is an error.",
 }
