@@ -68,6 +68,7 @@ async def test_ragged_rows_are_neither_cut_nor_filled_with_something() -> None:
     ("arguments", "said"),
     [
         ({"csv_content": "a,a\n1,2\n"}, "two columns called a"),
+        ({"csv_content": "a," * 200_000 + "a,a"}, "two columns called a"),
         ({"csv_content": 'a\n"b'}, "csv_content cannot be read"),
         ({"csv_content": "a", "delimiter": ""}, "one character"),
         ({"csv_content": "a", "delimiter": "::"}, "one character"),
@@ -76,7 +77,17 @@ async def test_ragged_rows_are_neither_cut_nor_filled_with_something() -> None:
         ({"csv_content": "a" * 100_000 + "\n1" * 400}, "too large"),
         ({"csv_content": ",".join(f"c{at}" for at in range(5000)) + "\n1" * 5000}, "too large"),
     ],
-    ids=["twice", "open-quote", "no-delimiter", "two-letters", "quote", "name-taken", "long-name", "many-columns"],
+    ids=[
+        "twice",
+        "many-times",
+        "open-quote",
+        "no-delimiter",
+        "two-letters",
+        "quote",
+        "name-taken",
+        "long-name",
+        "many-columns",
+    ],
 )
 async def test_what_cannot_be_read_is_an_input_error(arguments: dict[str, Any], said: str) -> None:
     outcome = await ask("csv_to_json", **arguments)

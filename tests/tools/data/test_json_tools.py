@@ -75,10 +75,12 @@ async def test_what_cannot_be_read_is_an_input_error(content: str, path: str | N
         ("map(&[" + ", ".join(["@"] * 500) + "], [].[@, @, @, @][])", "too"),
         ("|".join(["[@, @]"] * 14) + " | to_string(@) | [@, @, @, @] | join('', @) | [@, @] | join('', @)", "too"),
         ("|".join(["map(&@, map(&@, map(&@, map(&@, @))))"] * 100), "too much work"),
+        ('[*].{"' + "x" * 9000 + '": @}', "too much"),
+        ("[" + ", ".join(["@"] * 180) + "]", "finds too much"),
         ("(" * 2000 + "@" + ")" * 2000, "too deeply"),
         ("`" + "[" * 3000 + "]" * 3000 + "`", "too deeply"),
     ],
-    ids=["projection", "doubling", "product", "map", "text", "work", "parentheses", "literal"],
+    ids=["projection", "doubling", "product", "map", "text", "work", "names", "answer", "parentheses", "literal"],
 )
 async def test_a_query_that_multiplies_its_data_is_stopped_and_told_so(query: str, said: str) -> None:
     """TOOL-04: what a query makes is bounded, also where it is made of few parts."""

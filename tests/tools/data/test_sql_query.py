@@ -151,6 +151,38 @@ def test_a_query_without_an_end_is_stopped(engine: str) -> None:
     assert "longer than 0.2 seconds" in told["text"]
 
 
+@pytest.mark.parametrize(
+    ("engine", "query", "said"),
+    [
+        ("sqlite", "DROP TABLE users", "making or changing tables"),
+        ("sqlite", "DELETE FROM users", "DELETE is not allowed"),
+        ("sqlite", "VACUUM INTO 'x'", "ATTACH or VACUUM is not allowed"),
+        ("sqlite", "BEGIN", "TRANSACTION is not allowed"),
+        ("sqlite", "SELECT * FROM sqlite_temp_master", "the table sqlite_temp_master is not allowed"),
+        ("sqlite", "SELECT load_extension('x')", "the function load_extension is not allowed"),
+        ("duckdb", "DROP TABLE users", "DROP is not allowed"),
+        ("duckdb", "SELECT * FROM read_text('x')", "nothing outside can be reached"),
+        ("duckdb", "SELECT * FROM enable_logging()", "nothing outside can be reached"),
+    ],
+    ids=["drop", "delete", "vacuum", "begin", "table", "function", "duckdb-drop", "duckdb-file", "duckdb-setting"],
+)
+def test_what_is_refused_is_told_by_name(engine: str, query: str, said: str) -> None:
+    """TOOL-06: anything but reading is refused, and the answer says what."""
+    told = ask_here(engine, query, {"users": PEOPLE})
+    assert told["error"] == "PermissionError"
+    assert said in told["text"]
+
+
+def test_wrong_queries_and_too_much_memory_are_told_by_the_engine_itself() -> None:
+    assert "no such column" in ask_here("sqlite", "SELECT nme FROM users", {"users": PEOPLE})["text"]
+    assert "2 statements" in ask_here("duckdb", "SELECT 1; SELECT 2")["text"]
+    assert "nme" in ask_here("duckdb", "SELECT nme FROM users", {"users": PEOPLE})["text"]
+    assert "two columns" in ask_here("sqlite", "SELECT 1 AS a, 2 AS a")["text"]
+    assert "JSON has no form" in ask_here("sqlite", "SELECT 9e999 AS a")["text"]
+    assert "write a SELECT" in ask_here("sqlite", "-- nothing")["text"]
+    assert "memory" in ask_here("duckdb", "SELECT list(range) AS l FROM range(1000000000)")["text"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "query"),

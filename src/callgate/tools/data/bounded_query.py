@@ -6,6 +6,7 @@ copies nothing, because whoever writes the answer down, compares it or makes tex
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from jmespath.parser import Parser
@@ -13,9 +14,9 @@ from jmespath.visitor import TreeInterpreter
 
 BUDGET = 2_000_000
 """What all values of one query may weigh together: about a second of work."""
-HEAVIEST = 1_000_000
-"""What one value may weigh."""
-_LETTERS = 32
+HEAVIEST = 500_000
+"""What the answer may weigh: a few megabytes."""
+_LETTERS = 8
 """So many characters weigh as much as one value."""
 
 
@@ -31,7 +32,11 @@ def search(query: str, data: Any) -> Any:
         JMESPathError: It is no query, or does not fit the data.
         RecursionError: It is nested too deeply, or the data is.
     """
-    return _Bounded().visit(Parser().parse(query).parsed, data)
+    interpreter = _Bounded()
+    found = interpreter.visit(Parser().parse(query).parsed, data)
+    if interpreter.weigh(found) > HEAVIEST:
+        raise TooMuch("query finds too much; narrow it, by a filter or a slice")
+    return found
 
 
 class _Bounded(TreeInterpreter):
@@ -46,12 +51,13 @@ class _Bounded(TreeInterpreter):
 
     def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
         found: Any = super().visit(node, *args, **kwargs)
-        self._left -= self._weigh(found)
+        self._left -= self.weigh(found)
         if self._left < 0:
             raise TooMuch("query does too much work for this data; narrow it first, by a filter or a slice")
         return found
 
-    def _weigh(self, value: Any) -> int:
+    def weigh(self, value: Any) -> int:
+        """How much a value weighs, with all that is in it."""
         if isinstance(value, str):
             return 1 + len(value) // _LETTERS
         if not isinstance(value, (list, dict)):
@@ -59,10 +65,10 @@ class _Bounded(TreeInterpreter):
         known = self._weights.get(id(cast("object", value)))
         if known is not None:
             return known
+        # The names in objects count as well: a query may give a long one to each of many.
+        names: Iterable[Any] = cast("dict[str, Any]", value) if isinstance(value, dict) else ()
         parts = cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
-        weight = 1 + sum(map(self._weigh, parts))
-        if weight > HEAVIEST:
-            raise TooMuch("query makes a value that is too large; narrow it first, by a filter or a slice")
+        weight = 1 + sum(map(self.weigh, parts)) + sum(len(name) // _LETTERS for name in names)
         self._weights[id(cast("object", value))] = weight
         self._kept.append(value)
         return weight

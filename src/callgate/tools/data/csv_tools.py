@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,9 +75,9 @@ def _rows(content: str, delimiter: str) -> list[list[str]]:
 
 def _header(row: Sequence[str]) -> list[str]:
     names = [name.strip() or f"col_{at}" for at, name in enumerate(row)]
-    twice = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
-    if twice:
-        raise ValueError(f"csv_content has two columns called {twice[0]}; rename one, or say has_header: false")
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"csv_content has two columns called {twice}; rename one, or say has_header: false")
     return names
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
@@ -26,9 +27,9 @@ def read_rows(names: Sequence[str], found: Iterable[Sequence[Any]]) -> list[dict
     Raises:
         ValueError: Two columns have one name, there is too much, or a value has no form in JSON.
     """
-    twice = sorted({name for name in names if list(names).count(name) > 1})
-    if twice:
-        raise ValueError(f"query gives two columns the name {twice[0]}; name one of them otherwise with AS")
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"query gives two columns the name {twice}; name one of them otherwise with AS")
     rows: list[dict[str, Any]] = []
     size = 0
     for values in found:

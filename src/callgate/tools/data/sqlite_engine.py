@@ -58,6 +58,7 @@ _STATEMENTS = (
     " SAVEPOINT TRANSACTION UPDATE"
 )
 _WORDS = {getattr(sqlite3, f"SQLITE_{name}"): name.replace("_", " ") for name in _STATEMENTS.split()}
+_WORDS[sqlite3.SQLITE_ATTACH] = "ATTACH or VACUUM"
 
 
 def ask_sqlite(query: str, tables: Iterable[Table], *, seconds: float) -> list[dict[str, Any]]:
@@ -136,6 +137,9 @@ class _Guard:
             return None if not database or first.casefold() in self.tables else f"the table {first}"
         if action == sqlite3.SQLITE_FUNCTION:
             return None if second.casefold() in _FUNCTIONS else f"the function {second}"
+        if first.startswith("sqlite_"):
+            # To SQLite, making a table is a change of its own list of tables; virtual ones are made when they are used.
+            return "making or changing tables, virtual ones included,"
         return _WORDS.get(action, "this statement")
 
 
