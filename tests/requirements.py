@@ -213,4 +213,5 @@ REQUIREMENTS = {
     "SEC-05": "Known shapes of credentials are redacted from results, nested, long and in error texts too.",
     # Built-in tools
     "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices.",
+    "TOOL-12": "Files: lines from 1, at most max_bytes, marked when cut; bytes written, modes w and a, listing ≤ 1000.",
 }
