@@ -214,4 +214,5 @@ REQUIREMENTS = {
     # Built-in tools
     "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices.",
     "TOOL-12": "Files: lines from 1, at most max_bytes, marked when cut; bytes written, modes w and a, listing ≤ 1000.",
+    "TOOL-13": "Archives: opened before extracted; what leads out, links, lies or explodes is refused; search ≤ 50 hits.",
 }

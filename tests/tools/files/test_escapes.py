@@ -10,9 +10,7 @@ import asyncio
 import contextlib
 import os
 import socket
-import sys
-import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from callgate.model.grounds import Grounds
 from callgate.model.outcome import Outcome
 from callgate.tools.confined import Confined, create, read_all
 from tests.tools.files.calling import call
+from tests.tools.swapping import swapping
 
 SECRET = "what-nobody-may-see"
 WRITTEN = "written-by-a-tool"
@@ -198,33 +197,6 @@ async def test_where_everything_is_granted_callgates_own_and_processes_stay_clos
         for path in ("/proc/self/environ", f"/proc/{os.getpid()}/environ", "to-zero", "pipe"):
             assert "is" in str(await call(gate, "read_file", path=path))
             assert not (await call(gate, "write_file", path=path, content=WRITTEN)).ok
-
-
-@contextlib.contextmanager
-def swapping(path: Path, target: Path) -> Generator[list[int]]:
-    """A thread that puts a link in the place of what is there and takes it away again, as fast as it can."""
-    kept, link = path.with_name(path.name + ".kept"), path.with_name(path.name + ".link")
-    link.symlink_to(target)
-    over, rounds = threading.Event(), [0]
-
-    def swap() -> None:
-        while not over.is_set():
-            path.rename(kept)
-            link.rename(path)
-            path.rename(link)
-            kept.rename(path)
-            rounds[0] += 1
-
-    thread = threading.Thread(target=swap)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    thread.start()
-    try:
-        yield rounds
-    finally:
-        over.set()
-        thread.join()
-        sys.setswitchinterval(before)
 
 
 @pytest.fixture
