@@ -19,6 +19,7 @@ from callgate.events.vocabulary import (
     PROGRAM_PROPOSED,
     PROGRAM_SLEPT,
 )
+from callgate.flows.program.advice import advised
 from callgate.flows.program.answers import NotNow
 from callgate.flows.program.functions import Functions, plain_value
 from callgate.flows.program.journal import Diverged, Journal, read_journal
@@ -77,6 +78,7 @@ class ProgramOnItsWay:
         standing: Standing,
         *,
         tools: Iterable[Tool],
+        direct: Callable[[], Iterable[Tool]],
         make: Callable[[Asking], Awaitable[Outcome]],
         propose: Callable[[], Awaitable[Proposal]] | None = None,
     ) -> None:
@@ -87,6 +89,7 @@ class ProgramOnItsWay:
         self._propose = propose
         plain = calls_plainly(program.source)
         self._functions = Functions(tools, plain=plain)
+        self._direct = direct
         self._printed = Printed(program.limits.output_bytes)
         self._journal = Journal()
         self._keeping = asyncio.Lock()
@@ -127,7 +130,8 @@ class ProgramOnItsWay:
         except Asleep as asleep:
             return await self._sleep(session, running, asleep, engine)
         except SandboxError as error:
-            return await self._fail(ProgramError(kind=error.kind, message=str(error)))
+            told = advised(str(error), functions=self._functions, direct=Functions(self._direct(), plain=True))
+            return await self._fail(ProgramError(kind=error.kind, message=told))
         except Diverged as error:
             return await self._fail(ProgramError(kind="journal", message=str(error)))
         return await self._finish(value)

@@ -219,14 +219,22 @@ class Programs(Turns):
             call = Call(asking.tool.name, asking.arguments, key=key)
             return await enter(opened, call, replace(ground, chain_index=asking.ordinal), wait=wait)
 
-        tools, parts = self._functions(ground), opened.parts
+        way = partial(
+            ProgramOnItsWay,
+            opened.parts,
+            rows,
+            program,
+            standing,
+            tools=self._functions(ground),
+            direct=lambda: self._functions(replace(ground, caller=Caller.DIRECT)),
+        )
         if standing.real:
             earnest = as_planned(standing.exact, make) if program.dry_run else make
-            run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=earnest)
+            run = way(make=earnest)
         else:
             dry = self._dry_run(opened, program, make)
             propose = partial(self._propose, program, dry)
-            run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=dry.make, propose=propose)
+            run = way(make=dry.make, propose=propose)
         opened.programs.add(program.id)
         opened.under_way += 1
         try:

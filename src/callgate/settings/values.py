@@ -189,6 +189,8 @@ class Settings:
     modules: tuple[str, ...] = ()
     mcp_servers: Mapping[str, McpServerSettings] = field(default_factory=dict[str, McpServerSettings])
     """By name."""
+    mcp_files: tuple[str, ...] = ()
+    """Files of other MCP clients, whose servers are used too; beside the configuration."""
     timeout: float | None = None
     """The instance's default time limit in seconds; None is 30."""
     tool_timeouts: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -60,6 +60,10 @@ class Functions:
         """What can be called."""
         return frozenset(self._tools)
 
+    def find(self, name: str) -> Tool | None:
+        """The tool behind a function; None if there is no such function."""
+        return self._tools.get(name)
+
     def bind(self, name: str, given: Given) -> tuple[Tool, dict[str, Any]]:
         """The tool a call means, and its arguments: those without a name are for parameters in the stub's order.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,6 +33,8 @@ from callgate.flows.program.steps import (
 if TYPE_CHECKING:
     from pydantic_monty import FunctionSnapshot, FutureSnapshot, Monty, MontySession, NameLookupSnapshot, ResourceLimits
 
+_IN_CHECK = re.compile(r"^program\.py:(\d+):(\d+): error\[([a-z-]+)\]", re.MULTILINE)
+_IN_TRACE = re.compile(r'^  File "<python-input-\d+>", line (\d+)', re.MULTILINE)
 T = TypeVar("T")
 _LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
 _MOST_PROCESSES = 8
@@ -251,16 +254,21 @@ def _function(name: str) -> Callable[..., None]:
 def _told(error: Any) -> SandboxError:
     monty = _monty()
     if isinstance(error, monty.MontyTypingError):
-        return SandboxError("types", error.display().strip())
+        return SandboxError("types", _placed(error.display().strip()))
     if isinstance(error, monty.MontySyntaxError):
         return SandboxError("syntax", error.display("type-msg"))
     if isinstance(error, monty.MontyRuntimeError):
         short = error.display("type-msg")
         limit = any(short.startswith(each) for each in _LIMITS) or short.startswith("RecursionError")
-        return SandboxError("limit" if limit else "raised", short if limit else error.display())
+        return SandboxError("limit" if limit else "raised", short if limit else _placed(error.display()))
     if isinstance(error, monty.MontyConversionError):
         return SandboxError("value", str(error))
     return SandboxError("limit", "its interpreter ended: it used more than it may, or was stopped")
+
+
+def _placed(told: str) -> str:
+    """With places as whoever wrote the program knows them: it is no file, and was typed nowhere."""
+    return _IN_TRACE.sub(r"  The program, line \1", _IN_CHECK.sub(r"the program, line \1, column \2: \3:", told))
 
 
 def _monty() -> Any:
