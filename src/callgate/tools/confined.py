@@ -19,11 +19,18 @@ from callgate.model.grounds import Grounds
 
 LONGEST_PATH = 4096
 _LONGEST_NAME = 255
-_IN_BETWEEN = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _flags(*names: str) -> int:
+    """Ways of opening, those that the system knows; without handles of directories nothing is opened at all."""
+    return sum(getattr(os, name, 0) for name in names)  # each is a bit of its own
+
+
+_IN_BETWEEN = _flags("O_PATH", "O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
+_DIRECTORY = _flags("O_RDONLY", "O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
 # A pipe that takes the place of a file must not keep the call waiting, nor a terminal become its own.
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = _flags("O_RDONLY", "O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY")
+_NEW = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW", "O_CLOEXEC")
 _LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK})
 _PROCESSES = "/proc/self"
 
@@ -53,9 +60,15 @@ class Spot:
 
 
 class Confined:
-    """What one call may open."""
+    """What one call may open.
+
+    Raises:
+        OSError: The system has no handles of directories.
+    """
 
     def __init__(self, grounds: Grounds) -> None:
+        if os.open not in os.supports_dir_fd:  # pragma: no cover - Windows
+            raise OSError("files are opened by directory handles, which this system does not have")
         self._grounds = grounds
         self._processes = _device(_PROCESSES)
 

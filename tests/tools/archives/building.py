@@ -8,6 +8,7 @@ import stat
 import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,17 +29,13 @@ def zipped(files: Mapping[str, bytes], *, packing: int = zipfile.ZIP_DEFLATED) -
     return made.getvalue()
 
 
-def zipped_entry(name: str, data: bytes = b"x", *, mode: int = 0, twice: bool = False) -> bytes:
-    """A zip file with one entry of a kind, or twice."""
+def zipped_entry(name: str, data: bytes = b"x", *, mode: int = 0) -> bytes:
+    """A zip file with one entry of a kind."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         info = zipfile.ZipInfo(name)
         info.external_attr = mode << 16
         archive.writestr(info, data)
-        if twice:
-            copied = zipfile.ZipInfo("other")
-            archive.writestr(copied, data)
-            copied.filename = name
     return made.getvalue()
 
 
@@ -96,20 +93,48 @@ def patched(data: bytes, mark: bytes, offset: int, value: bytes) -> bytes:
     return data[:at] + value + data[at + len(value) :]
 
 
+HIDDEN = b"A" * 50 + b"what was hidden"
 CENTRAL, LOCAL, END = b"PK\1\2", b"PK\3\4", b"PK\5\6"
 
 
-def lying_size(size: int) -> bytes:
-    """A zip file whose both headers say less than is packed, and whose checksum fits what they say."""
-    import zlib  # noqa: PLC0415
-
-    content = b"A" * 50 + b"what was hidden"
-    made = zipped({"a.txt": content})
-    crc = struct.pack("<L", zlib.crc32(content[:size]))
-    for mark, at_crc, at_size in ((LOCAL, 14, 22), (CENTRAL, 16, 24)):
-        made = patched(made, mark, at_crc, crc)
-        made = patched(made, mark, at_size, struct.pack("<L", size))
+def lying_size(size: int, *, checked: int | None = None, packed: int | None = None) -> bytes:
+    """A zip file whose both headers say another size than is packed, and whose checksum is that of so many bytes."""
+    made = zipped({"a.txt": HIDDEN})
+    values = {
+        14: zlib.crc32(HIDDEN[: size if checked is None else checked]),
+        18: packed,
+        22: size,
+    }
+    for mark, further in ((LOCAL, 0), (CENTRAL, 2)):
+        for at, value in values.items():
+            if value is not None:
+                made = patched(made, mark, at + further, struct.pack("<L", value))
     return made
+
+
+def with_method(method: int) -> bytes:
+    """A zip file that is packed in another way than it is."""
+    made = zipped({"a.txt": b"x"})
+    for mark, at in ((LOCAL, 8), (CENTRAL, 10)):
+        made = patched(made, mark, at, struct.pack("<H", method))
+    return made
+
+
+def with_large_end() -> bytes:
+    """A zip file with the end record of one that is larger than 4 GiB."""
+    made = zipped({"a.txt": b"x"})
+    at = made.rindex(END)
+    return made[:at] + b"PK\6\7" + bytes(16) + made[at:]
+
+
+def seven_zipped_encrypted() -> bytes:
+    """A 7z file with a password."""
+    import py7zr  # noqa: PLC0415 - slow to import
+
+    made = io.BytesIO()
+    with py7zr.SevenZipFile(made, "w", password="secret") as archive:
+        archive.writestr(b"x", "a.txt")
+    return made.getvalue()
 
 
 def overlapping() -> bytes:

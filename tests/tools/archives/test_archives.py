@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import subprocess
 import sys
@@ -11,14 +12,15 @@ import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from callgate import Context, Failed, Pending, Previewed, Unknown
+from callgate import Context, Failed, Pending, Previewed, Refused, Unknown
 from callgate.errors import SecretsClosed
 from callgate.model.levels import Autonomy, Category, Happened
-from callgate.tools.archives import pouring, stage
+from callgate.tools.archives import arguments, pouring, stage
 from tests.tools.archives.building import HONEST, seven_zipped, tarred, tarred_entries, zipped
 from tests.tools.examples import run_examples
 from tests.tools.files.calling import call, opened
@@ -84,16 +86,17 @@ async def test_nothing_is_unpacked_read_or_searched_that_was_not_opened(tmp_path
     async with opened(tmp_path, "archives") as gate:
         other = Context(session="other", autonomy=Autonomy.A4)
         assert (await gate.call("archive_open", {"path": "a.zip"}, other)).ok
-        for arguments in ({}, {"archive_name": "a.zip"}, {"archive_name": "nothing.zip"}):
+        for meant in ({}, {"archive_name": "a.zip"}, {"archive_name": "nothing.zip"}):
             for name, more in (
                 ("archive_extract", {}),
                 ("archive_file", {"filename": "README.md"}),
                 ("archive_search", {"query": "a"}),
             ):
-                outcome = await call(gate, name, **arguments, **more)
-                assert outcome.error is not None
-                assert outcome.error.category is Category.USER_INPUT
-                assert "archive_open" in str(outcome)
+                outcome = await call(gate, name, **meant, **more)
+                assert not outcome.ok
+                assert "call archive_open" in str(outcome)
+        asked = await gate.call("archive_extract", {})
+        assert isinstance(asked, Refused), "nobody is asked about what cannot be"
     assert names(tmp_path) == ["a.zip"]
 
 
@@ -165,6 +168,40 @@ async def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "a file"
 
 
+async def test_where_every_name_is_taken_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage, "_MOST_NAMES", 2)
+    (tmp_path / "a.zip").write_bytes(zipped(HONEST))
+    (tmp_path / "a").mkdir()
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="a.zip")).ok
+        assert "are taken" in str(await call(gate, "archive_extract"))
+    assert names(tmp_path) == ["a", "a.zip"]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [({}, "empty"), ({f"{n}.txt": b"" for n in range(21)}, "archive_search"), ({"a.txt": b""}, "archive_file")],
+    ids=["none", "many", "few"],
+)
+async def test_what_to_do_with_it_is_recommended(tmp_path: Path, files: dict[str, bytes], said: str) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped(files))
+    async with opened(tmp_path, "archives") as gate:
+        manifest = (await call(gate, "archive_open", path="a.zip")).unwrap()
+        assert said in manifest["recommendation"]
+        assert (await call(gate, "archive_extract")).unwrap()["extracted"] == len(files)
+
+
+async def test_an_archive_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped(HONEST))
+    async with opened(tmp_path, "archives") as gate:
+        monkeypatch.setattr(arguments, "time", SimpleNamespace(monotonic=lambda: math.inf))
+        outcome = await call(gate, "archive_open", path="a.zip")
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT
+
+
 async def test_empty_directories_come_along_and_modes_do_not(tmp_path: Path) -> None:
     folder = tarfile.TarInfo("./folder/")
     folder.type = tarfile.DIRTYPE
@@ -181,7 +218,7 @@ async def test_empty_directories_come_along_and_modes_do_not(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "given", "said"),
     [
         ("archive_file", {"filename": "nothing"}, "not in the archive"),
         ("archive_file", {"filename": "bin.dat"}, "no UTF-8 text"),
@@ -193,12 +230,12 @@ async def test_empty_directories_come_along_and_modes_do_not(tmp_path: Path) -> 
     ids=["no-file", "no-text", "too-large", "no-such-file", "nothing-left", "no-query"],
 )
 async def test_what_cannot_be_meant_is_an_input_error(
-    tmp_path: Path, name: str, arguments: dict[str, Any], said: str
+    tmp_path: Path, name: str, given: dict[str, Any], said: str
 ) -> None:
     (tmp_path / "a.zip").write_bytes(zipped({**HONEST, "large": os.urandom(1_000_001)}))
     async with opened(tmp_path, "archives") as gate:
         assert (await call(gate, "archive_open", path="a.zip")).ok
-        outcome = await call(gate, name, **arguments)
+        outcome = await call(gate, name, **given)
     assert outcome.error is not None
     assert outcome.error.category is Category.USER_INPUT
     assert said in str(outcome)
@@ -272,8 +309,8 @@ async def test_a_call_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatc
         assert go_on.wait(30)
         usual(fd, data)
 
-    def removed(*arguments: Any, **options: Any) -> None:
-        remove(*arguments, **options)
+    def removed(*given: Any, **options: Any) -> None:
+        remove(*given, **options)
         gone.set()
 
     monkeypatch.setattr(stage, "write_all", slow)
@@ -305,11 +342,11 @@ async def test_a_call_that_ended_before_its_rename_does_not_show_its_files(
             ready.set()
             assert go_on.wait(30)
 
-    def removed(*arguments: Any, **options: Any) -> None:
+    def removed(*given: Any, **options: Any) -> None:
         error = sys.exc_info()[1]
         if error is not None:
             errors.append(error)
-        remove(*arguments, **options)
+        remove(*given, **options)
         ended.set()
 
     monkeypatch.setattr(pouring.Sink, "end", held_up)
@@ -349,8 +386,8 @@ async def test_the_examples_run(tmp_path: Path) -> None:
 def test_an_archive_is_opened_and_unpacked_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zipped(HONEST))
 
-    def run(name: str, arguments: str) -> str:
-        command = [sys.executable, "-m", "callgate", "call", name, arguments, "--json", "--autonomy", "A4"]
+    def run(name: str, given: str) -> str:
+        command = [sys.executable, "-m", "callgate", "call", name, given, "--json", "--autonomy", "A4"]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
     said = run("archive_open", '{"path": "a.zip"}')

@@ -27,9 +27,12 @@ from tests.tools.archives.building import (
     overlapping,
     patched,
     seven_zipped,
+    seven_zipped_encrypted,
     special,
     tarred,
     tarred_entries,
+    with_large_end,
+    with_method,
     xz_with_large_dictionary,
     zipped,
     zipped_entry,
@@ -125,6 +128,13 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "nested-climbing": lambda: zipped({"inner.zip": zipped({"../escaped.txt": b"x"})}),
     # Headers that lie
     "zip-less-than-it-holds": lambda: lying_size(20),
+    "zip-less-than-it-holds-with-the-checksum-of-more": lambda: lying_size(20, checked=21),
+    "zip-more-than-it-holds": lambda: lying_size(99),
+    "zip-reaches-into-the-table": lambda: lying_size(65, packed=5000),
+    "zip-method": lambda: with_method(99),
+    "zip-64": with_large_end,
+    "zip-no-name": lambda: zipped({".": b"x"}),
+    "7z-encrypted": seven_zipped_encrypted,
     "zip-central-size": lambda: patched(zipped({"a": b"x" * 50}), CENTRAL, 24, struct.pack("<L", 20)),
     "zip-local-size": lambda: patched(zipped({"a": b"x" * 50}), LOCAL, 22, struct.pack("<L", 20)),
     "zip-local-name": lambda: patched(zipped({"abc": b"x"}), LOCAL, 30, b"../"),
@@ -180,7 +190,14 @@ async def test_it_is_refused_and_nothing_is_written(place: Path, name: str) -> N
     assert witness(place) == before
 
 
-SEEN_WHEN_UNPACKED = {"git-hook", "zip-less-than-it-holds", "zip-checksum", "7z-less-than-it-holds"}
+SEEN_WHEN_UNPACKED = {
+    "git-hook",
+    "zip-less-than-it-holds",
+    "zip-less-than-it-holds-with-the-checksum-of-more",
+    "zip-more-than-it-holds",
+    "zip-checksum",
+    "7z-less-than-it-holds",
+}
 SEEN_AT_ONCE = sorted(set(HOSTILE) - SEEN_WHEN_UNPACKED)
 
 
@@ -195,7 +212,7 @@ async def test_what_can_be_seen_without_unpacking_is_refused_when_it_is_opened(p
 
 
 async def test_a_member_that_holds_more_than_it_says_is_not_read(place: Path) -> None:
-    (place / "root" / "evil.zip").write_bytes(lying_size(20))
+    (place / "root" / "evil.zip").write_bytes(lying_size(20, checked=21))
     async with opened(place / "root", "archives") as gate:
         assert (await call(gate, "archive_open", path="evil.zip")).ok
         for answer in (

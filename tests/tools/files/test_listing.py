@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -82,3 +84,10 @@ async def test_what_is_no_directory_or_not_there_says_so(tree: Path) -> None:
         outcome = await once(tree, "list_dir", path=path)
         assert outcome.error is not None
         assert outcome.error.category is Category.RESOURCE
+
+
+async def test_a_listing_that_takes_too_long_is_given_up(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "time", SimpleNamespace(monotonic=lambda: math.inf))
+    outcome = await once(tree, "list_directory", path=".", recursive=True)
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT

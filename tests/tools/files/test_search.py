@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -103,6 +105,13 @@ async def test_a_hostile_pattern_ends_with_the_call(tree: Path) -> None:
     async with opened(tree) as gate:
         outcome = await gate.call("search_files", {"pattern": "(a*)*" * 40 + "b"}, timeout=1)
         assert outcome.status in {"succeeded", "failed"}
+
+
+async def test_a_search_that_takes_too_long_is_given_up(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: math.inf))
+    outcome = await once(tree, "search_files", pattern="needle")
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT
 
 
 async def test_neither_environment_nor_configuration_reaches_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,7 @@ def make_extract(shelf: Shelf) -> Any:
         idempotent=False,
         timeout=SECONDS,
         output_schema=_OUTPUT,
+        check=shelf.check,
         preview=partial(would_extract, shelf=shelf),
         marks_effect=True,
         examples=[{}, {"pattern": "*.md"}],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import os
@@ -12,6 +13,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
+from callgate.model.context import Context
 from callgate.model.tool_context import ToolContext
 from callgate.tools.archives.arguments import watching
 from callgate.tools.archives.examining import Archive, examine
@@ -21,6 +23,7 @@ _SESSIONS = 256
 _OF_A_SESSION = 8
 _MARK = "#"
 _DIGITS = 16
+_NONE_OPEN = "no archive is open in this session; call archive_open first"
 _CHUNK = 64 * 1024
 
 
@@ -68,6 +71,22 @@ class Shelf:
                 raise ValueError(f"{opened.held.place} changed since it was opened; call archive_open again")
             yield opened
 
+    def check(self, arguments: dict[str, Any], context: Context) -> str | None:
+        """Why a call cannot be about any archive: none that it may mean was opened. Asked before a person is.
+
+        Where a name leads is not known here, so a name alone is enough.
+        """
+        name = arguments.get("archive_name")
+        shelf = self._opened_by(context)
+        if name is None:
+            return None if shelf else _NONE_OPEN
+        known = {_file_name(place) for place in shelf}
+        return None if _MARK in name or _file_name(name) in known else _not_open(name)
+
+    def _opened_by(self, context: Context) -> dict[str, str]:
+        with self._lock:
+            return dict(self._sessions.get((context.principal, context.session), {}))
+
     def _remember(self, ctx: ToolContext, opened: Opened) -> None:
         asker = (ctx.context.principal, ctx.context.session)
         with self._lock:
@@ -82,20 +101,27 @@ class Shelf:
 
     def _place(self, name: str | None, ctx: ToolContext) -> tuple[str, str]:
         """(where it lies, what it held): by the name archive_open gave, by its path or file name, or the last one."""
-        with self._lock:
-            shelf = dict(self._sessions.get((ctx.context.principal, ctx.context.session), {}))
+        shelf = self._opened_by(ctx.context)
         if name is None:
             if not shelf:
-                raise ValueError("no archive is open in this session; call archive_open first")
+                raise ValueError(_NONE_OPEN)
             return next(reversed(shelf.items()))
         path, mark, digest = name.rpartition(_MARK)
         if mark and digest:
             return path, digest
         place = Confined(ctx.grounds()).locate(name)
         for known, held in reversed(shelf.items()):
-            if known == place or known.rpartition("/")[2] == name:
+            if known == place or _file_name(known) == name:
                 return known, held
-        raise ValueError(f"archive {name!r} is not open in this session; call archive_open with its path first")
+        raise ValueError(_not_open(name))
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _not_open(name: str) -> str:
+    return f"archive {name!r} is not open in this session; call archive_open with its path first"
 
 
 @contextlib.contextmanager
@@ -143,7 +169,7 @@ class _HeldFile(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         if start + offset < 0:
-            raise ValueError("before the beginning")
+            raise OSError(errno.EINVAL, "before the beginning of the file")
         self._at = start + offset
         return self._at
 

@@ -77,12 +77,10 @@ class Stage:
                 continue
             try:
                 os.rename(self._name, name, src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)
-            except (FileExistsError, NotADirectoryError, IsADirectoryError):  # it came meanwhile
-                continue
-            except OSError as error:
+            except OSError:
                 if not _is_there(self._folder, name):
-                    raise error from None
-                continue
+                    raise
+                continue  # it came meanwhile
             self.published = name
             return place
         raise FileExistsError(f"{wanted} and {_MOST_NAMES} names like it are taken; move some away")

@@ -75,18 +75,11 @@ def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", 
         with _beside(spot, after) as name, ctx.effect_sync():
             os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
         os.fsync(spot.folder.fd)
-    return {"path": spot.place, "bytes_written": len(_bytes(content)), "digest": digest_of(after)}
-
-
-def _bytes(content: str) -> bytes:
-    try:
-        return content.encode()
-    except UnicodeEncodeError:
-        raise ValueError("content has half a character (a lone surrogate) in it, which is no text") from None
+    return {"path": spot.place, "bytes_written": len(content.encode()), "digest": digest_of(after)}
 
 
 def _after(before: bytes | None, content: str, *, mode: str) -> bytes:
-    after = (before or b"") + _bytes(content) if mode == "a" else _bytes(content)
+    after = (before or b"") + content.encode() if mode == "a" else content.encode()
     if len(after) > _LARGEST:
         raise ValueError(f"content would make the file larger than {_LARGEST} bytes")
     return after
