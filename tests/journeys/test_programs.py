@@ -184,6 +184,43 @@ async def test_a_program_that_does_not_fit_its_functions_runs_nothing() -> None:
         run.unwrap()
 
 
+async def test_a_text_that_fitted_the_functions_of_one_asker_is_checked_against_those_of_another() -> None:
+    town = Town()
+    settings = parse_settings("roles: {all: {allow: ['group:all']}, few: {allow: [price]}}", file="test")
+    source = "if price(1) > 10:\n    send('bob')"
+    async with gate_of(*town.tools, config=settings) as gate:
+        for _ in range(2):
+            (await gate.run_program(source, Context(role="all"))).unwrap()
+        refused = await gate.run_program(source, Context(role="few"))
+        again = await gate.run_program(source, Context(role="few"))
+    assert refused.error is not None
+    assert (refused.error.kind, refused.error) == ("types", again.error)
+    assert town.read == [1, 1]
+
+
+async def test_a_text_that_fitted_is_checked_again_when_its_functions_have_changed() -> None:
+    town = Town()
+
+    @tool(effects="read_only")
+    async def look(item: int) -> int:
+        """Look at an item."""
+        return item
+
+    @tool(effects="read_only", name="look")
+    async def look_at_words(item: str) -> str:
+        """Look at a word."""
+        return item
+
+    async with gate_of(*town.tools, look) as gate:
+        (await gate.run_program("price(look(1))")).unwrap()
+        gate.remove("look")
+        gate.add(look_at_words)
+        run = await gate.run_program("price(look(1))")
+    assert run.error is not None
+    assert run.error.kind == "types"
+    assert town.read == [1]
+
+
 async def test_a_program_sleeps_until_a_person_decides_and_then_goes_on() -> None:
     town = Town()
     async with gate_of(*town.tools) as gate:

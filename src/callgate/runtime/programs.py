@@ -16,7 +16,7 @@ from callgate.flows.program.running import Asking
 from callgate.model.approval import ApprovalState
 from callgate.model.call import Call
 from callgate.model.canonical import NotCanonical, dumps
-from callgate.model.context import Context
+from callgate.model.context import Context, numbering
 from callgate.model.decision import Decision
 from callgate.model.ids import uuid7
 from callgate.model.levels import Autonomy, Caller
@@ -212,12 +212,13 @@ class Programs(Turns):
         self, opened: Opened, rows: Rows, program: Program, standing: Standing, wait: float | None
     ) -> ProgramRun:
         ground = program.context
+        numbered = numbering(ground)
 
         async def make(asking: Asking) -> Outcome:
             # An effect is known by its place in the program, so that the program run again meets the ledger.
             key = None if asking.tool.read_only else _key(program, asking.ordinal)
             call = Call(asking.tool.name, asking.arguments, key=key)
-            return await enter(opened, call, replace(ground, chain_index=asking.ordinal), wait=wait)
+            return await enter(opened, call, numbered(asking.ordinal), wait=wait)
 
         way = partial(
             ProgramOnItsWay,
