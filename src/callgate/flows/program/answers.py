@@ -41,13 +41,23 @@ def answer_of(outcome: Outcome) -> Answer:
 
 
 def _value(value: Any) -> Answer:
-    if value is None or type(value) is bool or (type(value) is int and -_SHORT <= value < _SHORT):
+    if _is_plain(value):
         return Value(value)
     try:
         return Value(loads(dumps(value)))
     except NotCanonical as error:
         told = _text(f"the call succeeded, and what it returned cannot be handed to a program: {error}")
         return Error("ValueError", told)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is seen at once that the value can be written and read back; most are small."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii()
+    if kind is int:
+        return -_SHORT <= value < _SHORT
+    return value is None or kind is bool
 
 
 def _text(told: str) -> str:
