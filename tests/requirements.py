@@ -213,4 +213,7 @@ REQUIREMENTS = {
     "SEC-05": "Known shapes of credentials are redacted from results, nested, long and in error texts too.",
     # Built-in tools
     "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices.",
+    "TOOL-08": "python_eval computes with given variables; no attribute, import, file or endless power leads out.",
+    "TOOL-09": "run_shell tells output, returncode and time; at its limit all it started is gone; it is gated.",
+    "TOOL-10": "git_status tells every kind of change and runs nothing of the repository; linting places, mends.",
 }
