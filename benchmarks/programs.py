@@ -18,17 +18,19 @@ _SETTINGS = "autonomy: A4\nscopes: {shell: {requires_approval: false}}\n"
 
 
 async def measure() -> dict[str, Any]:
-    """Milliseconds, medians over turns in which both are run one after the other."""
+    """Milliseconds, of turns in which both are run one after the other; the best of each, as noise only adds."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         (place / "callgate.yaml").write_text(_SETTINGS)
         gate = Callgate.open("memory://", place / "callgate.yaml", working_directory=place, builtin_tools=["run_shell"])
         async with gate:
             pairs = [(await _alone(place), await _called(gate, session=f"s{turn}")) for turn in range(_TURNS + 1)][1:]
+    alone, called = zip(*pairs, strict=True)
     return {
-        "command_alone_ms": round(statistics.median(alone for alone, _ in pairs), 2),
-        "run_shell_ms": round(statistics.median(called for _, called in pairs), 2),
-        "run_shell_adds_ms": round(statistics.median(called - alone for alone, called in pairs), 2),
+        "command_alone_ms": round(min(alone), 2),
+        "run_shell_ms": round(min(called), 2),
+        "run_shell_adds_ms": round(min(called) - min(alone), 2),
+        "run_shell_adds_median_ms": round(statistics.median(two - one for one, two in pairs), 2),
     }
 
 

@@ -91,7 +91,8 @@ def lint_python(code: _Code, *, fix: bool = False) -> dict[str, Any]:
         code: The Python code.
         fix: Also give the code with what can be mended safely mended.
     """
-    issues = _issues(_ask_ruff(code, "--output-format=json", "--exit-zero"))
+    found = _issues(_ask_ruff(code, "--output-format=json", "--exit-zero"))
+    issues = [{name: value for name, value in issue.items() if name != "file"} for issue in found]
     fixed = _ask_ruff(code, "--fix-only", "--quiet").decode() if fix else None
     fixable = sum(issue["fix_available"] for issue in issues)
     summary = f"{_counted(len(issues))}, {fixable} of them can be mended" if issues else "no issues"

@@ -87,13 +87,8 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
     box = await _start(program, inside)
     try:
         # A sandbox that could not be made has ended by itself; that is told below.
-        with contextlib.suppress(ProcessLookupError):
-            bind(box.init, bounds)
-            if os.geteuid() == 0:
-                box.group = hold(box.init, bounds.tasks)
-                if box.group is None:
-                    yield_to_watch(box.init)
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(ProcessLookupError, BrokenPipeError):
+            _bind(box, bounds)
             os.write(box.go, b"1")
         stopped = await _until_done(box, bounds)
     finally:
@@ -110,6 +105,14 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
         stopped=stopped or (None if code is not None and code >= 0 else "it was killed"),
         cut=box.stdout.cut or box.stderr.cut,
     )
+
+
+def _bind(box: _Box, bounds: Bounds) -> None:
+    bind(box.init, bounds)
+    if os.geteuid() == 0:
+        box.group = hold(box.init, bounds.tasks)
+        if box.group is None:
+            yield_to_watch(box.init)
 
 
 async def _until_done(box: _Box, bounds: Bounds) -> str | None:
@@ -206,11 +209,9 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
     bubblewrap = shutil.which("bwrap")
     if bubblewrap is None:
         raise NoEffect("bubblewrap is not installed, and no program is run without it")
-    with contextlib.ExitStack() as theirs:
-        held, go = os.pipe()
-        theirs.callback(os.close, held)
-        tell, told = os.pipe()
-        theirs.callback(os.close, told)
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+        held, go = _pipe(theirs, ours)
+        told, tell = _pipe(theirs, ours, reading=True)
         filtering = _in_memory(theirs, system_call_filter(may_fork=program.may_fork))
         options = [*inside.options, "--chdir", program.directory, "--seccomp", str(filtering)]
         options += ("--block-fd", str(held), "--json-status-fd", str(told))
@@ -224,6 +225,7 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
             stderr=subprocess.PIPE,
             pass_fds=(held, told, filtering, listed),
         )
+        ours.pop_all()
     box = _box(outer, go, tell=tell)
     try:
         found = await _find_init(box)
@@ -271,6 +273,15 @@ async def _find_init(box: _Box) -> bool:
         # Held back, it cannot have ended; a number that another process has by now would not be ours to kill.
         box.init_handle = os.pidfd_open(box.init)
     return True
+
+
+def _pipe(theirs: contextlib.ExitStack, ours: contextlib.ExitStack, *, reading: bool = False) -> tuple[int, int]:
+    """The end for the program and the end for us, who write unless we are the ones reading."""
+    out, into = os.pipe()
+    given, kept = (into, out) if reading else (out, into)
+    theirs.callback(os.close, given)
+    ours.callback(os.close, kept)
+    return given, kept
 
 
 def _in_memory(files: contextlib.ExitStack, content: bytes) -> int:
