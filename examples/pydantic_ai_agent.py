@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolApproved
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from callgate import Callgate, Context, tool
@@ -61,6 +61,9 @@ async def main() -> None:
         yes = ToolApproved(override_args={"amount": 900, "to": "bob"})
         answers = DeferredToolResults(approvals={"call_2": yes}, metadata=waiting)
         done = await agent.run(message_history=run.all_messages(), deferred_tool_results=answers)
+        print("Ann changed the amount:", waiting["call_2"]["arguments"]["amount"], "became", paid[-1])
+        parts = [part for message in done.new_messages() for part in message.parts]
+        print("The model reads:", next(part.content for part in parts if isinstance(part, ToolReturnPart)))
         print("The agent says:", done.output)
 
         again = await agent.run(message_history=run.all_messages(), deferred_tool_results=answers)

@@ -212,6 +212,9 @@ REQUIREMENTS = {
     "SEC-04": "A call that needs a secret scope is at least confirm at every autonomy level.",
     "SEC-05": "Known shapes of credentials are redacted from results, nested, long and in error texts too.",
     # Built-in tools
+    "TOOL-01": "Web tools speak http and https only, and no address, name or redirect leads them to private addresses.",
+    "TOOL-02": "404, 403, 429 and 5xx are told apart, bodies are bounded while read, redirects and cuts are told.",
+    "TOOL-03": "web_search clamps its limit, falls back when a backend fails, and gives one error when all do.",
     "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices.",
     "TOOL-08": "python_eval computes with given variables; no attribute, import, file or endless power leads out.",
     "TOOL-09": "run_shell tells output, returncode and time; at its limit all it started is gone; it is gated.",

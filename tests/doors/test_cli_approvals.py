@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from callgate.runtime.terminal import system_user
 from tests.doors.cli_tools import PAID
 from tests.doors.running import TOOLS, Cli, Terminal, start
 
@@ -102,6 +103,29 @@ def test_where_another_person_is_asked_for_the_user_cannot_say_yes(cli: Cli):
     assert "somebody other than the user" in cli("approvals", "show", approval).out
     assert cli("approvals", "approve", approval, "--by", "ann").code == 3
     assert cli("approvals", "approve", approval, "--by", "grace").code == 0
+
+
+def test_the_command_that_is_proposed_names_somebody_who_may_decide(cli: Cli):
+    Path("callgate.yaml").write_text(OTHER)
+    mine = cli.call("pay", {"to": "bob", "amount": 5})
+    assert mine.code == 4
+    approve = next(line for line in mine.err.splitlines() if "approvals approve" in line).split()[2:]
+    assert approve[-2:] == ["--by", "NAME"]
+    assert f"somebody other than {system_user()}, who may not" in mine.err
+    assert cli(*approve[:-2]).code == 3
+    assert f"callgate approvals approve {approve[2]} --by NAME" in cli("approvals", "show", approve[2]).out
+    assert cli(*approve[:-1], "grace").code == 0
+    theirs = cli.call("pay", {"to": "bob", "amount": 6}, "--user", "ann")
+    approve = next(line for line in theirs.err.splitlines() if "approvals approve" in line).split()[2:]
+    assert "--by" not in approve
+    assert cli(*approve).code == 0
+
+
+def test_after_the_first_of_two_the_command_asks_for_another_name(cli: Cli):
+    Path("callgate.yaml").write_text(OTHER.replace("other", "two"))
+    approval = cli.ask_to_pay(5, "--user", "ann")
+    assert f"callgate approvals approve {approval} --by NAME" in cli("approvals", "approve", approval).out
+    assert cli("approvals", "approve", approval, "--by", "grace").out.startswith("approved: pay")
 
 
 def test_two_people_have_to_say_yes_where_the_rule_says_so(cli: Cli):

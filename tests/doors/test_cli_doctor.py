@@ -1,5 +1,9 @@
 """`callgate doctor`: everything Callgate rests on is looked at, and each fault comes with what to do."""
 
+import json
+import re
+import sys
+import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -7,7 +11,8 @@ from typing import Any
 import pytest
 
 from callgate.runtime import disk
-from tests.doors.running import Cli
+from callgate.runtime.doctor_extras import EXTRAS, Extra
+from tests.doors.running import ROOT, Cli
 
 
 def always(value: Any, _folder: Path) -> Any:
@@ -74,6 +79,42 @@ def test_a_wrong_configuration_does_not_keep_the_rest_from_being_looked_at(cli: 
     found = {fact["name"]: fact for fact in done.body["facts"]}
     assert "nonsense" in found["configuration"]["text"]
     assert "sync" in found
+
+
+def test_every_extra_is_told_with_what_it_gives_and_how_it_is_installed(cli: Cli, monkeypatch: pytest.MonkeyPatch):
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    packages = {
+        name: tuple(re.split("[><=]", need)[0] for need in needs) for name, needs in declared.items() if name != "all"
+    }
+    assert {name: extra.packages for name, extra in EXTRAS.items()} == packages
+    monkeypatch.setitem(EXTRAS, "reload", Extra("what nobody has", ("no-such-package",)))
+    monkeypatch.setitem(EXTRAS, "trees", Extra("what is half there", ("py-trees", "no-such-package")))
+    found = facts(cli)
+    assert {name for name in found if name.startswith("extra ")} == {f"extra {name}" for name in packages}
+    assert found["extra mcp"]["text"].startswith("tools of MCP servers (`mcp_servers:`): installed, mcp ")
+    assert found["extra reload"]["text"] == "what nobody has: not installed"
+    assert found["extra trees"]["text"] == "what is half there: lacks no-such-package"
+    assert found["extra reload"]["advice"] == 'where you need it: pip install "callgate[reload]"'
+
+
+SERVER = Path(__file__).parents[1] / "adapters" / "mcp" / "scripted_server.py"
+
+
+@pytest.mark.usefixtures("syncing")
+def test_every_configured_mcp_server_is_told_with_how_its_tools_stand(cli: Cli):
+    assert facts(cli)["mcp servers"]["text"] == "none is configured"
+    there = json.dumps([sys.executable, "-I", str(SERVER), str(cli.folder), "plain"])
+    servers = f"  there: {{command: {there}, startup: 20s, declare: {{add: {{effects: read_only}}}}}}\n"
+    servers += '  away: {command: ["/no/such/program"]}\n'
+    Path("callgate.yaml").write_text(f"modules: [no_such_module]\nmcp_servers:\n{servers}")
+    done = cli("doctor", "--json")
+    assert done.code == 1
+    found = {fact["name"]: fact for fact in done.body["facts"]}
+    assert found["mcp there"]["state"] == "note"
+    assert found["mcp there"]["text"] == "reachable; 22 tools: 22 as pinned, 0 quarantined, 21 undeclared"
+    assert found["mcp there"]["advice"].endswith("see: callgate tools review there")
+    assert found["mcp away"]["state"] == "wrong"
+    assert "the MCP server away cannot be reached: there is no program" in found["mcp away"]["text"]
 
 
 @pytest.mark.usefixtures("syncing")

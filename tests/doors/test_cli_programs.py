@@ -49,6 +49,27 @@ def test_a_program_that_needs_a_person_sleeps_and_says_how_it_goes_on(cli: Cli) 
     assert (cli.folder / "ordered.txt").read_text() == "5\n"
 
 
+def test_a_program_is_shown_with_a_command_that_finds_its_tools(cli: Cli) -> None:
+    file = written(cli.folder, "order(amount=5)")
+    name = cli("programs", "run", file, "--json", *WITH).body["program_id"]
+    shown = cli("programs", "show", name)
+    assert f"callgate programs resume {name} --module MODULE" in shown.out
+    assert "where its tools are, if a module was named when it was run" in shown.out
+    assert f"callgate programs resume {name} {' '.join(WITH)}\n" in cli("programs", "show", name, *WITH).out
+    Path("callgate.yaml").write_text(f"modules: [{WITH[1]}]\n")
+    configured = cli("programs", "show", name)
+    assert f"callgate programs resume {name}\n" in configured.out
+
+
+def test_a_program_that_waits_for_another_person_says_so(cli: Cli) -> None:
+    rule = "{match: order, verdict: confirm, by: other, why: a second pair of eyes}"
+    Path("callgate.yaml").write_text(f"global:\n  rules:\n    - {rule}\n")
+    slept = cli("programs", "run", written(cli.folder, "order(amount=5)"), *WITH)
+    approve = next(line for line in slept.out.splitlines() if "approvals approve" in line).split()[2:]
+    assert approve[-2:] == ["--by", "NAME"]
+    assert cli(*approve[:-1], "grace").code == 0
+
+
 def test_a_program_is_shown_with_its_text_by_the_end_of_its_id(cli: Cli) -> None:
     file = written(cli.folder, "1 / 0")
     failed = cli("programs", "run", file, "--json", *WITH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ def test_a_changed_tool_is_marked_shown_and_trusted_by_its_definition(cli: Cli, 
     assert f"callgate tools trust gh.get_issue --definition {short} --module {FOREIGN}" in shown
     done = tools(cli, "trust", "gh.get_issue", "--definition", short, "--by", "ann")
     assert (done.code, done.out) == (0, "trusted: gh.get_issue, by ann\n")
+    assert "review it: callgate tools review 'mcp github' --module" in done.err
     assert "does not wait" in tools(cli, "diff", "gh.get_issue").out
     told = cli("audit", "list").out
     assert "tool.quarantined" in told
@@ -112,6 +114,19 @@ def test_a_text_without_end_is_told_by_its_length(cli: Cli, server: Any):
     server("\nmore" * 3000)
     shown = tools(cli, "diff", "gh.get_issue").out
     assert "has 3001 lines, and had 1; too many to show here, see --json" in shown
+
+
+def test_after_trusting_what_was_accepted_before_has_to_be_reviewed_again(cli: Cli, server: Any):
+    tools(cli, "review", "--accept", "read")
+    assert cli("call", "gh.get_issue", "--module", FOREIGN).code == 0
+    server(" And more.")
+    short = tools(cli, "diff", "gh.get_issue", "--json").body["definition_hash"][:16]
+    trusted = tools(cli, "trust", "gh.get_issue", "--definition", short)
+    assert cli("call", "gh.get_issue", "--module", FOREIGN).code == 3
+    assert "nobody may call it yet" in trusted.err
+    again = shlex.split(trusted.err.split("review it: callgate ", 1)[1])
+    assert cli(*again, "--accept", "read").code == 0
+    assert cli("call", "gh.get_issue", "--module", FOREIGN).code == 0
 
 
 def test_another_definition_than_the_one_looked_at_is_not_trusted(cli: Cli, server: Any):
@@ -178,3 +193,14 @@ def test_at_a_terminal_a_person_is_asked(cli: Cli, server: Any):
         terminal.expect("accepted: 2 tools")
         assert terminal.end() == 0
     assert "gh.delete_repository" not in FILE.read_text()
+
+
+def test_langchain_tools_of_a_module_are_listed_reviewed_and_called(cli: Cli):
+    module = ("--module", "tests.doors.cli_langchain_tools")
+    listed = [each["name"] for each in cli("tools", "list", *module, "--json").body["tools"]]
+    assert listed[:2] == ["get_word", "get_time"]
+    assert cli("call", "get_time", *module).out == "noon\n"
+    assert cli("call", "get_word", '{"number": 1}', *module).code == 3
+    accepted = cli("tools", "review", "--accept", "read", *module)
+    assert accepted.out.startswith("accepted: 1 tool, into ")
+    assert cli("call", "get_word", '{"number": 1}', *module).out == "one\n"

@@ -21,6 +21,7 @@ from callgate.model.layer import ConfirmBy, Layer, LayerKind, Rule
 from callgate.model.levels import Assurance, Autonomy, Risk, Verdict
 from callgate.model.tool import Preview
 from callgate.ports import Answer
+from callgate.runtime.telling import told
 from callgate.settings.load import parse_settings
 from callgate.settings.values import ApprovalSettings, Settings
 from callgate.testing import HandClock, ScriptedApprover
@@ -67,6 +68,37 @@ async def test_a_question_says_what_why_how_and_until_when() -> None:
             outcome.unwrap()
         assert raised.value.approval_id == outcome.approval_id
     assert paid == []
+
+
+@pytest.mark.requirement("APR-01")
+async def test_a_question_says_what_raised_the_risk() -> None:
+    def to_all(arguments: Any) -> bool:
+        return arguments["text"] == "to all"
+
+    @tool(effects="network_access", risk="high", broadcast=to_all)
+    async def post(text: str) -> str:
+        return text
+
+    @tool(effects="network_access")
+    async def guess(text: str) -> str:
+        return text
+
+    async with gate_of(post, guess) as gate:
+        undeclared = await gate.call("guess", {"text": "a"})
+        assert isinstance(undeclared, Pending)
+        raised = "no risk is declared for guess: its base risk is taken to be high"
+        assert (await gate.approval(undeclared.approval_id)).why[0] == raised
+        assert raised in told(undeclared)
+
+        asked = await gate.call("post", {"text": "to all"})
+        assert isinstance(asked, Pending)
+        assert (await gate.approval(asked.approval_id)).why == (
+            "it reaches an open-ended audience: the risk goes from high to critical",
+            "critical risk at autonomy A2 is confirm +",
+        )
+        plain = await gate.call("post", {"text": "to one"})
+        assert isinstance(plain, Pending)
+        assert (await gate.approval(plain.approval_id)).why == ("high risk at autonomy A2 is confirm",)
 
 
 @pytest.mark.requirement("APR-02")

@@ -53,6 +53,64 @@ async def test_calls_that_are_gathered_run_at_the_same_time() -> None:
     assert run.unwrap() == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (
+            "x = 1\nawait prize(4)",
+            (
+                "the program, line 2, column 7: unresolved-reference: Name `prize` used when not defined\n"
+                "Did you mean price?"
+            ),
+        ),
+        (
+            "await direct_only('a')",
+            (
+                "the program, line 1, column 7: unresolved-reference: Name `direct_only` used when not defined\n"
+                "direct_only is a tool that programs may not call: declare it with "
+                'allowed_callers={"direct", "chain"}, or call it outside of the program'
+            ),
+        ),
+        (
+            "await town.visit()",
+            (
+                "the program, line 1, column 7: unresolved-reference: Name `town` used when not defined\n"
+                "Did you mean town__visit?"
+            ),
+        ),
+        (
+            "await secret_thing()",
+            "the program, line 1, column 7: unresolved-reference: Name `secret_thing` used when not defined",
+        ),
+        (
+            "def half():\n    return 1 / 0\nhalf()",
+            (
+                "Traceback (most recent call last):\n  The program, line 3, in <module>\n    half()\n    ~~~~~~\n"
+                "  The program, line 2, in half\n    return 1 / 0\n           ~~~~~\n"
+                "ZeroDivisionError: division by zero"
+            ),
+        ),
+    ],
+    ids=["near", "direct-only", "dotted", "not-for-this-asker", "raised"],
+)
+async def test_what_is_wrong_with_a_program_is_told_with_its_line_and_what_was_meant(source: str, told: str) -> None:
+    @tool(effects="read_only", name="town.visit")
+    async def visit() -> str:
+        """Visit it."""
+        return "seen"
+
+    @tool(effects="system_state", risk="low")
+    async def secret_thing() -> str:
+        """Not for this asker."""
+        return "seen"
+
+    rules = parse_settings("global: {deny: [secret_thing]}", file="callgate.yaml")
+    async with gate_of(*Town().tools, visit, secret_thing, config=rules) as gate:
+        run = await gate.run_program(source)
+    assert run.error is not None
+    assert run.error.message == told
+
+
 async def test_every_call_of_a_program_is_recorded_as_a_call_of_its_chain() -> None:
     town = Town()
     async with gate_of(*town.tools) as gate:
@@ -124,6 +182,43 @@ async def test_a_program_that_does_not_fit_its_functions_runs_nothing() -> None:
     assert town.read == []
     with pytest.raises(ProgramFailed, match="types"):
         run.unwrap()
+
+
+async def test_a_text_that_fitted_the_functions_of_one_asker_is_checked_against_those_of_another() -> None:
+    town = Town()
+    settings = parse_settings("roles: {all: {allow: ['group:all']}, few: {allow: [price]}}", file="test")
+    source = "if price(1) > 10:\n    send('bob')"
+    async with gate_of(*town.tools, config=settings) as gate:
+        for _ in range(2):
+            (await gate.run_program(source, Context(role="all"))).unwrap()
+        refused = await gate.run_program(source, Context(role="few"))
+        again = await gate.run_program(source, Context(role="few"))
+    assert refused.error is not None
+    assert (refused.error.kind, refused.error) == ("types", again.error)
+    assert town.read == [1, 1]
+
+
+async def test_a_text_that_fitted_is_checked_again_when_its_functions_have_changed() -> None:
+    town = Town()
+
+    @tool(effects="read_only")
+    async def look(item: int) -> int:
+        """Look at an item."""
+        return item
+
+    @tool(effects="read_only", name="look")
+    async def look_at_words(item: str) -> str:
+        """Look at a word."""
+        return item
+
+    async with gate_of(*town.tools, look) as gate:
+        (await gate.run_program("price(look(1))")).unwrap()
+        gate.remove("look")
+        gate.add(look_at_words)
+        run = await gate.run_program("price(look(1))")
+    assert run.error is not None
+    assert run.error.kind == "types"
+    assert town.read == [1]
 
 
 async def test_a_program_sleeps_until_a_person_decides_and_then_goes_on() -> None:

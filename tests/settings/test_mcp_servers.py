@@ -129,3 +129,16 @@ def test_a_server_that_nobody_can_sign_in_at_is_refused(server: str, told: str):
 
 def test_a_name_that_is_none_is_refused():
     assert "is no name of a server" in complaint_of("mcp_servers: {'a b': {command: [x]}}")
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ("{command: [npx], args: [x]}", "args: unknown key 'args'; put them into command, behind the program: ["),
+        ("{url: 'https://a.example/', type: http}", "type: unknown key 'type'; leave it out: a server with a command"),
+        ("{command: [npx], disabled: true}", "disabled: unknown key 'disabled'; leave the whole server out"),
+    ],
+    ids=["args", "type", "disabled"],
+)
+def test_a_key_of_another_clients_file_is_told_with_what_to_write_here(server: str, told: str):
+    assert f"mcp_servers.one.{told}" in complaint_of(f"mcp_servers: {{one: {server}}}")

@@ -12,7 +12,7 @@ from callgate.adapters.build import build_declared
 from callgate.adapters.declare import Declaration, Fields, declare
 from callgate.adapters.function import make_function_tool, marked_declaration
 from callgate.adapters.langchain.incoming import make_langchain_tool
-from callgate.adapters.langchain.recognise import langchain_tools
+from callgate.adapters.langchain.recognise import is_langchain_tool, langchain_tools
 from callgate.adapters.protocol_object import make_protocol_tool, satisfies_protocol
 from callgate.adapters.toolkits.opening import make_tools
 from callgate.adapters.toolkits.toolkit import MARK, is_toolkit
@@ -22,7 +22,8 @@ from callgate.ports import SecretsStore
 
 _ACCEPTED = (
     "a function, a method, a callable object, an object with name, input_schema and execute, a BaseTool, "
-    "a toolkit, a dict for build_tool, a Tool, a module with @tool functions, a LangChain tool, or a list of these"
+    "a toolkit, a dict for build_tool, a Tool, a LangChain tool, a module with @tool functions or LangChain tools, "
+    "or a list of these"
 )
 _MANY = (list, tuple, set, frozenset)
 
@@ -88,17 +89,21 @@ def offers_tools(module: ModuleType) -> bool:
 
 
 def _marked_in(module: ModuleType) -> list[Any]:
-    """What a module offers: @tool functions, ready tools, toolkits it registers; each once, as they were written."""
+    """What a module offers: @tool functions, ready tools, toolkits it registers, LangChain's; each once, as written."""
     found = {id(item): item for item in vars(module).values() if _offered(item, module)}
     if not found:
         raise ConfigurationError(f"the module {module.__name__} has no @tool function")
-    return list(found.values())
+    # A thing that the module made a tool of is offered as that tool, and not once more.
+    made = {id(item.original) for item in found.values() if isinstance(item, Tool)}
+    return [item for each, item in found.items() if each not in made]
 
 
 def _offered(item: Any, module: ModuleType) -> bool:
     if isinstance(item, type):
         return MARK in vars(item) and item.__module__ == module.__name__
-    return isinstance(item, Tool) or (callable(item) and marked_declaration(item) is not None)
+    if isinstance(item, Tool) or is_langchain_tool(item):
+        return True
+    return callable(item) and marked_declaration(item) is not None
 
 
 def _alone(stated: Declaration, tools: list[Tool]) -> list[Tool]:

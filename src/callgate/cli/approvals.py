@@ -16,7 +16,7 @@ from callgate.cli.newest import limit_option, newest
 from callgate.cli.opening import Need, Tools, run
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
-from callgate.cli.proposal import Proposals, proposed
+from callgate.cli.proposal import Proposals, approving, proposed
 from callgate.cli.question import show_question
 from callgate.cli.screen import Screen
 from callgate.cli.watching import watch
@@ -149,12 +149,13 @@ def _answer(place: Place, approval: Approval, *, as_json: bool, whole: bool) -> 
             screen.say()
             screen.facts(_ways(place, approval))
         return
-    _say_decided(screen, approval)
+    _say_decided(screen, approval, place=place)
 
 
-def _say_decided(screen: Screen, approval: Approval) -> None:
+def _say_decided(screen: Screen, approval: Approval, *, place: Place) -> None:
     if approval.state is ApprovalState.PENDING:
         screen.say(f"noted: {approval.tool} needs another person's yes too", style="yellow")
+        screen.facts(approving(place, approval, title="decide"), indent=2)
         return
     style = "green" if approval.state is ApprovalState.APPROVED else "red"
     screen.say(f"{approval.state.value}: {approval.tool}, by {approval.decided_by}", style=style)
@@ -165,7 +166,7 @@ def _say_decided(screen: Screen, approval: Approval) -> None:
 
 def _ways(place: Place, approval: Approval) -> Proposals:
     return [
-        ("yes", proposed(place, "approvals", "approve", approval.id)),
+        *approving(place, approval, title="yes"),
         ("no", proposed(place, "approvals", "reject", approval.id, "--why", "…")),
         ("an answer", proposed(place, "approvals", "respond", approval.id, "--text", "…")),
     ]

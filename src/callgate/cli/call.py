@@ -13,8 +13,10 @@ from callgate.cli.json_arguments import read_object
 from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
 from callgate.cli.outcome_text import show_outcome
 from callgate.cli.place import Place, place_options
+from callgate.cli.proposal import questions
 from callgate.cli.question import terminal_asker
-from callgate.model.outcome import Outcome
+from callgate.model.approval import Approval
+from callgate.model.outcome import Outcome, Pending
 from callgate.runtime.gate import Callgate
 
 SECONDS = click.FloatRange(min=0, min_open=True)
@@ -41,15 +43,17 @@ def command(place: Place, /, **options: Any) -> ExitCode:
     arguments = read_object(options["arguments"], what="arguments")
     context = asker_context(options)
 
-    async def work(gate: Callgate) -> Outcome:
-        return await gate.call(
+    async def work(gate: Callgate) -> tuple[Outcome, Approval | None]:
+        outcome = await gate.call(
             options["name"], arguments, context, **{name: options[name] for name in ("wait", "timeout", "distinct")}
         )
+        asked = [outcome.approval_id] if isinstance(outcome, Pending) else []
+        return outcome, (await questions(gate, asked)).get(asked[0]) if asked else None
 
     ask = terminal_asker() if options["wait"] is None and stdin_is_terminal() else None
     try:
-        outcome = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
+        outcome, question = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
     except KeyboardInterrupt:
         listed = place.command("outcomes", "list")
         raise KeyboardInterrupt(f"if the tool had begun, what is known of it is in: {listed}") from None
-    return show_outcome(outcome, place, as_json=options["as_json"])
+    return show_outcome(outcome, place, as_json=options["as_json"], question=question)

@@ -9,11 +9,12 @@ import click
 
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
-from callgate.cli.opening import Need, run, settings_of, store_url
+from callgate.cli.opening import Need, Tools, run, settings_of, store_url
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Cell, Screen
 from callgate.errors import CallgateError, ConfigurationError
-from callgate.runtime.doctor import WRONG, Fact, look_around, look_inside
+from callgate.runtime.doctor import OK, WRONG, Fact, look_around, look_inside
+from callgate.runtime.doctor_servers import look_at_servers
 from callgate.runtime.offline import store_exists
 from callgate.settings.values import Settings
 
@@ -25,7 +26,10 @@ _STYLES = {"ok": "green", "note": "yellow", "wrong": "red"}
 @json_option
 @click.pass_obj
 def command(place: Place, /, *, as_json: bool) -> ExitCode:
-    """Look at versions, configuration, key, store, disk, anchors and what waits, and say what to do about each."""
+    """Look at versions, extras, configuration, key, store, disk, MCP servers and what waits; say what to do about each.
+
+    The servers of the configuration are connected to, and their programs started, for as long as that takes.
+    """
     facts = list(_facts(place))
     ok = all(fact.state != WRONG for fact in facts)
     if as_json:
@@ -46,12 +50,22 @@ def _facts(place: Place) -> Iterator[Fact]:
     yield from look_around(fault or settings, url)
     if fault is not None:
         return
+    yield from _servers(place, settings)
     if not store_exists(url):
         return
     try:
         yield from run(place, look_inside, need=Need.EXISTING)
     except CallgateError as error:
         yield Fact("opening", WRONG, str(error))
+
+
+def _servers(place: Place, settings: Settings) -> list[Fact]:
+    if not settings.mcp_servers and not settings.mcp_files:
+        return [Fact("mcp servers", OK, "none is configured")]
+    try:
+        return run(place, lambda gate: look_at_servers(gate, settings), need=Need.IF_THERE, tools=Tools.SERVERS)
+    except CallgateError as error:
+        return [Fact("mcp servers", WRONG, str(error))]
 
 
 def _show(screen: Screen, facts: list[Fact]) -> None:

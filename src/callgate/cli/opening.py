@@ -52,9 +52,14 @@ class Tools(enum.Enum):
 
     NONE = enum.auto()
     """A record can be looked at and a question answered whatever has become of the tools."""
+    SERVERS = enum.auto()
+    """Only those of MCP servers: nothing of ours is imported."""
     LOADED = enum.auto()
     NEEDED = enum.auto()
     """It is pointless without any."""
+
+
+_WITH_MODULES = frozenset({Tools.LOADED, Tools.NEEDED})
 
 
 def run(
@@ -104,14 +109,16 @@ def gate_of(
     """
     settings = settings_of(place)
     store = _store(store_url(place, settings), need=need, place=place)
-    modules = () if tools is Tools.NONE else modules_of(place, settings)
+    modules = modules_of(place, settings) if tools in _WITH_MODULES else ()
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     # Nor are servers or plugins started for a look at the record.
     kept = replace(settings, modules=())
     if tools is Tools.NONE:
-        kept = replace(kept, mcp_servers={}, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
+        kept = replace(kept, mcp_servers={}, mcp_files=())
+    if tools not in _WITH_MODULES:
+        kept = replace(kept, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
     # Where nobody wrote down what there is, a person at a terminal has everything that comes with Callgate.
-    builtin = EVERYTHING if kept.file is None and tools is not Tools.NONE else ()
+    builtin = EVERYTHING if kept.file is None and tools in _WITH_MODULES else ()
     gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin)
     for module in modules:
         gate.add(module)
@@ -121,7 +128,8 @@ def gate_of(
 
 
 def _has_sources(settings: Settings) -> bool:
-    return bool(settings.mcp_servers or settings.plugins.folders or settings.builtin_tools.enable)
+    brought = settings.mcp_servers or settings.mcp_files or settings.plugins.folders
+    return bool(brought or settings.builtin_tools.enable)
 
 
 def settings_of(place: Place) -> Settings:

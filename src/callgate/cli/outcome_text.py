@@ -10,21 +10,22 @@ from callgate.cli.document import print_document
 from callgate.cli.exit_codes import ExitCode, code_of_status
 from callgate.cli.moments import until
 from callgate.cli.place import Place
-from callgate.cli.proposal import Proposals, proposed
+from callgate.cli.proposal import Proposals, approving, proposed
 from callgate.cli.screen import Screen
+from callgate.model.approval import Approval
 from callgate.model.levels import Happened
 from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Succeeded, Unknown
 
 _STYLES = {"succeeded": "green", "previewed": "cyan", "pending": "yellow", "unknown": "yellow"}
 
 
-def show_outcome(outcome: Outcome, place: Place, *, as_json: bool) -> ExitCode:
-    """Print it, the output on stdout and the rest on stderr; the exit code for it."""
+def show_outcome(outcome: Outcome, place: Place, *, as_json: bool, question: Approval | None = None) -> ExitCode:
+    """Print it, the output on stdout and the rest on stderr; the exit code for it. `question` is what it waits for."""
     if as_json:
         print_document(outcome_document(outcome))
     else:
         _show_output(outcome)
-        _show_end(Screen(sys.stderr), outcome, place=place)
+        _show_end(Screen(sys.stderr), outcome, place=place, question=question)
     return code_of_status(outcome.status, outcome.error.code if outcome.error else "")
 
 
@@ -62,14 +63,15 @@ def _show_output(outcome: Outcome) -> None:
         screen.say(value_text(outcome.output))
 
 
-def _show_end(screen: Screen, outcome: Outcome, *, place: Place) -> None:
+def _show_end(screen: Screen, outcome: Outcome, *, place: Place, question: Approval | None) -> None:
     screen.say(_headline(outcome), style=_STYLES.get(outcome.status, "red"))
     error = outcome.error
     if error is not None:
         for fault in error.faults:
             if fault != error.message:
                 screen.say(f"- {fault}", indent=2)
-    screen.facts(_next_steps(outcome, place), indent=2)
+    steps = _waiting_steps(outcome, place, question=question) if isinstance(outcome, Pending) else []
+    screen.facts([*steps, *_next_steps(outcome, place)], indent=2)
 
 
 def _headline(outcome: Outcome) -> str:
@@ -86,14 +88,19 @@ def _headline(outcome: Outcome) -> str:
     return f"{outcome.status}: {outcome.tool}: {message}{code}"
 
 
+def _waiting_steps(outcome: Pending, place: Place, *, question: Approval | None) -> Proposals:
+    approve: Proposals = [("decide", proposed(place, "approvals", "approve", outcome.approval_id))]
+    return [
+        *(("why", reason.text) for reason in _asking(outcome)),
+        ("look at it", proposed(place, "approvals", "show", outcome.approval_id)),
+        *(approve if question is None else approving(place, question, title="decide")),
+        ("then", "the same call again runs it, once"),
+    ]
+
+
 def _next_steps(outcome: Outcome, place: Place) -> Proposals:
     steps: Proposals = []
-    if isinstance(outcome, Pending):
-        steps += [("why", reason.text) for reason in _asking(outcome)]
-        steps.append(("look at it", proposed(place, "approvals", "show", outcome.approval_id)))
-        steps.append(("decide", proposed(place, "approvals", "approve", outcome.approval_id)))
-        steps.append(("then", "the same call again runs it, once"))
-    elif isinstance(outcome, Unknown) and outcome.key:
+    if isinstance(outcome, Unknown) and outcome.key:
         steps.append(("ask the tool", proposed(place, "outcomes", "verify", outcome.key, tools=True)))
         steps.append(("or say it", proposed(place, "outcomes", "resolve", outcome.key, "--happened")))
     elif isinstance(outcome, Failed):
@@ -107,6 +114,6 @@ def _next_steps(outcome: Outcome, place: Place) -> Proposals:
 
 
 def _asking(outcome: Outcome) -> list[Any]:
-    """The reasons that ask for a person."""
+    """What raised the risk, and what asks for a person."""
     reasons = outcome.decision.reasons if outcome.decision else ()
-    return [reason for reason in reasons if reason.verdict is not None]
+    return [reason for reason in reasons if reason.verdict is not None or reason.raises]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from callgate.cli.ids import shortener
 from callgate.cli.moments import moment
 from callgate.cli.place import Place
+from callgate.cli.proposal import Proposals, approving, proposed
 from callgate.cli.screen import Cell, Column, Screen
+from callgate.model.approval import Approval
 from callgate.model.program import ProgramEntry, ProgramRun, ProgramState
 
 _STYLES = {
@@ -61,8 +63,17 @@ def show_programs(screen: Screen, entries: Iterable[ProgramEntry]) -> None:
     )
 
 
-def show_program(screen: Screen, run: ProgramRun, *, place: Place) -> None:
-    """What it printed, its value or its error, and how it can go on."""
+class Told(NamedTuple):
+    """A program as it stands, and what it waits for."""
+
+    run: ProgramRun
+    questions: Mapping[str, Approval]
+    """By the id of the approval."""
+
+
+def show_program(screen: Screen, told: Told, *, place: Place, tools_known: bool = True) -> None:
+    """What it printed, its value or its error, and how it can go on; the command for that needs its tools."""
+    run = told.run
     if run.printed:
         screen.say(run.printed.rstrip("\n"))
     if run.ok:
@@ -75,11 +86,15 @@ def show_program(screen: Screen, run: ProgramRun, *, place: Place) -> None:
         screen.say(f"{at}. {planned.what} ({planned.verdict})", indent=2)
     for each in run.waiting:
         screen.say(f"{each.tool} waits for a person until {moment(each.expires_at)}", indent=2)
-    screen.facts(_ways(place, run), indent=2)
+    screen.facts(_ways(place, told, tools_known=tools_known), indent=2)
 
 
-def _ways(place: Place, run: ProgramRun) -> list[tuple[str, str]]:
-    ways = [("decide", place.command("approvals", "approve", each.approval_id)) for each in run.waiting]
-    return (
-        [*ways, ("go on", place.command("programs", "resume", run.id, tools=True))] if run.state in _CAN_GO_ON else ways
-    )
+def _ways(place: Place, told: Told, *, tools_known: bool) -> Proposals:
+    run, ways = told.run, list[tuple[str, str | Cell]]()
+    for question in told.questions.values():
+        ways += approving(place, question, title="decide")
+    if run.state in _CAN_GO_ON:
+        where = () if tools_known else ("--module", "MODULE")
+        ways.append(("go on", proposed(place, "programs", "resume", run.id, *where, tools=True)))
+        ways += [] if tools_known else [("MODULE", "where its tools are, if a module was named when it was run")]
+    return ways

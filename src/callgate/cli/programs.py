@@ -14,9 +14,10 @@ from callgate.cli.exit_codes import ExitCode
 from callgate.cli.ids import is_made, the_one
 from callgate.cli.json_arguments import read_bytes, read_object
 from callgate.cli.newest import limit_option, newest
-from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
+from callgate.cli.opening import Need, Tools, run, settings_of, stdin_is_terminal
 from callgate.cli.place import Place, place_options
-from callgate.cli.program_text import entry_document, show_program, show_programs
+from callgate.cli.program_text import Told, entry_document, show_program, show_programs
+from callgate.cli.proposal import questions
 from callgate.cli.question import terminal_asker
 from callgate.cli.screen import Screen
 from callgate.cli.trouble import wrong
@@ -59,9 +60,9 @@ def run_program(place: Place, /, **options: Any) -> ExitCode:
     source, inputs = _source(options["file"]), read_object(options["inputs"], what="--inputs")
     context = asker_context(options)
 
-    async def work(gate: Callgate) -> ProgramRun:
+    async def work(gate: Callgate) -> Told:
         try:
-            return await gate.run_program(
+            found = await gate.run_program(
                 source,
                 context,
                 inputs=inputs,
@@ -71,10 +72,11 @@ def run_program(place: Place, /, **options: Any) -> ExitCode:
             )
         except ValueError as error:
             wrong(str(error))
+        return await _told(gate, found)
 
     ask = terminal_asker() if options["wait"] is None and stdin_is_terminal() else None
-    found = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
-    return _tell(place, found, as_json=options["as_json"])
+    told = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
+    return _tell(place, told, as_json=options["as_json"])
 
 
 @command.command("list")
@@ -106,15 +108,16 @@ def list_programs(place: Place, /, *, limit: int, as_json: bool) -> None:
 def show(place: Place, /, *, program_id: str, whole: bool, as_json: bool) -> None:
     """Show one program: how far it came, what it waits for, what it said."""
 
-    async def work(gate: Callgate) -> tuple[ProgramRun, str | None]:
+    async def work(gate: Callgate) -> tuple[Told, str | None]:
         name = await _program_of(gate, program_id)
-        return await gate.find_program(name), await gate.program_source(name) if whole else None
+        told = await _told(gate, await gate.find_program(name))
+        return told, await gate.program_source(name) if whole else None
 
-    found, source = run(place, work, need=Need.EXISTING)
+    told, source = run(place, work, need=Need.EXISTING)
     if as_json:
-        print_document(found.to_json() | ({} if source is None else {"source": source}))
+        print_document(told.run.to_json() | ({} if source is None else {"source": source}))
         return
-    show_program(Screen(sys.stdout), found, place=place)
+    show_program(Screen(sys.stdout), told, place=place, tools_known=_knows_tools(place))
     if source is not None:
         Screen(sys.stdout).say(source)
 
@@ -128,19 +131,30 @@ def show(place: Place, /, *, program_id: str, whole: bool, as_json: bool) -> Non
 def resume(place: Place, /, *, program_id: str, wait: float | None, as_json: bool) -> ExitCode:
     """Let a program go on that slept or was interrupted, as whoever started it."""
 
-    async def work(gate: Callgate) -> ProgramRun:
-        return await gate.resume_program(await _program_of(gate, program_id), wait=wait)
+    async def work(gate: Callgate) -> Told:
+        return await _told(gate, await gate.resume_program(await _program_of(gate, program_id), wait=wait))
 
-    found = run(place, work, need=Need.EXISTING, tools=Tools.NEEDED)
-    return _tell(place, found, as_json=as_json)
+    told = run(place, work, need=Need.EXISTING, tools=Tools.NEEDED)
+    return _tell(place, told, as_json=as_json)
 
 
-def _tell(place: Place, found: ProgramRun, *, as_json: bool) -> ExitCode:
+async def _told(gate: Callgate, found: ProgramRun) -> Told:
+    return Told(found, await questions(gate, (each.approval_id for each in found.waiting)))
+
+
+def _knows_tools(place: Place) -> bool:
+    """Whether a command for this place finds the tools without being told where they are."""
+    settings = settings_of(place)
+    configured = settings.modules or settings.mcp_servers or settings.mcp_files or settings.plugins.folders
+    return bool(place.modules or configured)
+
+
+def _tell(place: Place, told: Told, *, as_json: bool) -> ExitCode:
     if as_json:
-        print_document(found.to_json())
+        print_document(told.run.to_json())
     else:
-        show_program(Screen(sys.stdout), found, place=place)
-    return _CODES.get(found.state, ExitCode.FAILED)
+        show_program(Screen(sys.stdout), told, place=place)
+    return _CODES.get(told.run.state, ExitCode.FAILED)
 
 
 async def _program_of(gate: Callgate, typed: str) -> str:

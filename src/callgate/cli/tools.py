@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from callgate.cli.away import sources_away, tell_away
 from callgate.cli.document import json_option, print_document
+from callgate.cli.exit_codes import ExitCode
 from callgate.cli.opening import NO_TOOLS, Need, Tools, run, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
@@ -31,19 +33,17 @@ def command() -> None:
 @place_options
 @json_option
 @click.pass_obj
-def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> None:
+def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> ExitCode:
     """List the tools, or those that a role may call."""
     _need_role(place, role)
 
-    async def work(gate: Callgate) -> tuple[Sequence[Tool], bool, Mapping[str, str]]:
+    async def work(gate: Callgate) -> tuple[_Listed, bool]:
         found = gate.tools() if role is None else gate.pool(Context(role=role))
-        return found, bool(gate.tools()), _held(gate)
+        return _Listed(found, _held(gate), sources_away(gate)), bool(gate.tools())
 
-    found, any_known, held = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
-    if not found and not as_json:
-        Screen(sys.stderr).say(f"the role {role} may call none of the tools" if any_known else NO_TOOLS)
-        return
-    _show_list(found, held, as_json=as_json)
+    listed, any_known = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
+    none = f"the role {role} may call none of the tools" if any_known else NO_TOOLS
+    return _show_list(listed, none="" if listed.away and not any_known else none, as_json=as_json)
 
 
 @command.command("show")
@@ -71,21 +71,19 @@ def show(place: Place, /, *, name: str, as_json: bool) -> None:
 @place_options
 @json_option
 @click.pass_obj
-def search(place: Place, /, **options: Any) -> None:
+def search(place: Place, /, **options: Any) -> ExitCode:
     """Find tools by WORDS, best first."""
     _need_role(place, options["role"])
     text, role, limit = " ".join(options["words"]), options["role"], options["limit"]
 
-    async def work(gate: Callgate) -> tuple[Sequence[Tool], Mapping[str, str]]:
-        if role is None:
-            return gate.search_all(text, limit=limit), _held(gate)
-        return gate.search(text, limit=limit, context=Context(role=role)), _held(gate)
+    async def work(gate: Callgate) -> _Listed:
+        found = gate.search_all(text, limit=limit)
+        if role is not None:
+            found = gate.search(text, limit=limit, context=Context(role=role))
+        return _Listed(found, _held(gate), sources_away(gate))
 
-    found, held = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
-    if not found and not options["as_json"]:
-        Screen(sys.stderr).say(f"no tool fits: {text}")
-        return
-    _show_list(found, held, as_json=options["as_json"])
+    listed = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
+    return _show_list(listed, none=f"no tool fits: {text}", as_json=options["as_json"])
 
 
 for other in (diff, trust, distrust, review, login, logout):
@@ -103,9 +101,24 @@ def _need_role(place: Place, role: str | None) -> None:
         wrong(f"there is no role {role}; there is {', '.join(known) or 'none'}")
 
 
-def _show_list(tools: Sequence[Tool], held: Mapping[str, str], *, as_json: bool) -> None:
+class _Listed(NamedTuple):
+    """What a list shows, and what it cannot."""
+
+    tools: Sequence[Tool]
+    held: Mapping[str, str]
+    """Why a tool is quarantined, by its name."""
+    away: Mapping[str, str]
+    """Why a source could not be reached, by its name."""
+
+
+def _show_list(listed: _Listed, *, none: str, as_json: bool) -> ExitCode:
+    tools, held, away = listed
     if as_json:
-        print_document({"tools": [tool_document(tool, held=held.get(tool.name)) for tool in tools]})
-        return
-    heads = [Column("NAME", whole=True), Column("RISK"), Column("EFFECTS"), Column("DESCRIPTION")]
-    Screen(sys.stdout).table(heads, [tool_row(tool, held=held.get(tool.name)) for tool in tools])
+        body: dict[str, Any] = {"tools": [tool_document(tool, held=held.get(tool.name)) for tool in tools]}
+        print_document(body | ({"unreachable": dict(away)} if away else {}))
+    elif tools:
+        heads = [Column("NAME", whole=True), Column("RISK"), Column("EFFECTS"), Column("DESCRIPTION")]
+        Screen(sys.stdout).table(heads, [tool_row(tool, held=held.get(tool.name)) for tool in tools])
+    elif none:
+        Screen(sys.stderr).say(none)
+    return tell_away(away, quiet=as_json)

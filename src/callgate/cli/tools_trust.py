@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 
+from callgate.cli.away import sources_away, tell_away
 from callgate.cli.document import json_option, print_document
+from callgate.cli.exit_codes import ExitCode
 from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
@@ -69,18 +71,23 @@ def trust(place: Place, /, *, name: str, definition: str | None, by: str | None,
     """
     who = person(by)
 
-    async def work(gate: Callgate) -> Difference:
+    async def work(gate: Callgate) -> tuple[Difference, bool]:
         found = gate.difference(name)
         if found.reason is None:
             wrong(f"{name} is not quarantined, so there is nothing to trust")
         _looked_at(place, found, definition=definition)
-        return await gate.trust(name, by=who, definition_hash=found.definition_hash, assurance=Assurance.LOCAL)
+        trusted = await gate.trust(name, by=who, definition_hash=found.definition_hash, assurance=Assurance.LOCAL)
+        return trusted, gate.tool(name).declared
 
-    found = run(place, work, need=Need.EXISTING, tools=Tools.LOADED)
+    found, declared = run(place, work, need=Need.EXISTING, tools=Tools.LOADED)
     if as_json:
-        print_document(difference_document(found) | {"quarantined": None, "trusted_by": who})
-    else:
-        Screen(sys.stdout).say(f"trusted: {name}, by {who}", style="green")
+        print_document(difference_document(found) | {"quarantined": None, "trusted_by": who, "declared": declared})
+        return
+    Screen(sys.stdout).say(f"trusted: {name}, by {who}", style="green")
+    if not declared:
+        again = place.command("tools", "review", found.source, tools=True)
+        told = "nobody may call it yet: what was accepted is for the definition it had, if anything was; review it"
+        Screen(sys.stderr).say(f"{told}: {again}", style="yellow")
 
 
 @click.command("distrust")
@@ -112,31 +119,33 @@ def distrust(place: Place, /, *, name: str, why: str, by: str | None, as_json: b
 @place_options
 @json_option
 @click.pass_obj
-def review(place: Place, /, **options: Any) -> None:
+def review(place: Place, /, **options: Any) -> ExitCode:
     """Propose what the tools of foreign sources (or of SOURCE) should declare, for you to accept by group.
 
     What you accept goes into callgate.tools.yaml, beside the configuration, for exactly the definitions you see.
     """
     who, asking = person(options["by"]), _may_ask(options)
 
-    async def work(gate: Callgate) -> tuple[Sequence[Proposal], Sequence[Proposal], str]:
+    async def work(gate: Callgate) -> tuple[Sequence[Proposal], Sequence[Proposal], str, Mapping[str, str]]:
         proposals = gate.proposals(options["source"], everything=options["everything"])
         chosen = _ask(proposals) if asking else [item for item in proposals if item.group.value in options["accept"]]
         file = await gate.accept(chosen, by=who, assurance=Assurance.LOCAL) if chosen else ""
-        return proposals, chosen, str(file)
+        return proposals, chosen, str(file), sources_away(gate)
 
-    proposals, accepted, file = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
+    proposals, accepted, file, away = run(place, work, need=Need.IF_THERE, tools=Tools.LOADED)
     if options["as_json"]:
         names = [proposal.tool for proposal in accepted]
         body = [proposal_document(proposal) for proposal in proposals]
-        print_document({"proposals": body, "accepted": names, "file": file or None})
-        return
-    if accepted:
+        unreachable = {"unreachable": dict(away)} if away else {}
+        print_document({"proposals": body, "accepted": names, "file": file or None, **unreachable})
+    elif accepted:
         _say_accepted(accepted, of=len(proposals), file=file)
-        return
-    if not asking:
-        show_groups(Screen(sys.stdout), proposals)
-    _say_proposed(place, proposals)
+    else:
+        if not asking:
+            show_groups(Screen(sys.stdout), proposals)
+        if proposals or not away:
+            _say_proposed(place, proposals)
+    return tell_away(away, quiet=options["as_json"])
 
 
 def _may_ask(options: dict[str, Any]) -> bool:
@@ -175,9 +184,15 @@ def _ask(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 
 def _say_accepted(accepted: Sequence[Proposal], *, of: int, file: str) -> None:
-    Screen(sys.stdout).say(f"accepted: {len(accepted)} tools, into {file}; keep it in git", style="green")
+    counted = "1 tool" if len(accepted) == 1 else f"{len(accepted)} tools"
+    Screen(sys.stdout).say(f"accepted: {counted}, into {file}; keep it in git", style="green")
     left = of - len(accepted)
-    told = f"{left} are not accepted, and nobody may call them" if left else "nothing is left to review"
+    are = (
+        "1 is not accepted, and nobody may call it"
+        if left == 1
+        else f"{left} are not accepted, and nobody may call them"
+    )
+    told = are if left else "nothing is left to review"
     Screen(sys.stderr).say(told)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from callgate.model.ids import uuid7
@@ -184,3 +184,20 @@ class Context:
             return value == self.working_directory
         root = os.path.realpath(self.working_directory)
         return os.path.commonpath([root, os.path.realpath(value)]) == root
+
+
+def numbering(context: Context) -> Callable[[int], Context]:
+    """Makes the same context for each call of a flow: what was checked when it was made is not checked again."""
+    if type(context) is not Context:
+        return lambda index: replace(context, chain_index=index)
+    put = object.__setattr__
+    known = [(each.name, getattr(context, each.name)) for each in fields(Context) if each.name != "chain_index"]
+
+    def numbered(index: int) -> Context:
+        other = object.__new__(Context)
+        for name, value in known:
+            put(other, name, value)
+        put(other, "chain_index", index)
+        return other
+
+    return numbered

@@ -23,6 +23,8 @@ class Reason:
     """The answer this reason asks for, where it asks for one."""
     code: str = ""
     """The error code, where it refuses."""
+    raises: bool = False
+    """Whether it made the risk higher than what was declared: a person who is asked is shown it."""
 
     def to_json(self) -> dict[str, Any]:
         """For events, approvals and the API."""

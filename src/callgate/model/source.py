@@ -45,6 +45,12 @@ class SourceReport:
     """The last loading failed as a whole, and what was there before goes on serving."""
 
     @property
+    def missing(self) -> str | None:
+        """Why nothing of it is there; None where something is."""
+        own = (failure.reason for failure in self.failures if failure.name == self.source)
+        return None if self.tools else next(own, None)
+
+    @property
     def ok(self) -> bool:
         """Whether everything loaded."""
         return not self.failures and not self.stale

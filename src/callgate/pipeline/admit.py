@@ -10,7 +10,7 @@ from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Verdict
 from callgate.pipeline.authorize import Authorized, authorize
-from callgate.pipeline.notes import note, reasons_shown
+from callgate.pipeline.notes import asking_reasons, note
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve_again
 from callgate.pipeline.seal import unseal
@@ -116,7 +116,7 @@ def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | N
 
 def _asks_for_more(decision: Decision, approval: Approval) -> bool:
     stricter = _STRICTNESS[decision.by] > _STRICTNESS[approval.by] or (decision.plus and not approval.plus)
-    new_reasons = not set(reasons_shown(decision)) <= set(approval.why)
+    new_reasons = not set(asking_reasons(decision)) <= set(approval.why)
     return decision.risk > approval.risk or decision.assurance > approval.assurance or stricter or new_reasons
 
 

@@ -17,6 +17,7 @@ from callgate.model.approval import OPEN_STATES, Approval, ApprovalState
 from callgate.model.attempt import Attempt
 from callgate.model.ids import uuid7
 from callgate.model.outcome import Pending
+from callgate.model.pauses import pauses
 from callgate.pipeline.admit import admit, judge_again
 from callgate.pipeline.authorize import authorize
 from callgate.pipeline.deciding import answer_question, reread
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from callgate.ports import Reader, Transaction
 
 _log = logging.getLogger("callgate")
-_POLL_FIRST = 0.005
-_POLL_MOST = 0.25
 _DECIDED = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
 
 
@@ -56,7 +55,7 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admit
     """
     wait = authorized.asked.wait
     until = None if wait is None else parts.clock.monotonic() + wait
-    pause = _POLL_FIRST
+    pause = pauses()
     approval = await _open_question(parts, authorized, decision)
     while True:
         if approval.state is ApprovalState.APPROVED:
@@ -76,8 +75,7 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admit
         elif until is None or parts.clock.monotonic() >= until:
             raise _pending(authorized, approval, decision)
         else:
-            await asyncio.sleep(min(pause, max(0.0, until - parts.clock.monotonic())))
-            pause = min(pause * 2, _POLL_MOST)
+            await asyncio.sleep(min(next(pause), max(0.0, until - parts.clock.monotonic())))
             approval = await _again(parts, authorized, approval)
             authorized, decision = await judge_again(parts, authorized, decision, approval)
 

@@ -9,6 +9,7 @@ from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.canonical import dumps
 from callgate.model.outcome import Outcome
+from callgate.model.pauses import pauses
 from callgate.model.tool import Tool
 from callgate.pipeline.authorize import Authorized, has_row
 from callgate.pipeline.owners import bury, give_up, time_to_bury
@@ -18,8 +19,6 @@ from callgate.pipeline.stored_outcome import read_outcome
 from callgate.pipeline.time_limit import time_limit
 
 _RUNNING = Answer.RUNNING
-_POLL_FIRST = 0.002
-_POLL_MOST = 0.1
 
 
 def attempt_key(authorized: Authorized, key: str) -> AttemptKey:
@@ -110,15 +109,14 @@ async def _wait(parts: Parts, authorized: Authorized, row: Attempt) -> Attempt:
         authorized.tool, authorized.asked.context, parts.settings, per_call=authorized.asked.call.timeout
     )
     until = parts.clock.monotonic() + limit
-    pause = _POLL_FIRST
+    pause = pauses(0.002, 0.1)
     while True:
         if not parts.store.owner_alive(row.owner):
             await give_up(parts, row.owner)
         elif parts.clock.monotonic() >= until:
             return row
         else:
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _POLL_MOST)
+            await asyncio.sleep(next(pause))
         fresh = await _reread(parts, row.key)
         if fresh is None or look(fresh, authorized.fingerprint, idempotent=repeatable(authorized.tool)) is not _RUNNING:
             return fresh or row

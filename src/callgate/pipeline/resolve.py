@@ -45,6 +45,9 @@ def _trusted(parts: Parts, asked: Asked) -> Tool:
     try:
         tool = parts.registry.snapshot.get(asked.call.tool)
     except ToolNotFoundError as error:
+        away = parts.missing(asked.call.tool)
+        if away is not None:
+            raise refused(asked, "tool_unavailable", f"{asked.call.tool} is unavailable: {away}") from None
         raise refused(asked, "tool_not_found", str(error)) from None
     changed = parts.quarantined(tool.name)
     if changed is not None:

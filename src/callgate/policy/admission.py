@@ -156,7 +156,10 @@ def undeclared(tool: Tool) -> Reason:
     """Why a tool that declares nothing is refused, with the line to add."""
     text = f"{tool.name} declares no effects, no scopes and no check, so nobody may call it; "
     if tool.source in FOREIGN and tool.config_ref is not None:
-        line = f"say what it does in the configuration, under {tool.config_ref}, for example effects: read_only"
+        line = (
+            f"look at what is proposed for it with: callgate tools review {tool.source_name}; or say what it does "
+            f"in the configuration, under {tool.config_ref}, for example effects: read_only"
+        )
         return _refuse("declaration", text + line)
     if tool.source is Origin.PLUGIN:
         text = (

@@ -28,13 +28,13 @@ class Gauge:
         """One level more, critical at most."""
         before, self.risk = self.risk, Risk(min(self.risk + 1, Risk.CRITICAL))
         change = f"stays {before}" if before is self.risk else f"goes from {before} to {self.risk}"
-        self.reasons.append(Reason("risk", f"{because}: the risk {change}"))
+        self.reasons.append(Reason("risk", f"{because}: the risk {change}", raises=True))
 
     def raise_to(self, floor: Risk, because: str) -> None:
         """At least this level."""
         if floor > self.risk:
             before, self.risk = self.risk, floor
-            self.reasons.append(Reason("risk", f"{because}: the risk goes from {before} to {floor}"))
+            self.reasons.append(Reason("risk", f"{because}: the risk goes from {before} to {floor}", raises=True))
 
 
 def is_known(tool: Tool) -> bool:
@@ -45,16 +45,22 @@ def is_known(tool: Tool) -> bool:
 def base_risk(tool: Tool) -> Gauge:
     """What the declaration alone says: the least risk any call of it has."""
     if not is_known(tool):
-        return Gauge(
-            Risk.CRITICAL, [Reason("risk", f"the base risk of {tool.name} is none there is, so it is critical")]
-        )
-    how = "declared" if tool.risk_declared else "by its effects" if tool.effects else "assumed, as nothing is declared"
-    gauge = Gauge(tool.base_risk, [Reason("risk", f"the base risk of {tool.name} is {tool.base_risk} ({how})")])
+        text = f"the base risk of {tool.name} is none there is, so it is critical"
+        return Gauge(Risk.CRITICAL, [Reason("risk", text, raises=True)])
+    gauge = Gauge(tool.base_risk, [_base_reason(tool)])
     if tool.egress and tool.effectful:
         gauge.raise_to(Risk.MEDIUM, f"{tool.name} sends data out and has effects")
     if tool.destructive and tool.risk_declared:
         gauge.raise_one(f"{tool.name} is destructive")
     return gauge
+
+
+def _base_reason(tool: Tool) -> Reason:
+    if tool.risk_declared or tool.read_only:
+        how = "declared" if tool.risk_declared else "by its effects"
+        return Reason("risk", f"the base risk of {tool.name} is {tool.base_risk} ({how})")
+    missing = "no risk is declared" if tool.effects else "nothing is declared"
+    return Reason("risk", f"{missing} for {tool.name}: its base risk is taken to be {tool.base_risk}", raises=True)
 
 
 def depends_on_arguments(tool: Tool) -> bool:

@@ -172,7 +172,8 @@ class Desk(Protocol):
 class Source(Protocol):
     """Where tools come from: a toolkit, an MCP server, a registry file, a folder of plugins.
 
-    One that reads them from files names these in `files`: they are put out of reach of every tool.
+    One that reads them from files names these in `files`: they are put out of reach of every tool. One whose tools all
+    have a `prefix` names it: a call of one of them is told why it is not there while nothing of the source is.
     """
 
     @property

@@ -17,7 +17,9 @@ from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
 from callgate.policy.policy import Policy
 from callgate.runtime.accepting import Acceptance, accepted_file
+from callgate.runtime.attached import Attached, missing
 from callgate.runtime.auditing import Auditor
+from callgate.runtime.configured_sources import mcp_files
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.pinning import Pinning
@@ -139,6 +141,8 @@ def _lasting(keys: KeyRing, settings: Settings) -> KeyRing:
 def _opened(choices: Choices, made: _Made) -> Opened:
     auditor = Auditor(made.store, made.keys, choices.clock)
     parts = _parts(choices, made)
+    sources: dict[str, Attached] = {}
+    parts.missing = lambda name: missing(sources, name)
     return Opened(
         parts=parts,
         bus=Bus(made.store),
@@ -147,6 +151,7 @@ def _opened(choices: Choices, made: _Made) -> Opened:
         acceptance=Acceptance(accepted_file(made.settings, Path(choices.working_directory))),
         default_context=choices.context,
         around=choices.around,
+        sources=sources,
     )
 
 
@@ -192,7 +197,7 @@ def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...
         paths.append(Path(settings.file))
     if settings.secrets.path is not None:
         paths.append(Path(settings.secrets.path).expanduser())
-    paths += plugin_paths(settings, folder)
+    paths += [*plugin_paths(settings, folder), *mcp_files(settings, folder)]
     if url.startswith("sqlite:///"):
         database = unquote(url.removeprefix("sqlite:///"))
         paths += [Path(database + suffix).expanduser() for suffix in ("", "-wal", "-shm", "-journal", ".owners")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,3 +33,10 @@ class Attached:
             await self.source.close()
         except Exception as error:  # noqa: BLE001 - others still have to be closed
             _log.warning("source %s did not close: %s", self.source.name, type(error).__name__)
+
+
+def missing(sources: Mapping[str, Attached], tool: str) -> str | None:
+    """Why a tool of that name is not there, where the source that its prefix names has nothing to offer now."""
+    prefix = tool.partition(".")[0]
+    among = (each for each in sources.values() if getattr(each.source, "prefix", None) == prefix)
+    return next((each.report.missing for each in among if each.report.missing is not None), None)

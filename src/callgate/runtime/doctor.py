@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from callgate.errors import CallgateError, ConfigurationError
 from callgate.policy.policy import Policy
 from callgate.runtime import disk
+from callgate.runtime.doctor_extras import EXTRAS
 from callgate.runtime.offline import store_file
 from callgate.secrets.keys import open_keys
 from callgate.secrets.root_keys import VARIABLE, config_folder, keys_of_environment
@@ -27,7 +28,6 @@ NOTE = "note"
 WRONG = "wrong"
 _OLDEST_SQLITE = (3, 40, 0)
 _NEEDED = ("click", "cryptography", "jsonschema-rs", "orjson", "pydantic", "PyYAML")
-_EXTRAS = {"cel": "conditions (`when:`) in policies", "keyring": "secrets in the system's keyring"}
 _MEGABYTE = 1024 * 1024
 
 
@@ -57,7 +57,7 @@ def look_around(settings: Settings | ConfigurationError, url: str) -> Iterator[F
 async def look_inside(gate: Callgate) -> list[Fact]:
     """Everything that an open gate can say about itself."""
     report = await gate.verify_audit()
-    broken = f"{_count(len(report.problems), 'problem')}: {report.problems[0]}" if report.problems else ""
+    broken = f"{counted(len(report.problems), 'problem')}: {report.problems[0]}" if report.problems else ""
     facts = [
         Fact("audit", WRONG, broken, "see: callgate audit verify")
         if broken
@@ -85,12 +85,18 @@ def _versions() -> Iterator[Fact]:
         yield Fact("sqlite", WRONG, f"{library} is too old", "use a Python with SQLite 3.40 or newer")
     else:
         yield Fact("sqlite", OK, library)
-    for name, use in _EXTRAS.items():
-        there = importlib.util.find_spec(name) is not None
-        advice = "" if there else f'where you need it: pip install "callgate[{name}]"'
-        yield Fact(
-            f"extra {name}", OK if there else NOTE, f"{use}: {'installed' if there else 'not installed'}", advice
-        )
+    yield from _extras()
+
+
+def _extras() -> Iterator[Fact]:
+    for name, extra in EXTRAS.items():
+        missing, there = extra.missing, ", ".join(extra.installed)
+        if not missing:
+            yield Fact(f"extra {name}", OK, f"{extra.gives}: installed, {there}")
+            continue
+        lacking = f"lacks {', '.join(missing)}" if there else "not installed"
+        advice = f'where you need it: pip install "callgate[{name}]"'
+        yield Fact(f"extra {name}", NOTE, f"{extra.gives}: {lacking}", advice)
 
 
 def _configuration(settings: Settings) -> Fact:
@@ -178,7 +184,7 @@ async def _unknowns(gate: Callgate) -> Fact:
     waiting = await gate.unknown_outcomes()
     if waiting:
         return Fact(
-            "outcomes", NOTE, _count(len(waiting), "call") + " without a known outcome", "see: callgate outcomes list"
+            "outcomes", NOTE, counted(len(waiting), "call") + " without a known outcome", "see: callgate outcomes list"
         )
     return Fact("outcomes", OK, "every call has a known outcome")
 
@@ -187,10 +193,11 @@ async def _approvals(gate: Callgate) -> Fact:
     waiting = await gate.approvals()
     if waiting:
         return Fact(
-            "approvals", NOTE, _count(len(waiting), "question") + " for a person", "see: callgate approvals list"
+            "approvals", NOTE, counted(len(waiting), "question") + " for a person", "see: callgate approvals list"
         )
     return Fact("approvals", OK, "nothing waits for a person")
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """So many of them."""
     return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -9,6 +9,7 @@ import re
 import tokenize
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callgate.errors import ProgramConflict, StoreError
@@ -19,12 +20,13 @@ from callgate.events.vocabulary import (
     PROGRAM_PROPOSED,
     PROGRAM_SLEPT,
 )
+from callgate.flows.program.advice import advised
 from callgate.flows.program.answers import NotNow
 from callgate.flows.program.functions import Functions, plain_value
 from callgate.flows.program.journal import Diverged, Journal, read_journal
 from callgate.flows.program.machine import Machine
 from callgate.flows.program.running import Asking, Asleep, Means, Running
-from callgate.flows.program.steps import Called, SandboxError, Start, Step
+from callgate.flows.program.steps import Called, Elsewhere, Pace, SandboxError, Start, Step
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.program import Planned, ProgramError, ProgramRun, ProgramState, Waiting
 from callgate.runtime.program_rows import Program, Rows, Snapshot, Standing
@@ -77,6 +79,7 @@ class ProgramOnItsWay:
         standing: Standing,
         *,
         tools: Iterable[Tool],
+        direct: Callable[[], Iterable[Tool]],
         make: Callable[[Asking], Awaitable[Outcome]],
         propose: Callable[[], Awaitable[Proposal]] | None = None,
     ) -> None:
@@ -87,6 +90,7 @@ class ProgramOnItsWay:
         self._propose = propose
         plain = calls_plainly(program.source)
         self._functions = Functions(tools, plain=plain)
+        self._direct = direct
         self._printed = Printed(program.limits.output_bytes)
         self._journal = Journal()
         self._keeping = asyncio.Lock()
@@ -106,6 +110,8 @@ class ProgramOnItsWay:
         self._means = Means(
             make=make, keep=self._keep, machine=machine, calls=int(limits.calls), at_once=int(limits.at_once)
         )
+        self._begin: Callable[[Session, str], Awaitable[Step]] = self._first_step
+        self._running = Running(functions=self._functions, journal=self._journal, means=self._means)
 
     async def go(self, sandboxes: Sandboxes) -> ProgramRun:
         """Run it to its end, or to where it has to sleep.
@@ -113,26 +119,39 @@ class ProgramOnItsWay:
         Raises:
             ProgramConflict: Somebody else runs it by now, or what was kept of it cannot be trusted.
         """
+        check = self._standing.segments == 0
+        pace = Pace.QUICK if check and sandboxes.knows(self._start) else Pace.NEW
         try:
-            async with await sandboxes.session(self._start, self._printed.add) as session:
-                return await self._run(session, sandboxes.engine)
+            while True:
+                try:
+                    return await self._go_in(sandboxes, pace)
+                except Elsewhere as elsewhere:
+                    pace = elsewhere.pace
+                    self._begin = partial(self._begin_again, check=check)
         except (asyncio.CancelledError, NotNow) as stopped:
+            await self._running.stop_calls()
             return await self._interrupted(stopped)
 
-    async def _run(self, session: Session, engine: str) -> ProgramRun:
-        running = Running(session, functions=self._functions, journal=self._journal, means=self._means)
-        try:
-            step = await self._first_step(session, running, engine)
-            value = await running.run(step)
-        except Asleep as asleep:
-            return await self._sleep(session, running, asleep, engine)
-        except SandboxError as error:
-            return await self._fail(ProgramError(kind=error.kind, message=str(error)))
-        except Diverged as error:
-            return await self._fail(ProgramError(kind="journal", message=str(error)))
-        return await self._finish(value)
+    async def _go_in(self, sandboxes: Sandboxes, pace: Pace) -> ProgramRun:
+        async with await sandboxes.session(self._start, self._printed.add, pace=pace) as session:
+            try:
+                step = await self._begin(session, sandboxes.engine)
+                value = await self._running.run(session, step)
+            except Asleep as asleep:
+                return await self._sleep(session, asleep, sandboxes.engine)
+            except SandboxError as error:
+                told = advised(str(error), functions=self._functions, direct=Functions(self._direct(), plain=True))
+                return await self._fail(ProgramError(kind=error.kind, message=told))
+            except Diverged as error:
+                return await self._fail(ProgramError(kind="journal", message=str(error)))
+            return await self._finish(value)
 
-    async def _first_step(self, session: Session, running: Running, engine: str) -> Step:
+    async def _begin_again(self, session: Session, _engine: str, *, check: bool) -> Step:
+        self._printed.text = ""
+        self._running.begin_again()
+        return await session.begin(check=check)
+
+    async def _first_step(self, session: Session, engine: str) -> Step:
         if self._standing.segments == 0:
             return await session.begin(check=True)
         journal = read_journal(await self._rows.journal(self._standing.segments))
@@ -145,15 +164,15 @@ class ProgramOnItsWay:
         if snapshot is not None and (snapshot.engine, snapshot.segments) == (engine, self._standing.segments):
             asks = [self._again(*each) for each in snapshot.unanswered]
             if None not in asks:
-                return await self._restore(session, running, snapshot, [each for each in asks if each is not None])
+                return await self._restore(session, snapshot, [each for each in asks if each is not None])
         # The journal alone is enough: everything the program was answered, it is answered again.
         return await session.begin(check=False)
 
-    async def _restore(self, session: Session, running: Running, snapshot: Snapshot, asks: list[Asking]) -> Step:
+    async def _restore(self, session: Session, snapshot: Snapshot, asks: list[Asking]) -> Step:
         step = await session.restore(snapshot.state)
         self._printed.text = snapshot.printed
         self._journal.skip_to_end(at_call=isinstance(step, Called))
-        running.take_up(snapshot.promised, asks)
+        self._running.take_up(snapshot.promised, asks)
         return step
 
     def _again(self, ordinal: int, name: str, arguments: dict[str, Any]) -> Asking | None:
@@ -168,22 +187,24 @@ class ProgramOnItsWay:
                 self._standing = replace(self._standing, segments=at + 1, calls=len(self._journal.calls))
                 await self._rows.add(at, entries, self._standing)
 
-    async def _sleep(self, session: Session, running: Running, asleep: Asleep, engine: str) -> ProgramRun:
+    async def _sleep(self, session: Session, asleep: Asleep, engine: str) -> ProgramRun:
         await self._keep()
         waiting = tuple(
             Waiting(tool=each.tool, approval_id=each.approval_id, expires_at=each.expires_at)
             for each in asleep.questions
         )
-        snapshot = None if asleep.at_end else await self._snapshot(session, running, engine)
+        snapshot = None if asleep.at_end else await self._snapshot(session, engine)
         return await self._rest(PROGRAM_SLEPT, snapshot, state=ProgramState.SLEEPING, waiting=waiting)
 
-    async def _snapshot(self, session: Session, running: Running, engine: str) -> Snapshot:
+    async def _snapshot(self, session: Session, engine: str) -> Snapshot:
         return Snapshot(
             engine=engine,
             segments=self._standing.segments,
             state=await session.dump(),
-            promised=running.promised,
-            unanswered=tuple((each.ordinal, each.tool.name, each.arguments) for each in running.unanswered.values()),
+            promised=self._running.promised,
+            unanswered=tuple(
+                (each.ordinal, each.tool.name, each.arguments) for each in self._running.unanswered.values()
+            ),
             printed=self._printed.text,
         )
 

@@ -16,7 +16,7 @@ from callgate.flows.program.running import Asking
 from callgate.model.approval import ApprovalState
 from callgate.model.call import Call
 from callgate.model.canonical import NotCanonical, dumps
-from callgate.model.context import Context
+from callgate.model.context import Context, numbering
 from callgate.model.decision import Decision
 from callgate.model.ids import uuid7
 from callgate.model.levels import Autonomy, Caller
@@ -212,21 +212,30 @@ class Programs(Turns):
         self, opened: Opened, rows: Rows, program: Program, standing: Standing, wait: float | None
     ) -> ProgramRun:
         ground = program.context
+        numbered = numbering(ground)
 
         async def make(asking: Asking) -> Outcome:
             # An effect is known by its place in the program, so that the program run again meets the ledger.
             key = None if asking.tool.read_only else _key(program, asking.ordinal)
             call = Call(asking.tool.name, asking.arguments, key=key)
-            return await enter(opened, call, replace(ground, chain_index=asking.ordinal), wait=wait)
+            return await enter(opened, call, numbered(asking.ordinal), wait=wait)
 
-        tools, parts = self._functions(ground), opened.parts
+        way = partial(
+            ProgramOnItsWay,
+            opened.parts,
+            rows,
+            program,
+            standing,
+            tools=self._functions(ground),
+            direct=lambda: self._functions(replace(ground, caller=Caller.DIRECT)),
+        )
         if standing.real:
             earnest = as_planned(standing.exact, make) if program.dry_run else make
-            run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=earnest)
+            run = way(make=earnest)
         else:
             dry = self._dry_run(opened, program, make)
             propose = partial(self._propose, program, dry)
-            run = ProgramOnItsWay(parts, rows, program, standing, tools=tools, make=dry.make, propose=propose)
+            run = way(make=dry.make, propose=propose)
         opened.programs.add(program.id)
         opened.under_way += 1
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,10 @@ class Sourcing(Face):
 
         Raises:
             ConfigurationError: Nothing of it could be loaded, or a source of that name is attached.
+            TypeError: It is no source; several are attached one by one.
         """
+        if not callable(getattr(source, "load", None)):
+            raise TypeError(_no_source(source))
         opened = self._open()
         name = source.name
         if name in opened.sources:
@@ -54,7 +58,7 @@ class Sourcing(Face):
             del opened.sources[name]
             await attached.close()
             if isinstance(error, Exception):
-                raise ConfigurationError(f"{name}: {_told(error)}") from error
+                raise ConfigurationError(f"{name}: {_told(opened, error)}") from error
             raise
 
     async def reload(self, name: str) -> SourceReport:
@@ -71,7 +75,7 @@ class Sourcing(Face):
                 await _look_again(opened)
                 loaded = await attached.source.load(attached.desk)
             except Exception as error:  # noqa: BLE001 - whatever a source does, what it served goes on
-                failure = Failure(name, _told(error))
+                failure = Failure(name, _told(opened, error))
                 attached.report = replace(attached.report, failures=(failure,), stale=True)
                 attached.desk.note(SOURCE_FAILED, {"failures": {name: failure.reason}, "stale": True})
                 return attached.report
@@ -113,7 +117,7 @@ class Sourcing(Face):
             source=source.name,
             origin=source.origin,
             tools=names,
-            failures=(*loaded.failures, *refused),
+            failures=tuple(_struck(opened, failure) for failure in (*loaded.failures, *refused)),
             quarantined=tuple((name, held[name]) for name in names if name in held),
         )
         _note(attached)
@@ -150,8 +154,21 @@ def _note(attached: Attached) -> None:
         attached.desk.note(SOURCE_FAILED, {"failures": failures, "stale": False})
 
 
-def _told(error: Exception) -> str:
+def _no_source(thing: object) -> str:
+    kind = type(thing).__name__
+    if isinstance(thing, Iterable):
+        return f"attach takes one source, not a {kind}; attach them one by one: for each in …: await gate.attach(each)"
+    return f"attach takes a source, such as McpServer or ToolkitSource, not a {kind}; add tools with gate.add"
+
+
+def _struck(opened: Opened, failure: Failure) -> Failure:
+    """A reason may quote what a server wrote."""
+    return replace(failure, reason=opened.parts.striker.strike_text(failure.reason))
+
+
+def _told(opened: Opened, error: Exception) -> str:
     """What a person is told: our own errors speak for themselves, others may quote anything."""
-    return (
-        str(error) if isinstance(error, CallgateError) else f"it could not be loaded ({type(error).__name__}: {error})"
+    ours = isinstance(error, CallgateError)
+    return opened.parts.striker.strike_text(
+        str(error) if ours else f"it could not be loaded ({type(error).__name__}: {error})"
     )

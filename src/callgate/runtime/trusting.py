@@ -157,6 +157,9 @@ class Trusting(Face):
         foreign = [tool for tool in self._registry.snapshot if tool.source in FOREIGN]
         found = [tool for tool in foreign if source in {None, tool.source_name, _source(tool)}]
         if source is not None and not found:
+            attached = self._open().sources.get(source.rpartition(" ")[2])
+            if attached is not None and attached.report.missing is not None:
+                raise ConfigurationError(f"no tool of {source} is here: {attached.report.missing}")
             known = ", ".join(sorted({_source(tool) for tool in foreign})) or "none"
             raise ConfigurationError(f"no tool of a foreign source called {source!r} is here; there is {known}")
         return found

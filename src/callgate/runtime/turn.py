@@ -10,14 +10,13 @@ from typing import Any, NamedTuple, Protocol, Self
 from callgate.errors import MalformedResponse
 from callgate.formats import anthropic, langchain, openai_chat, openai_responses
 from callgate.model.outcome import Outcome, Pending
+from callgate.model.pauses import pauses
 from callgate.model.requested import Requested
 from callgate.model.shapes import as_mapping
 from callgate.runtime.outcome_form import outcome_from_json, outcome_to_json
 from callgate.runtime.telling import is_error, told
 
 _VERSION = 1
-_POLL_FIRST = 0.005
-_POLL_MOST = 0.25
 
 
 class Format(Protocol):
@@ -131,14 +130,13 @@ class Turn:
             timeout: Seconds at most; what is undecided then stays pending, and can be waited for again.
         """
         until = float("inf") if timeout is None else self._desk.monotonic() + timeout
-        pause = _POLL_FIRST
+        pause = pauses()
         async with self._lock:
             while not await self._collect():
                 left = until - self._desk.monotonic()
                 if left <= 0:
                     break
-                await asyncio.sleep(min(pause, left))
-                pause = min(pause * 2, _POLL_MOST)
+                await asyncio.sleep(min(next(pause), left))
         return self
 
     async def _collect(self) -> bool:

@@ -152,6 +152,11 @@ DOCUMENT = Block(
             [],
         ),
         "mcp_servers": Key(MCP_SERVERS, "MCP servers by name, whose tools are added.", {}),
+        "mcp_files": Key(
+            ListOf(Text(needs="a file such as mcp.json", longest=1000)),
+            "Files of other MCP clients (mcp.json), whose servers are used too; relative ones are beside this file.",
+            [],
+        ),
         "timeout": Key(Duration(), "The time limit of a call where nothing nearer says.", "30s"),
         "timeouts": Key(TIMEOUTS, "Time limits by tool and by user."),
         "require_keys": Key(Flag(), "Refuse calls with an effect that bring no idempotency key.", default=False),

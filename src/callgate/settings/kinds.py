@@ -89,6 +89,8 @@ class Block:
     keys: Mapping[str, Key]
     build: Callable[[Fields, Reading], Any]
     """Makes the value of the fields that were given; may raise Fault for what does not fit together."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What to write here instead of keys that people know from elsewhere."""
 
     def read(self, node: Node, reading: Reading) -> Any:
         if not isinstance(node, MapNode):
@@ -116,7 +118,8 @@ class Block:
         unknown = [entry for entry in node.entries if entry.name not in self.keys]
         for entry in unknown:
             known = [name for name, key in self.keys.items() if not isinstance(key.kind, NotBuilt)]
-            message = f"unknown key {quote(entry.name)}; {instead(entry.name, known)}"
+            advice = self.elsewhere.get(entry.name) or instead(entry.name, known)
+            message = f"unknown key {quote(entry.name)}; {advice}"
             reading.complaints.add(message, line=entry.line, key=entry.value.key)
         return bool(unknown)
 

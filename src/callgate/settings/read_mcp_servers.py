@@ -121,6 +121,14 @@ def _build_words(kind: Kind, *, pattern: str, what: str) -> MapOf:
 _OBSERVE = "one server alone cannot be observed; write the key observe with source: source:mcp"
 _VALUE = Text(needs="text, or secret:connector/key", longest=4000)
 
+_OF_OTHER_CLIENTS = {
+    "args": "put them into command, behind the program: [program, argument]",
+    "type": "leave it out: a server with a command is started, one with a url is reached",
+    "transport": "leave it out: a server with a command is started, one with a url is reached",
+    "disabled": "leave the whole server out, or put a # before its lines",
+}
+"""Keys of an mcp.json; a whole one is named under `mcp_files`."""
+
 MCP_SERVERS = MapOf(
     Block(
         {
@@ -154,6 +162,7 @@ MCP_SERVERS = MapOf(
             "declare": Key(DECLARE, "What its tools do, by name or glob. Without it a tool cannot be called.", {}),
         },
         _build_server,
+        elsewhere=_OF_OTHER_CLIENTS,
     ),
     pattern=_NAME,
     check=_matches(_NAME, what="name of a server; write letters, digits, - and _"),

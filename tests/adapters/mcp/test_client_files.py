@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from callgate import tool
 from callgate.adapters.mcp import McpServers
 from callgate.errors import ConfigurationError
 from tests.adapters.mcp.servers import FREE, READS, SCRIPT, gate_of, witnessed
@@ -122,3 +123,74 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, told: str) ->
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"none\.json: cannot be read \(FileNotFoundError\)"):
         McpServers.from_file(tmp_path / "none.json")
+
+
+def configured(folder: Path, text: str) -> Path:
+    file = folder / "callgate.yaml"
+    file.write_text(text)
+    return file
+
+
+async def test_a_configuration_names_the_file_of_another_client_and_its_servers_wait_for_a_declaration(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written(tmp_path, {"mcpServers": {"srv": entry(tmp_path), "old": {"type": "sse", "url": "https://example.com/"}}})
+    async with gate_of(config=configured(tmp_path, "autonomy: A4\nmcp_files: [mcp.json]\n")) as gate:
+        assert [report.source for report in gate.sources()] == ["srv"]
+        assert "mcp_files[0]: old: its transport is sse" in caplog.text
+        refused = await gate.call("srv.add")
+        assert "callgate tools review srv" in refused.to_human()
+        reads = [proposal for proposal in gate.proposals("srv") if proposal.tool == "srv.add"]
+        await gate.accept(reads, by="ann")
+    async with gate_of(config=tmp_path / "callgate.yaml") as gate:
+        assert gate.tool("srv.add").declared
+        assert not gate.tool("srv.note").declared
+    assert witnessed(tmp_path, "calls") == []
+
+
+async def test_the_file_that_says_which_programs_start_is_out_of_reach_of_tools(tmp_path: Path) -> None:
+    file = written(tmp_path, {"mcpServers": {}})
+
+    @tool(effects="modifies_files", risk="low", scopes="fs:write")
+    def put(path: str) -> str:
+        Path(path).write_text("mine")
+        return path
+
+    config = f"autonomy: A4\nscopes: {{fs: {{paths: ['{tmp_path}']}}}}\nmcp_files: [mcp.json]\n"
+    async with gate_of(config=configured(tmp_path, config)) as gate:
+        gate.add(put)
+        assert not (await gate.call("put", {"path": str(file)})).ok
+        assert (await gate.call("put", {"path": str(tmp_path / "other.json")})).ok
+    assert file.read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "mcp_servers: {srv: {command: [x]}}\nmcp_files: [mcp.json]",
+            r"callgate\.yaml:2: mcp_files\[0\]: .*srv, and so does mcp_servers\.srv",
+        ),
+        ("mcp_files: [mcp.json, mcp.json]", r"callgate\.yaml:1: mcp_files\[1\]: .*srv, and so does mcp_files\[0\]"),
+        ("mcp_files: [nothing.json]", r"callgate\.yaml:1: mcp_files\[0\]: .*nothing\.json: cannot be read"),
+    ],
+    ids=["both-ways", "two-files", "missing"],
+)
+async def test_a_server_that_is_named_twice_or_a_file_that_is_missing_is_told_with_its_place(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    written(tmp_path, {"mcpServers": {"srv": entry(tmp_path)}})
+    with pytest.raises(ConfigurationError, match=told):
+        async with gate_of(config=configured(tmp_path, text)):
+            pass
+    assert witnessed(tmp_path, "starts") == []
+
+
+async def test_attaching_several_at_once_says_how_it_is_done(tmp_path: Path) -> None:
+    servers: Any = McpServers.from_file(written(tmp_path, {"mcpServers": {}}))
+    no_source: Any = len
+    async with gate_of() as gate:
+        with pytest.raises(TypeError, match=r"one source, not a McpServers; .* for each in …: await gate\.attach"):
+            await gate.attach(servers)
+        with pytest.raises(TypeError, match=r"add tools with gate\.add"):
+            await gate.attach(no_source)

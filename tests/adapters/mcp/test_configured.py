@@ -87,6 +87,43 @@ def test_the_shell_calls_them_and_starts_none_for_a_look_at_the_record(tmp_path:
     assert len(witnessed(tmp_path, "starts")) == 2
 
 
+async def test_a_tool_of_a_server_that_is_away_is_unavailable_and_not_unknown(tmp_path: Path) -> None:
+    async with gate_of(config=configured(tmp_path, program=str(tmp_path / "nothing"))) as gate:
+        refused = await gate.call("srv.add")
+        unknown = await gate.call("other.add")
+    assert refused.error is not None
+    assert unknown.error is not None
+    assert refused.error.code == "tool_unavailable"
+    assert "srv.add is unavailable: the MCP server scripted cannot be reached: there is no program" in str(refused)
+    assert unknown.error.code == "tool_not_found"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("tools", "list"), 1, "not among them: the tools of scripted, which could not be reached"),
+        (("tools", "search", "add"), 1, "not among them: the tools of scripted, which could not be reached"),
+        (("tools", "review"), 1, "not among them: the tools of scripted, which could not be reached"),
+        (("tools", "review", "scripted"), 2, "no tool of scripted is here: the MCP server scripted cannot be reached"),
+        (("call", "srv.add"), 3, "srv.add is unavailable: the MCP server scripted cannot be reached: there is no"),
+    ],
+    ids=["list", "search", "review", "review-of-it", "call"],
+)
+def test_the_shell_says_which_server_is_away_and_never_that_there_is_none(
+    tmp_path: Path, words: tuple[str, ...], code: int, told: str
+) -> None:
+    configured(tmp_path, program=str(tmp_path / "nothing"))
+    done = shell(tmp_path, *words)
+    assert done.returncode == code, done
+    assert (
+        "mcp_servers.scripted: scripted: the MCP server scripted cannot be reached: there is no program" in done.stderr
+    )
+    assert told in " ".join(done.stderr.split())
+    assert "no tools are known" not in done.stderr
+    assert "nothing to review" not in done.stderr
+
+
 @pytest.mark.slow
 def test_the_sdk_is_loaded_by_who_has_servers_and_by_nobody_else() -> None:
     code = (

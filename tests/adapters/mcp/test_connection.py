@@ -132,6 +132,42 @@ async def test_a_server_that_cannot_be_started_is_named_and_comes_when_it_can(tm
         assert (await gate.call("srv.add")).ok
 
 
+CRASHES = """
+import os, sys
+print("first line, long forgotten", "x" * 300, sep="\\n", file=sys.stderr)
+print("loading", "no account for " + os.environ["TOKEN"], sep="\\n", file=sys.stderr)
+sys.exit(3)
+"""
+
+
+@pytest.mark.requirement("ADP-09")
+async def test_a_server_that_crashes_is_told_with_its_exit_code_and_its_last_words_without_secrets() -> None:
+    token = "horse-battery-9917"
+    server = McpServer("srv", command=[sys.executable, "-I", "-c", CRASHES], env={"TOKEN": token})
+    async with gate_of(config=FREE) as gate:
+        [failure] = (await gate.attach(server)).failures
+        health = gate.health("mcp.srv").last_error or ""
+        recorded = str(await told(gate, "source.failed", "source.lost"))
+    assert "cannot be reached: it ended with exit code 3, and wrote last: xxx" in failure.reason
+    assert " | loading | no account for " in failure.reason
+    assert "long forgotten" not in failure.reason
+    assert "x" * 250 not in failure.reason
+    assert "it ended with exit code 3" in health
+    assert "it ended with exit code 3" in recorded
+    assert token not in failure.reason + health + recorded
+
+
+async def test_a_server_that_does_not_start_again_is_told_with_what_it_says(tmp_path: Path) -> None:
+    server, starter = removable(tmp_path)
+    async with gate_of(config=FREE) as gate:
+        await gate.attach(server)
+        starter.unlink()
+        kill(tmp_path)
+        # First that it was killed, then what became of the next try.
+        await until(lambda: "exit code 2, and wrote last: " in (gate.health("mcp.srv").last_error or ""))
+        assert "No such file" in (gate.health("mcp.srv").last_error or "")
+
+
 async def test_a_missing_secret_is_named_and_nothing_is_started(tmp_path: Path) -> None:
     async with gate_of(config=FREE) as gate:
         report = await gate.attach(scripted(tmp_path, env={"TOKEN": "secret:nobody/token"}))

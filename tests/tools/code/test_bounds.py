@@ -18,6 +18,7 @@ from callgate import Callgate, Context
 from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
 from callgate.model.levels import Autonomy
+from callgate.tools.code import headcount, sandbox, watch
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
 from callgate.tools.code.inventory import take
@@ -131,6 +132,56 @@ async def test_too_many_processes_are_refused_or_stopped(tmp_path: Path) -> None
     ran = await run_small(tmp_path, "i=0; while test $i -lt 100; do sleep 20 & i=$((i+1)); done; wait")
     assert ran.returncode != 0
     assert b"fork" in ran.stderr.lower() or "40 processes" in (ran.stopped or "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a user's processes are bound by the kernel")
+async def test_where_no_control_group_can_be_made_processes_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_group(_pid: int, _most: int) -> None:
+        """As in a container that may not make any."""
+
+    monkeypatch.setattr(sandbox, "hold", no_group)
+    ran = await run_small(tmp_path, "i=0; while test $i -lt 60; do sleep 20 & i=$((i+1)); done; wait")
+    assert (ran.returncode, ran.stopped) == (STOPPED, "more than 40 processes and threads")
+
+
+def test_a_group_that_cannot_be_made_is_none_and_one_that_was_left_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / "callgate-999999999-left"
+    left.mkdir()
+    monkeypatch.setattr(headcount, "_parents", lambda: iter([tmp_path / "absent", tmp_path]))
+    assert hold(os.getpid(), 10) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_who_cancels_while_directories_are_looked_through_leaves_nothing(tmp_path: Path) -> None:
+    closed = str(tmp_path / "plugins")
+    entering = asyncio.ensure_future(_enter_and_stay(replace(grounds_of(tmp_path), closed=(closed,))))
+    await asyncio.sleep(0)
+    entering.cancel()
+    await asyncio.wait({entering})
+    assert entering.cancelled()
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 - it has no other
+
+
+async def _enter_and_stay(grounds: Grounds) -> None:
+    async with enclosure(grounds, writable=grounds.roots):
+        await asyncio.Event().wait()
+
+
+async def test_a_sandbox_that_cannot_be_watched_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(_root: str, _bounds: Bounds) -> str | None:
+        raise PermissionError(13, "not yours")
+
+    def absent(_root: str, _bounds: Bounds) -> str | None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(watch, "_too_much", denied)
+    assert (await run_small(tmp_path, "sleep 20")).stopped == "it could not be watched: not yours"
+    monkeypatch.setattr(watch, "_too_much", absent)
+    assert (await run_small(tmp_path, "sleep 20")).stopped == "it could not be watched"
 
 
 async def test_processes_that_double_stay_within_their_number(tmp_path: Path) -> None:

@@ -114,6 +114,12 @@ class TestFiles:
             assert not mended.ok
         assert (tmp_path / "a.py").read_text() == "import os\n"
 
+    async def test_a_preview_says_what_would_be_changed(self, tmp_path: Path) -> None:
+        async with Callgate.open("memory://", working_directory=tmp_path, builtin_tools=["lint_code"]) as gate:
+            asker = Context(autonomy=Autonomy.A0)
+            assert "mend" in str(await gate.call("lint_code", {"path": ".", "fix": True}, asker))
+            assert "mend" not in str(await gate.call("lint_code", {"path": "."}, asker))
+
     async def test_the_examples_run(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("print(1)\n")
         async with Callgate.open(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,10 @@ async def test_what_is_not_there_is_an_input_error_and_a_preview_says_what_would
     async with open_gate(project) as gate:
         previewed = await gate.call("run_tests", {}, Context(autonomy=Autonomy.A0))
         assert "would run the tests in tests" in str(previewed)
+
+
+async def test_a_projects_own_python_is_used_where_it_has_one(project: Path) -> None:
+    """A `.venv` without pytest: that it was this one, its own words say."""
+    venv.create(project / ".venv", symlinks=True, with_pip=False)
+    ran = (await ask(project)).unwrap()
+    assert f"{project}/.venv/bin/python: No module named pytest" in ran["output"]

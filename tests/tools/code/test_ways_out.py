@@ -14,6 +14,7 @@ import pytest
 
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy
+from tests.tools.code.test_git_status import do
 from tests.tools.code.ways_out import WAYS, WAYS_OF_ROOT, WAYS_THAT_HARM
 from tests.tools.code.world import World, make_world
 
@@ -87,6 +88,28 @@ async def test_a_new_git_is_set_aside_and_told(tmp_path: Path) -> None:
         assert "renamed" in ran["note"]
         [aside] = (world.ground / "new").iterdir()
         assert aside.name.startswith(".git.set-aside-")
+
+
+async def test_where_a_git_lies_elsewhere_that_is_read_only_too(tmp_path: Path) -> None:
+    with make_world(tmp_path) as world:
+        for name, link in (("apart", False), ("linked", True)):
+            (world.ground / name).mkdir()
+            store = world.ground / f"{name}.store"
+            do(world.ground, "init", "-q", "--separate-git-dir", str(store), name)
+            if link:
+                (world.ground / name / ".git").unlink()
+                (world.ground / name / ".git").symlink_to(store)
+        (world.ground / "odd").mkdir()
+        (world.ground / "odd" / ".git").write_text("nothing of the kind")
+        before = world.state()
+        ran = await run_inside(
+            world, "echo x > apart.store/config; echo x > linked.store/hooks/pre-commit; echo x > odd/.git"
+        )
+        assert ran["stderr"].count("Read-only") == 3
+        assert world.state() == before
+        ran = await run_inside(world, "rm linked/.git; mkdir linked/.git; echo x > linked/.git/config")
+        assert "linked/.git" in ran["note"]
+        assert not (world.ground / "linked" / ".git").exists()
 
 
 async def test_what_stands_in_for_our_files_is_gone_afterwards_and_kept_while_it_is_used(tmp_path: Path) -> None:

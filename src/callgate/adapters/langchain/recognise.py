@@ -29,6 +29,12 @@ def langchain_tools(thing: Any) -> Sequence[Any] | None:
     return _tools_of(thing) if isinstance(thing, module.BaseToolkit) else None
 
 
+def is_langchain_tool(thing: Any) -> bool:
+    """Whether it is a tool of LangChain's, ready to be used; neither a class of them nor a toolkit."""
+    module = sys.modules.get(_WHERE)
+    return module is not None and isinstance(thing, module.BaseTool)
+
+
 def _tools_of(toolkit: Any) -> Sequence[Any]:
     try:
         return list(toolkit.get_tools())

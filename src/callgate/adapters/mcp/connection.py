@@ -48,6 +48,8 @@ class _Session:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     why: str = "the connection was lost"
     """Why it ended, once it has."""
+    told: bool = False
+    """Whether the transport itself said so."""
 
 
 Ended = Callable[[str], None]
@@ -183,7 +185,7 @@ class Connection:
         from mcp_types import Implementation  # noqa: PLC0415 - as above
 
         def end(reason: str) -> None:
-            session.why = reason
+            session.why, session.told = reason, True
             session.ended.set()
             if self._session is not None and not self._closing.is_set():
                 # Told before any call on its way ends, so that the next one is refused and not tried.
@@ -198,9 +200,14 @@ class Connection:
             cache=None,
         )
         session = _Session(client)
-        async with asyncio.timeout(_CONNECTING) as limit, client:
-            limit.reschedule(None)
-            await self._hold(session)
+        try:
+            async with asyncio.timeout(_CONNECTING) as limit, client:
+                limit.reschedule(None)
+                await self._hold(session)
+        except Exception:
+            # A transport that noticed the end knows more of it than whoever was waiting for an answer.
+            if not session.told:
+                raise
         return session.why
 
     async def _hold(self, session: _Session) -> None:

@@ -112,6 +112,11 @@ class McpServer:
         self._loaded = False
 
     @property
+    def prefix(self) -> str:
+        """Stands before the names of its tools."""
+        return self._home.prefix
+
+    @property
     def connector(self) -> str:
         """What `gate.health` knows it by."""
         return self._home.connector

@@ -17,6 +17,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from callgate.adapters.mcp.last_words import LastWords
+
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.client._transport import TransportStreams
@@ -27,6 +29,8 @@ _WAITING = 256
 """Messages that may wait to be written before a sender waits: a server that does not read holds up nobody else."""
 _PATIENCE = 2.0
 """Seconds for each: to end by itself once its stdin is closed, after SIGTERM, after SIGKILL."""
+_LAST_WORDS = 0.5
+"""Seconds to read what it wrote to stderr before it ended."""
 _LOOK_AGAIN = 0.01
 _STDERR_CHUNK = 4096
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -43,7 +47,7 @@ class Child:
     on_line: Callable[[str, str], None]
     """Told what the child writes beside the protocol: the text, and where (`stderr` or `garbage`)."""
     on_end: Callable[[str], None]
-    """Told once that nothing more will come, and why."""
+    """Told that nothing more will come, and why; where the child ended by itself, once more, how it did."""
 
 
 @asynccontextmanager
@@ -56,23 +60,27 @@ async def child_transport(child: Child) -> AsyncGenerator[TransportStreams]:
     import anyio  # noqa: PLC0415 - comes with the SDK
 
     process = await _start(child)
+    words = LastWords()
     incoming, read = anyio.create_memory_object_stream[Any](0)
     write, outgoing = anyio.create_memory_object_stream[Any](_WAITING)
     tasks = [
         asyncio.ensure_future(_read(child, process, incoming=incoming)),
         asyncio.ensure_future(_write(process, outgoing)),
-        asyncio.ensure_future(_listen(child, process)),
     ]
+    listening = asyncio.ensure_future(_listen(child, process, words=words))
     try:
         yield read, write
     finally:
         for stream in (read, write, incoming, outgoing):
             stream.close()
-        ending = asyncio.ensure_future(_end(process, tasks))
+        left = tasks[0].done()  # it closed its output, and was not told to go
+        ending = asyncio.ensure_future(_end(process, tasks, listening=listening))
         # The child must not outlive us, however hastily we are told to go.
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.shield(ending)
-        await ending
+        code = await ending
+        if left and code is not None:
+            child.on_end(words.told(code))
 
 
 async def _start(child: Child) -> asyncio.subprocess.Process:
@@ -135,7 +143,7 @@ async def _write(process: asyncio.subprocess.Process, outgoing: MemoryObjectRece
     outgoing.close()
 
 
-async def _listen(child: Child, process: asyncio.subprocess.Process) -> None:
+async def _listen(child: Child, process: asyncio.subprocess.Process, *, words: LastWords) -> None:
     """What it writes to stderr, line by line; a line without an end is cut, and never kept whole."""
     assert process.stderr is not None  # noqa: S101 - it was asked for
     rest = b""
@@ -145,28 +153,41 @@ async def _listen(child: Child, process: asyncio.subprocess.Process) -> None:
             lines.append(rest)
             rest = b""
         for line in lines:
-            child.on_line(line.decode(errors="replace"), "stderr")
+            _hear(child, line, words=words)
     if rest:
-        child.on_line(rest.decode(errors="replace"), "stderr")
+        _hear(child, rest, words=words)
 
 
-async def _end(process: asyncio.subprocess.Process, tasks: Sequence[asyncio.Future[None]]) -> None:
-    """First politely, as the protocol says: close its stdin and wait; then not."""
+def _hear(child: Child, line: bytes, *, words: LastWords) -> None:
+    text = line.decode(errors="replace")
+    words.add(text)
+    child.on_line(text, "stderr")
+
+
+async def _end(
+    process: asyncio.subprocess.Process, tasks: Sequence[asyncio.Future[None]], *, listening: asyncio.Future[None]
+) -> int | None:
+    """First politely, as the protocol says: close its stdin and wait; then not. Its exit code, if that is its own."""
     if process.stdin is not None:
         process.stdin.close()
+    code: int | None = None
     for number in (None, signal.SIGTERM, _KILL):
         if number is not None:
             _signal(process, number)
         if await _ended(process):
+            code = process.returncode if number is None else None
             break
     # What it left running in its group goes too.
     _signal(process, _KILL)
-    for task in tasks:
+    # What it wrote last is still on its way; who left the group may hold the other end for ever.
+    await asyncio.wait({listening}, timeout=_LAST_WORDS)
+    for task in (*tasks, listening):
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.gather(*tasks, listening, return_exceptions=True)
     _close_pipes(process)
     # The loop takes a turn to close what was closed.
     await asyncio.sleep(0)
+    return code
 
 
 async def _ended(process: asyncio.subprocess.Process) -> bool:

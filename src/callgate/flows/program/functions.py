@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Any
 
 from callgate.flows.program.hints import hint
 from callgate.formats.names import wire_names
@@ -14,6 +14,7 @@ from callgate.model.tool import Tool
 
 _TAKEN = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"asyncio"}
 _LONGEST_NOTE = 300
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _HEAD = """from typing import Any, Literal
 class PermissionError(OSError): ...
 class FileNotFoundError(OSError): ...
@@ -32,20 +33,6 @@ class NoSuchCall(Exception):
         self.kind = kind
 
 
-class Given(Protocol):
-    """What a call was given."""
-
-    @property
-    def positional(self) -> tuple[Any, ...]:
-        """Without names, in order."""
-        ...
-
-    @property
-    def named(self) -> Mapping[str, Any]:
-        """By name."""
-        ...
-
-
 class Functions:
     """The functions a program may call, by the names it calls them."""
 
@@ -54,13 +41,18 @@ class Functions:
         listed = {tool.name: tool for tool in tools}
         wires = wire_names(listed)
         self._tools = {_identifier(wires[name]): tool for name, tool in listed.items()}
+        self._orders: dict[str, tuple[str, ...]] = {}
 
     @property
     def names(self) -> frozenset[str]:
         """What can be called."""
         return frozenset(self._tools)
 
-    def bind(self, name: str, given: Given) -> tuple[Tool, dict[str, Any]]:
+    def find(self, name: str) -> Tool | None:
+        """The tool behind a function; None if there is no such function."""
+        return self._tools.get(name)
+
+    def bind(self, name: str, *, positional: list[Any], named: dict[str, Any]) -> tuple[Tool, dict[str, Any]]:
         """The tool a call means, and its arguments: those without a name are for parameters in the stub's order.
 
         Raises:
@@ -69,24 +61,22 @@ class Functions:
         tool = self._tools.get(name)
         if tool is None:
             raise NoSuchCall("NameError", f"there is no function {name} for this program")
-        return tool, _bind(tool, given)
+        order = self._orders.get(name)
+        if order is None:
+            order = self._orders[name] = tuple(_parameters(tool))
+        if len(positional) > len(order):
+            raise NoSuchCall("TypeError", f"{tool.name} takes {len(order)} arguments at most, not {len(positional)}")
+        arguments: dict[str, Any] = dict(zip(order, positional, strict=False))
+        for each, value in named.items():
+            if each in arguments:
+                raise NoSuchCall("TypeError", f"{tool.name} got {each} twice")
+            arguments[each] = value
+        return tool, arguments
 
     @property
     def stubs(self) -> str:
         """What every function takes and gives, as Python says it."""
         return _HEAD + "".join(_stub(name, tool, plain=self._plain) for name, tool in sorted(self._tools.items()))
-
-
-def _bind(tool: Tool, given: Given) -> dict[str, Any]:
-    order, positional = list(_parameters(tool)), given.positional
-    if len(positional) > len(order):
-        raise NoSuchCall("TypeError", f"{tool.name} takes {len(order)} arguments at most, not {len(positional)}")
-    arguments: dict[str, Any] = dict(zip(order, positional, strict=False))
-    for name, value in given.named.items():
-        if name in arguments:
-            raise NoSuchCall("TypeError", f"{tool.name} got {name} twice")
-        arguments[name] = value
-    return plain_value(arguments)
 
 
 def _parameters(tool: Tool) -> dict[str, tuple[Any, bool]]:
@@ -126,6 +116,8 @@ def _stub(name: str, tool: Tool, *, plain: bool) -> str:
 
 def plain_value(value: Any) -> Any:
     """What a program hands over, in the shapes of JSON where it has one; the gate refuses the rest."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, tuple | list):
         return [plain_value(each) for each in value]  # pyright: ignore[reportUnknownVariableType] - anyone's values
     mapping = as_mapping(value)

@@ -94,6 +94,10 @@ class Journal:
         new, self.new = self.new, []
         return new
 
+    def rewind(self) -> None:
+        """The program begins again, and is answered again what it was answered."""
+        self._called = self._settled = self._asked = 0
+
     def skip_to_end(self, *, at_call: bool) -> None:
         """The run was taken up from a state at the journal's end; `at_call`, with its last call still to be made."""
         self._called, self._settled, self._asked = len(self.calls), len(self.settled), len(self.moments)

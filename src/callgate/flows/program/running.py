@@ -12,7 +12,18 @@ from callgate.flows.program.answers import NotNow, answer_of
 from callgate.flows.program.functions import Functions, NoSuchCall, plain_value
 from callgate.flows.program.journal import Diverged, Journal
 from callgate.flows.program.machine import Machine
-from callgate.flows.program.steps import Answer, Blocked, Called, Ended, Error, Named, SandboxError, Step, System
+from callgate.flows.program.steps import (
+    Answer,
+    Blocked,
+    Called,
+    Elsewhere,
+    Ended,
+    Error,
+    Named,
+    SandboxError,
+    Step,
+    System,
+)
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.outcome import Outcome, Pending
 from callgate.model.tool import Tool
@@ -72,8 +83,7 @@ class Means:
 class Running:
     """One run of a program, from where its sandbox stands to its end or to where it has to sleep."""
 
-    def __init__(self, sandbox: Sandbox, *, functions: Functions, journal: Journal, means: Means) -> None:
-        self._sandbox = sandbox
+    def __init__(self, *, functions: Functions, journal: Journal, means: Means) -> None:
         self._functions = functions
         self._journal = journal
         self._means = means
@@ -92,10 +102,16 @@ class Running:
             if asking.ordinal in promised.values():
                 self._start(asking.ordinal, self._make(asking))
 
-    async def run(self, step: Step) -> Any:
+    def begin_again(self) -> None:
+        """Another sandbox begins at the beginning; calls that are under way go on."""
+        self.promised = {}
+        self._journal.rewind()
+
+    async def run(self, sandbox: Sandbox, step: Step) -> Any:
         """Bring the program to its end; the value of its last expression.
 
         Raises:
+            Elsewhere: It has to begin again in another sandbox.
             Asleep: A person has to decide first.
             SandboxError: It raised, or reached a limit.
             Diverged: It did not do again what its journal says.
@@ -103,12 +119,14 @@ class Running:
         """
         try:
             while not isinstance(step, Ended):
-                step = await self._next(step)
+                step = await self._next(sandbox, step)
+        except Elsewhere:
+            raise
         except (Asleep, SandboxError, Diverged, NotNow):
             await self._let_calls_end()
             raise
         except BaseException:
-            await self._stop_calls()
+            await self.stop_calls()
             raise
         await self._let_calls_end()
         # A call that nobody awaited was still asked for: its failure to be made, or its question, is the program's.
@@ -117,45 +135,46 @@ class Running:
             raise Asleep([self._questions[ordinal] for ordinal in sorted(self._questions)], at_end=True)
         return step.value
 
-    async def _next(self, step: Step) -> Step:
+    async def _next(self, sandbox: Sandbox, step: Step) -> Step:
         match step:
             case Called():
-                return await self._call(step)
+                return await self._call(sandbox, step)
             case Blocked():
-                return await self._sandbox.settle(await self._settled(step.ids))
+                return await sandbox.settle(await self._settled(step.ids))
             case System():
-                return await self._sandbox.answer(await self._means.machine.ask(step, self._journal))
+                return await sandbox.answer(await self._means.machine.ask(step, self._journal))
             case Named(name):
-                return await self._sandbox.define(name if name in self._functions.names else None)
+                return await sandbox.define(name if name in self._functions.names else None)
             case Ended():  # pragma: no cover - the loop ends before
                 return step
 
-    async def _call(self, called: Called) -> Step:
+    async def _call(self, sandbox: Sandbox, called: Called) -> Step:
         ordinal, answer, asking = self._enter(called)
-        if answer is None and asking is not None:
-            if not called.awaited:
-                self.promised[called.id] = ordinal
+        if not called.awaited:
+            self.promised[called.id] = ordinal
+            # One that is under way already was made before the program began again.
+            if asking is not None and ordinal not in self._tasks:
                 self._start(ordinal, self._make(asking))
-                return await self._sandbox.promise()
+            return await sandbox.promise()
+        if asking is not None:
             await self._make(asking)
             if ordinal in self._questions:
                 raise Asleep([self._questions[ordinal]])
             answer = self._journal.calls[ordinal].answer
         assert answer is not None  # noqa: S101 - made just now
-        if called.awaited:
-            return await self._sandbox.answer(answer)
-        self.promised[called.id] = ordinal
-        return await self._sandbox.promise()
+        return await sandbox.answer(answer)
 
     def _enter(self, called: Called) -> tuple[int, Answer | None, Asking | None]:
         """The call's place in the journal, with its answer where there is one already, else what to ask for."""
-        ordinal, answer = self._journal.call(called.name, _digest(called))
+        positional: list[Any] = plain_value(called.positional)
+        named: dict[str, Any] = plain_value(called.named)
+        ordinal, answer = self._journal.call(called.name, _digest(called, [called.name, positional, named]))
         if ordinal >= self._means.calls:
             raise SandboxError("limit", f"it made {self._means.calls} calls, and may make no more")
         if answer is not None:
             return ordinal, answer, None
         try:
-            asking = Asking(ordinal, *self._functions.bind(called.name, called))
+            asking = Asking(ordinal, *self._functions.bind(called.name, positional=positional, named=named))
         except NoSuchCall as error:
             answer = Error(error.kind, str(error))
             self._journal.answered(ordinal, answer)
@@ -219,16 +238,17 @@ class Running:
         """What the program started and no longer waits for still ends, and is journaled."""
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def _stop_calls(self) -> None:
+    async def stop_calls(self) -> None:
+        """Nobody waits for the program any more."""
         for task in self._tasks.values():
             task.cancel()
         await self._let_calls_end()
 
 
-def _digest(called: Called) -> str:
+def _digest(called: Called, plain: list[Any]) -> str:
     """What the call is known by when the program is run again, also when its tool is gone by then."""
     try:
-        said = dumps([called.name, plain_value(called.positional), plain_value(called.named)])
+        said = dumps(plain)
     except NotCanonical:
         said = repr((called.name, called.positional, called.named)).encode("utf-8", "backslashreplace")
     return hashlib.sha256(said).hexdigest()

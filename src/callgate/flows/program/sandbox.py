@@ -1,17 +1,21 @@
 """Sandbox: Monty, a Python interpreter in a process of its own that has no files, no sockets and no environment.
 
-Its blocking client is used on a thread per program: handing a step over costs less than the client's own asyncio form
-takes, and the event loop never waits for a program's code.
+Its blocking client is used on a thread per program. Handing a step over costs more than most steps, so that a program
+of many short ones begins again, from its journal, in an interpreter that is used in place. That one gives up a step
+that takes long, or is ended, and the program is back on a thread for good.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
+import re
 import signal
+import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -20,22 +24,38 @@ from callgate.flows.program.steps import (
     Answer,
     Blocked,
     Called,
+    Elsewhere,
     Ended,
     Named,
+    Pace,
     SandboxError,
     Start,
     Step,
     System,
     Value,
 )
+from callgate.flows.program.visits import Visits
+from callgate.model.canonical import dumps
 
 if TYPE_CHECKING:
     from pydantic_monty import FunctionSnapshot, FutureSnapshot, Monty, MontySession, NameLookupSnapshot, ResourceLimits
 
+_IN_CHECK = re.compile(r"^program\.py:(\d+):(\d+): error\[([a-z-]+)\]", re.MULTILINE)
+_IN_TRACE = re.compile(r'^  File "<python-input-\d+>", line (\d+)', re.MULTILINE)
 T = TypeVar("T")
 _LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
 _MOST_PROCESSES = 8
-_GLANCE_SECONDS = 0.0003
+_MOST_CHECKED = 256
+_MANY = 50
+"""So many short steps, and the program begins again in place."""
+_LONGEST_STEP = 0.005
+"""Seconds a step may compute in place."""
+_GRACE = 0.02
+"""Seconds until an interpreter is ended that did not give up such a step by itself."""
+_SHORT = 0.001
+"""Seconds of a step that is short: the next one may be in place."""
+_LONGEST_STRETCH = 0.005
+"""Seconds of steps in place without a turn for anybody else."""
 _SUSPENSIONS_PER_CALL = 4
 _SUSPENSIONS_BESIDES = 10_000
 
@@ -44,45 +64,76 @@ class Sandboxes:
     """The interpreters of one gate: started with the first program, kept warm, ended with the gate."""
 
     def __init__(self) -> None:
-        self._pool: Monty | None = None
+        self._pools: dict[bool, Monty] = {}
         self._opening = asyncio.Lock()
+        self._checked = _Checked()
 
     @property
     def engine(self) -> str:
         """Which interpreter it is: a state of another one is not taken up."""
         return f"monty {_monty().__version__}"
 
-    async def session(self, start: Start, printed: Callable[[str], None]) -> Session:
+    def knows(self, start: Start) -> bool:
+        """Whether it is known that the text fits its functions."""
+        return start in self._checked
+
+    async def session(self, start: Start, printed: Callable[[str], None], *, pace: Pace) -> Session:
         """An interpreter of its own for one program.
 
         Raises:
             ConfigurationError: The extra is not installed.
         """
+        bounded = pace is Pace.QUICK
         async with self._opening:
-            pool = self._pool
+            pool = self._pools.get(bounded)
             if pool is None:
-                pool = _monty().Monty(min_processes=1, max_processes=_MOST_PROCESSES)
+                grace: dict[str, float] = {"turn_duration_limit_grace": _GRACE} if bounded else {}
+                pool = _monty().Monty(min_processes=1, max_processes=_MOST_PROCESSES, **grace)
                 await asyncio.to_thread(pool.__enter__)
-                self._pool = pool
-        return Session(pool, start, printed=printed)
+                self._pools[bounded] = pool
+        return Session(pool, start, printed=printed, checked=self._checked, pace=pace)
 
     async def close(self) -> None:
         """End every interpreter."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
+        pools, self._pools = list(self._pools.values()), {}
+        for pool in pools:
             await asyncio.to_thread(pool.__exit__, None, None, None)
+
+
+class _Checked:
+    """Which programs fitted their functions: the answer is the same for the same text and the same functions."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, None] = {}
+
+    def __contains__(self, start: Start) -> bool:
+        return _text_and_functions(start) in self._known
+
+    def add(self, start: Start) -> None:
+        """It fitted; of more than a few the oldest is forgotten."""
+        self._known[_text_and_functions(start)] = None
+        if len(self._known) > _MOST_CHECKED:
+            del self._known[next(iter(self._known))]
+
+
+def _text_and_functions(start: Start) -> bytes:
+    return hashlib.sha256(dumps([start.source, start.stubs])).digest()
 
 
 class Session:
     """One program in its interpreter, one step at a time."""
 
-    def __init__(self, pool: Monty, start: Start, *, printed: Callable[[str], None]) -> None:
+    def __init__(
+        self, pool: Monty, start: Start, *, printed: Callable[[str], None], checked: _Checked, pace: Pace
+    ) -> None:
         self._start = start
+        self._checked = checked
+        self._pace = pace
+        self._bounded = pace is Pace.QUICK
         self._printed = printed
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="callgate-program")
         self._session: MontySession = pool.checkout(
             script_name="program.py",
-            limits=_limits(start),
+            limits=_limits(start, bounded=self._bounded),
             type_check=True,
             type_check_stubs=start.stubs,
             type_check_format="concise",
@@ -91,9 +142,19 @@ class Session:
         )
         self._at: Any = None
         self._worker: int | None = None
+        self._visits = Visits("callgate-program")
+        self._short = False
+        self._shorts = 0
+        self._rested = time.monotonic()
 
     async def __aenter__(self) -> Self:
-        await self._do(self._enter)
+        try:
+            await self._do(self._enter)
+        except BaseException:
+            # It may have been entered all the same, when whoever asked went away just then.
+            with contextlib.suppress(Exception):
+                await self.__aexit__(None, None, None)
+            raise
         return self
 
     async def __aexit__(  # noqa: PLR0917 - the language's signature
@@ -102,7 +163,7 @@ class Session:
         try:
             await self._do(lambda: self._session.__exit__(None, None, None))
         finally:
-            self._thread.shutdown(wait=False)
+            self._visits.close()
 
     async def begin(self, *, check: bool) -> Step:
         """Run the program to its first step; with `check`, only if its types fit the functions it has.
@@ -110,12 +171,15 @@ class Session:
         Raises:
             SandboxError: It is no program, does not fit the tools, raised, or reached a limit.
         """
-        start = self._start
-        return await self._go(
+        start, check = self._start, check and self._start not in self._checked
+        step = await self._go(
             lambda: self._session.feed_start(
                 start.source, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
             )
         )
+        if check:
+            self._checked.add(start)
+        return step
 
     async def restore(self, state: bytes) -> Step:
         """Take up a state that `dump` gave.
@@ -123,6 +187,8 @@ class Session:
         Raises:
             SandboxError: It cannot be taken up.
         """
+        # It brings its own limits along: its steps may be bounded, and may not be.
+        self._pace, self._bounded = Pace.SLOW, True
         return await self._go(lambda: self._session.load_snapshot(state, print_callback=self._print))
 
     async def answer(self, answer: Answer) -> Step:
@@ -181,29 +247,33 @@ class Session:
         self._printed(text)
 
     async def _go(self, move: Callable[[], Any]) -> Step:
-        def visit() -> Step:
-            try:
-                self._at = move()
-                return _step(self._at, plain=self._start.plain)
-            except _monty().MontyError as error:
-                raise _told(error) from None
+        if self._pace is Pace.NEW and self._shorts >= _MANY:
+            raise Elsewhere(Pace.QUICK)
+        begun = time.monotonic()
+        if self._short and self._pace is Pace.QUICK:
+            step = self._visit(move)
+        else:
+            step = await self._visits.do(lambda: self._visit(move), stop=self._kill)
+        now = time.monotonic()
+        self._short = now - begun < _SHORT
+        self._shorts += self._short
+        if now - self._rested > _LONGEST_STRETCH:
+            # Steps that all end at once would leave the loop no turn for anybody else.
+            await asyncio.sleep(0)
+            self._rested = time.monotonic()
+        return step
 
-        return await self._do(visit)
+    def _visit(self, move: Callable[[], Any]) -> Step:
+        try:
+            self._at = move()
+            return _step(self._at, plain=self._start.plain)
+        except _monty().MontyError as error:
+            if self._bounded and _overran(error):
+                raise Elsewhere(Pace.SLOW) from None
+            raise _told(error) from None
 
     async def _do(self, work: Callable[[], T]) -> T:
-        visit = self._thread.submit(work)
-        # Most steps are over before the event loop could turn to something else and be woken again.
-        _glance(visit)
-        if visit.done():
-            return visit.result()
-        waiting = asyncio.wrap_future(visit)
-        try:
-            return await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            self._kill()
-            with contextlib.suppress(Exception):
-                await waiting
-            raise
+        return await self._visits.do(work, stop=self._kill)
 
     def _kill(self) -> None:
         """Nobody waits for the program any more, and its code may run for as long as its limit lets it."""
@@ -212,8 +282,9 @@ class Session:
                 os.kill(self._worker, signal.SIGKILL)
 
 
-def _limits(start: Start) -> ResourceLimits:
+def _limits(start: Start, *, bounded: bool) -> ResourceLimits:
     return {
+        "max_turn_duration_secs": _LONGEST_STEP if bounded else None,
         "max_feed_duration_secs": start.seconds,
         "max_memory": start.memory_bytes,
         "max_recursion_depth": start.recursion,
@@ -223,15 +294,15 @@ def _limits(start: Start) -> ResourceLimits:
 
 def _step(at: Any, *, plain: bool) -> Step:
     monty = _monty()
+    if isinstance(at, monty.FunctionSnapshot) and not at.is_os_function:
+        return Called(at.call_id, at.function_name, at.args, at.kwargs, plain or at.allow_eager_await)
     if isinstance(at, monty.MontyComplete):
         return Ended(at.output)
     if isinstance(at, monty.NameLookupSnapshot):
         return Named(at.variable_name)
     if isinstance(at, monty.FutureSnapshot):
         return Blocked(tuple(at.pending_call_ids))
-    if at.is_os_function:
-        return System(at.function_name, tuple(at.args))
-    return Called(at.call_id, at.function_name, tuple(at.args), dict(at.kwargs), plain or at.allow_eager_await)
+    return System(at.function_name, tuple(at.args))
 
 
 def _result(answer: Answer) -> Any:
@@ -248,29 +319,37 @@ def _function(name: str) -> Callable[..., None]:
     return stands_for
 
 
+def _overran(error: Any) -> bool:
+    monty = _monty()
+    if isinstance(error, monty.MontyRuntimeError):
+        return error.display("type-msg").startswith("TimeoutError: turn time")
+    return isinstance(error, monty.MontyCrashedError) and error.timed_out
+
+
 def _told(error: Any) -> SandboxError:
     monty = _monty()
     if isinstance(error, monty.MontyTypingError):
-        return SandboxError("types", error.display().strip())
+        return SandboxError("types", _placed(error.display().strip()))
     if isinstance(error, monty.MontySyntaxError):
         return SandboxError("syntax", error.display("type-msg"))
     if isinstance(error, monty.MontyRuntimeError):
         short = error.display("type-msg")
         limit = any(short.startswith(each) for each in _LIMITS) or short.startswith("RecursionError")
-        return SandboxError("limit" if limit else "raised", short if limit else error.display())
+        return SandboxError("limit" if limit else "raised", short if limit else _placed(error.display()))
     if isinstance(error, monty.MontyConversionError):
         return SandboxError("value", str(error))
     return SandboxError("limit", "its interpreter ended: it used more than it may, or was stopped")
 
 
+def _placed(told: str) -> str:
+    """With places as whoever wrote the program knows them: it is no file, and was typed nowhere."""
+    return _IN_TRACE.sub(r"  The program, line \1", _IN_CHECK.sub(r"the program, line \1, column \2: \3:", told))
+
+
+@cache
 def _monty() -> Any:
     try:
         import pydantic_monty  # noqa: PLC0415 - an extra, loaded with the first program
     except ModuleNotFoundError:
         raise ConfigurationError("programs need the sandbox: pip install 'callgate[programs]'") from None
     return pydantic_monty
-
-
-def _glance(visit: Future[Any]) -> None:
-    with contextlib.suppress(BaseException):
-        visit.exception(timeout=_GLANCE_SECONDS)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(NamedTuple):
     """The program calls a function that is not its own."""
 
     id: int
@@ -19,30 +19,26 @@ class Called:
     """Whether the program goes on only with the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """The program reads a name it has not defined."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(NamedTuple):
     """The program asks something of the machine: the time, a file, its environment, an import."""
 
     function: str
     positional: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(NamedTuple):
     """Everything in the program waits for calls that were promised an answer."""
 
     ids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """The program came to its end."""
 
     value: Any
@@ -73,6 +69,25 @@ class SandboxError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class Pace(Enum):
+    """How a sandbox takes its steps."""
+
+    NEW = "new"
+    """On a thread, until many were short."""
+    QUICK = "quick"
+    """In place; none may be long."""
+    SLOW = "slow"
+    """On a thread, each for as long as it takes."""
+
+
+class Elsewhere(Exception):
+    """The program has to begin again in a sandbox of another pace; what it was answered here is in its journal."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__()
+        self.pace = pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

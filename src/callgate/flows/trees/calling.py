@@ -19,10 +19,8 @@ from callgate.flows.trees.answer import Answer, answer_of
 from callgate.model.call import Call
 from callgate.model.context import LONGEST_NAME, Context
 from callgate.model.outcome import Outcome, Pending
+from callgate.model.pauses import LONGEST, pauses
 from callgate.model.step_key import step_key
-
-_POLL_FIRST = 0.005
-_POLL_MOST = 0.25
 
 
 class TreeGate(Protocol):
@@ -202,15 +200,14 @@ class TreeCalls:
             self.changed()
             if asked_before == outcome.approval_id:
                 # Decided, and still in question: whatever that is, it must not keep the loop busy.
-                await asyncio.sleep(_POLL_MOST)
+                await asyncio.sleep(LONGEST)
             await self._decided(outcome.approval_id)
 
     async def _decided(self, approval_id: str) -> None:
         # People decide in other processes, so that somebody has to look.
-        pause = _POLL_FIRST
-        while not await self._gate.is_decided(approval_id):
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _POLL_MOST)
+        pause = pauses()
+        while not await self._gate.is_decided(approval_id):  # noqa: ASYNC110 - decided in another process
+            await asyncio.sleep(next(pause))
 
     async def _cancelled(self, call: Call, context: Context, *, started: Started) -> Answer:
         """What became of a call that was let go: whether it took effect may be unknown, and then that is said."""

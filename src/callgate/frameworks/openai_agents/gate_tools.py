@@ -20,6 +20,7 @@ from callgate.frameworks.openai_agents.marks import marked_in
 from callgate.frameworks.reach import AnyGate
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.context import Context
+from callgate.model.pauses import pauses
 from callgate.model.requested import Requested
 from callgate.runtime.offering import ModelPool
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 State = RunState[Any, Agent[Any]]
 Paused = RunResult | RunResultStreaming | State
-_POLL_FIRST = 0.005
-_POLL_MOST = 0.25
 
 
 class Question(NamedTuple):
@@ -160,12 +159,12 @@ class GateTools:
         Returns:
             What still waits.
         """
-        loop, pause = asyncio.get_running_loop(), _POLL_FIRST
+        loop, pause = asyncio.get_running_loop(), pauses()
         until = loop.time() + wait
         interruptions = self._interruptions(state)
-        while (waiting := await _open_questions(interruptions)) and (left := until - loop.time()) > 0:
-            await asyncio.sleep(min(pause, left))
-            pause = min(pause * 2, _POLL_MOST)
+        # People decide in other processes, so that somebody has to look.
+        while (waiting := await _open_questions(interruptions)) and (left := until - loop.time()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(min(next(pause), left))
         undecided = [question.item for question in waiting]
         for item, _ in interruptions:
             if item not in undecided:

@@ -57,9 +57,9 @@ async def sign_in(place: Place, *, patience: float) -> SignedIn:
     except TimeoutError:
         raise SignInFailed(f"nobody signed in within {patience:g} seconds") from None
     except OAuthRegistrationError as error:
-        raise SignInFailed(f"its authorization server registers no client for us{_code(error)}") from None
+        raise SignInFailed(f"its authorization server registers no client for us{standard_word(str(error))}") from None
     except OAuthTokenError as error:
-        raise SignInFailed(f"its authorization server gives no token{_code(error)}") from None
+        raise SignInFailed(f"its authorization server gives no token{standard_word(str(error))}") from None
     except OAuthFlowError as error:
         raise SignInFailed(visible(str(error)[:_LONGEST])) from None
     except httpx2.HTTPError as error:
@@ -141,9 +141,9 @@ def _signed_in(place: Place, context: OAuthContext) -> SignedIn:
     )
 
 
-def _code(error: Exception) -> str:
+def standard_word(answer: str) -> str:
     """What an authorization server answered is not shown, but for the word the standard has for it."""
-    found = _ERROR.search(str(error))
+    found = _ERROR.search(answer)
     return f" ({found[1]})" if found else ""
 
 

@@ -6,7 +6,6 @@ Imports the SDK, which makes the requests.
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -19,7 +18,7 @@ from mcp.shared.auth import (
     ProtectedResourceMetadata,
 )
 
-from callgate.adapters.mcp.oauth.flow import sign_in_client
+from callgate.adapters.mcp.oauth.flow import sign_in_client, standard_word
 from callgate.adapters.mcp.oauth.record import SignedIn, end_of
 from callgate.adapters.mcp.oauth.signers import Nowhere
 from callgate.errors import SignInFailed, SignInNeeded
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 _OK = 200
 _LATER = frozenset({408, 425, 429})
 _FAULT = 500
-_ERROR = re.compile(r'"error"\s*:\s*"([a-z_]{1,64})"')
 
 
 class _Renewing(OAuthClientProvider):
@@ -78,7 +76,7 @@ async def renew(kept: SignedIn, client_secret: str | None) -> SignedIn:
         raise SignInFailed(f"its authorization server cannot renew the sign-in now (HTTP {response.status_code})")
     tokens = await renewing.take(response)
     if tokens is None:
-        raise SignInNeeded(f"its sign-in has ended{_code(response)}")
+        raise SignInNeeded(f"its sign-in has ended{standard_word(response.text[:2000])}")
     return dataclasses.replace(
         kept,
         access_token=tokens.access_token,
@@ -113,8 +111,3 @@ async def _send(request: httpx2.Request) -> httpx2.Response:
             return await client.send(request)
     except httpx2.HTTPError as error:
         raise SignInFailed(f"its authorization server cannot be reached ({type(error).__name__})") from None
-
-
-def _code(response: httpx2.Response) -> str:
-    found = _ERROR.search(response.text[:2000])
-    return f" ({found[1]})" if found else ""
