@@ -131,6 +131,7 @@ print(json.dumps(asyncio.run(main(Path(sys.argv[1]), command))))
     assert not (place / "plugins").exists()
 
 
+@pytest.mark.slow
 async def test_the_examples_run(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_login.py").write_text("def test_login():\n    assert True\n")

@@ -107,8 +107,9 @@ async def test_where_a_git_lies_elsewhere_that_is_read_only_too(tmp_path: Path) 
         )
         assert ran["stderr"].count("Read-only") == 3
         assert world.state() == before
+        # A number that becomes free is often given to what is made next: it must not pass for what it was.
         ran = await run_inside(world, "rm linked/.git; mkdir linked/.git; echo x > linked/.git/config")
-        assert "linked/.git" in ran["note"]
+        assert "linked/.git" in (ran["note"] or "")
         assert not (world.ground / "linked" / ".git").exists()
 
 

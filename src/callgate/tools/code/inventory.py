@@ -17,14 +17,15 @@ MOST_ENTRIES = 500_000
 """A directory with more in it is not handed to a program: looking through it would take longer than the program."""
 
 Identity = tuple[int, int]
+"""Device and number of a file."""
 
 
 @dataclass(slots=True)
 class Inventory:
     """What was found."""
 
-    git: dict[str, Identity] = field(default_factory=dict[str, Identity])
-    """Each `.git`, a directory or a file, by its path."""
+    git: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """Each `.git`, a directory, a file or a link, by its path: which one it is."""
     behind: list[str] = field(default_factory=list[str])
     """Where a `.git` that is a link or a file leads to."""
     hidden: list[str] = field(default_factory=list[str])
@@ -99,10 +100,13 @@ def _entries(roots: Iterable[str], found: Inventory) -> Iterator[os.DirEntry[str
 
 
 def _note_git(entry: os.DirEntry[str], found: Inventory) -> None:
-    identity = _identity(entry)
-    if identity is None:
+    try:
+        status = os.lstat(entry.path)
+    except OSError:
         return
-    found.git[entry.path] = identity
+    # What is covered keeps its number. A link cannot be: its number may go to what is made in its place, its time not.
+    since = status.st_ctime_ns if stat.S_ISLNK(status.st_mode) else 0
+    found.git[entry.path] = status.st_dev, status.st_ino, since
     if entry.is_dir(follow_symlinks=False):
         # git itself listens there, for a program of its own that watches files.
         with contextlib.suppress(OSError), os.scandir(entry.path) as inner:
