@@ -121,7 +121,8 @@ with tempfile.TemporaryDirectory() as warm:
     asyncio.run(main(Path(warm), "true"))
 os.environ["XDG_CONFIG_HOME"] = sys.argv[1] + "/conf"
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
-command = "id -u; touch made; mkdir -p plugins/x; cat /proc/self/environ callgate.yaml; echo x > /usr/x; true"
+hide = "mkdir -p new/.git sly/.git shy/.git; chmod 555 new; chmod 0 sly; chmod 444 shy; "
+command = hide + "id -u; touch made; mkdir -p plugins/x; cat /proc/self/environ callgate.yaml; echo x > /usr/x; true"
 print(json.dumps(asyncio.run(main(Path(sys.argv[1]), command))))
 """
     done = subprocess.run([sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=False)
@@ -129,6 +130,8 @@ print(json.dumps(asyncio.run(main(Path(sys.argv[1]), command))))
     assert "Permission denied" in done.stdout
     assert (place / "made").stat().st_uid == 65534
     assert not (place / "plugins").exists()
+    assert done.stdout.count("renamed") == 3, done
+    assert list(place.rglob(".git")) == []
 
 
 @pytest.mark.slow

@@ -40,14 +40,14 @@ def take(roots: Iterable[str], own: frozenset[Identity], *, most: int | None = M
     Args:
         roots: Where to look.
         own: Callgate's own files that have a second name somewhere.
-        most: More entries than this are not looked at.
+        most: More entries than this are not looked at; None is afterwards, when nothing may stay unseen.
 
     Raises:
         PermissionError: There are more.
     """
     found = Inventory()
     numbers = {number for _, number in own}
-    for seen, entry in enumerate(_entries(roots, found)):
+    for seen, entry in enumerate(_entries(roots, found, open_up=most is None)):
         if most is not None and seen >= most:
             message = f"the granted directories hold more than {most} files, too many to look after"
             raise PermissionError(f"{message}; grant a smaller directory to run programs in")
@@ -77,18 +77,34 @@ def set_aside(before: Inventory, after: Inventory, *, granted: Iterable[str]) ->
     for path, identity in after.git.items():
         if identity in known or any(path == each or path.startswith(each + os.sep) for each in open_to_it):
             continue
-        aside = f"{path}.set-aside-{secrets.token_hex(4)}"
-        os.rename(path, aside)  # noqa: PTH104 - a text all along
-        said.append(f"it made {path}, which tools may not: it was renamed to {os.path.basename(aside)}")  # noqa: PTH119
+        said.append(f"it made {path}, which tools may not: {_rename(path)}")
     said += (f"{path} cannot be looked into" for path in after.unseen if path not in before.unseen)
     return said
 
 
-def _entries(roots: Iterable[str], found: Inventory) -> Iterator[os.DirEntry[str]]:
+def _rename(path: str) -> str:
+    aside = f"{path}.set-aside-{secrets.token_hex(4)}"
+    try:
+        _open_up(os.path.dirname(path), os.W_OK | os.X_OK)  # noqa: PTH120 - a text all along
+        os.rename(path, aside)  # noqa: PTH104
+    except OSError as error:
+        return f"remove it, since it could not be renamed ({error.strerror})"
+    return f"it was renamed to {os.path.basename(aside)}"  # noqa: PTH119
+
+
+def _open_up(place: str, wanted: int) -> None:
+    """Let ourselves into a directory that a program may have closed to hide what it made there."""
+    if not os.access(place, wanted):
+        os.chmod(place, stat.S_IMODE(os.lstat(place).st_mode) | stat.S_IRWXU)  # noqa: PTH101 - a text all along
+
+
+def _entries(roots: Iterable[str], found: Inventory, *, open_up: bool) -> Iterator[os.DirEntry[str]]:
     pending = list(roots)
     while pending:
         place = pending.pop()
         try:
+            if open_up:
+                _open_up(place, os.R_OK | os.X_OK)
             with os.scandir(place) as listed:
                 entries = list(listed)
         except OSError:
