@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import batches, commits, flows, growth, programs, reads, registry
+from benchmarks import batches, commits, flows, growth, reads, registry, sampling
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -34,6 +35,14 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("a program of 1,000 reads over the reads", ("flows", "program_reads", "wall_ratio"), "<=", 3, None),
     ("a program of 1,000 effects over the effects", ("flows", "program_effects", "wall_ratio"), "<=", 3, None),
     ("run_shell over the command alone, ms", ("programs", "run_shell_adds_ms"), "<=", 30, None),
+    (
+        "a plain loop over monte_carlo_native, one core",
+        ("sampling", "plain_over_one_core", "cpu_ratio"),
+        ">=",
+        10,
+        None,
+    ),
+    ("monte_carlo_native, one core over two", ("sampling", "one_core_over_two", "wall_ratio"), ">=", 1.7, 2),
     ("10,000 tools over 10", ("growth", "tools_10_000_over_10", "cpu_ratio"), "<=", 1.15, None),
     ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
     ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
@@ -90,6 +99,8 @@ async def measure() -> dict[str, Any]:
         print("flows …", flush=True)
         results["flows"] = await flows.measure(folder)
         results["programs"] = await programs.measure()
+        print("sampling …", flush=True)
+        results["sampling"] = await sampling.measure()
         print("growth …", flush=True)
         results["growth"] = await growth.measure(folder)
     return results

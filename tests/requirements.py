@@ -219,4 +219,10 @@ REQUIREMENTS = {
     "TOOL-08": "python_eval computes with given variables; no attribute, import, file or endless power leads out.",
     "TOOL-09": "run_shell tells output, returncode and time; at its limit all it started is gone; it is gated.",
     "TOOL-10": "git_status tells every kind of change and runs nothing of the repository; linting places, mends.",
+    "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices, within a budget.",
+    "TOOL-05": "CSV is read with header or col_i names; 007 and 1_000 stay text; ragged rows are not cut; both ways.",
+    "TOOL-06": "sql_query keeps types, gives errors as errors, and reads or writes nothing outside memory.",
+    "TOOL-07": "Plots have the stated fields, equal input gives equal output, empty or unequal input is an error.",
+    "TOOL-08": "calculate gives 4950 for sum(range(100)); attribute walks, imports and unbounded powers are refused.",
+    "TOOL-11": "The maths tools give their known vectors; seeds repeat; empty, singular or not square is an error.",
 }
