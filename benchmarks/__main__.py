@@ -13,8 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import batches, commits, flows, growth, programs, reads, registry
-from benchmarks import batches, commits, flows, growth, reads, registry, sampling
+from benchmarks import batches, commits, flows, growth, programs, reads, registry, sampling
 
 RESULTS = Path(__file__).parent / "results.json"
 
