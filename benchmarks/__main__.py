@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import batches, commits, flows, growth, reads, registry, sampling, searches
+from benchmarks import batches, commits, flows, growth, programs, reads, registry, sampling, searches
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -33,6 +33,7 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("SQLite, p50 alone, over one commit", ("commits", "p50_alone_over_commit"), "<=", 6, 2.5),
     ("a program of 1,000 reads over the reads", ("flows", "program_reads", "wall_ratio"), "<=", 3, None),
     ("a program of 1,000 effects over the effects", ("flows", "program_effects", "wall_ratio"), "<=", 3, None),
+    ("run_shell over the command alone, ms", ("programs", "run_shell_adds_ms"), "<=", 30, None),
     (
         "a plain loop over monte_carlo_native, one core",
         ("sampling", "plain_over_one_core", "cpu_ratio"),
@@ -97,6 +98,7 @@ async def measure() -> dict[str, Any]:
         results["registry"] = registry.measure()
         print("flows …", flush=True)
         results["flows"] = await flows.measure(folder)
+        results["programs"] = await programs.measure()
         print("sampling …", flush=True)
         results["sampling"] = await sampling.measure()
         print("searches …", flush=True)
