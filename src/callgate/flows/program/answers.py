@@ -52,12 +52,11 @@ def _value(value: Any) -> Answer:
 
 def _is_plain(value: Any) -> bool:
     """Whether it is seen at once that the value can be written and read back; most are small."""
-    kind = type(value)
-    if kind is str:
+    if type(value) is str:
         return value.isascii()
-    if kind is int:
+    if type(value) is int:
         return -_SHORT <= value < _SHORT
-    return value is None or kind is bool
+    return value is None or type(value) is bool
 
 
 def _text(told: str) -> str:
