@@ -42,9 +42,9 @@ def check_text(source: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def asker(context: Context) -> tuple[str, str]:
+def asker(context: Context) -> tuple[str, str | None, str]:
     """Whose program it is."""
-    return context.principal, context.session
+    return context.principal, context.user, context.session
 
 
 def fingerprint(keys: Keys, program: Program) -> str:
@@ -53,13 +53,27 @@ def fingerprint(keys: Keys, program: Program) -> str:
 
 
 def check_same(asked: Program, begun: Program) -> None:
-    """Whether what is asked for is the program that has this id.
+    """Whether what is asked for is the program that has this id, asked for by somebody who may do what it may.
 
     Raises:
         ProgramConflict: It is not.
     """
     if _said(asked) != _said(begun):
         raise ProgramConflict(f"{begun.id} is the id of another program")
+    check_covers(asked.context, begun)
+
+
+def check_covers(context: Context, program: Program) -> None:
+    """A program runs under the context it was begun with; nobody who may do less makes it go on.
+
+    Raises:
+        ProgramConflict: The context may do less, or it cannot be known.
+    """
+    if not context.covers(program.context):
+        message = (
+            f"program {program.id} was begun under a context that may do more than this one, and does not go on for it"
+        )
+        raise ProgramConflict(message)
 
 
 def _said(program: Program) -> list[Any]:

@@ -25,7 +25,7 @@ from callgate.model.tool import Tool
 from callgate.pipeline.deciding import reread
 from callgate.runtime.entering import enter
 from callgate.runtime.opened import Opened
-from callgate.runtime.program_asked import asker, check_same, check_text, fingerprint
+from callgate.runtime.program_asked import asker, check_covers, check_same, check_text, fingerprint
 from callgate.runtime.program_forms import Program, Standing
 from callgate.runtime.program_plan import AsPlanned, DryRun, Make, refusal
 from callgate.runtime.program_rows import Rows, effect_key
@@ -72,7 +72,8 @@ class Programs(Turns):
                 then `proposed`, with the ordered list of its effects and, where they need a person, one question about
                 all of them; `resume_program` runs it in earnest, and it stops where it comes to another effect. Asked
                 for again, a dry run gives what it found.
-            program_id: Made when left out. With the id of a program that is there already and is the same, it goes on.
+            program_id: Made when left out. With the id of a program that is there already and is the same, it goes on,
+                if the context may do what the program may.
 
         Returns:
             How far it came. A program that needs a person is `sleeping`: decide, and `resume_program` it, here or in
@@ -80,7 +81,7 @@ class Programs(Turns):
 
         Raises:
             ConfigurationError: The sandbox is not installed.
-            ProgramConflict: The id is another program's, somebody else runs it, or
+            ProgramConflict: The id is another program's, the context may do less than it, somebody else runs it, or
                 what was kept of it was changed.
             ValueError: The source, the inputs or the id cannot be.
         """
@@ -113,14 +114,21 @@ class Programs(Turns):
     ) -> ProgramRun:
         """Let a program go on that slept or was interrupted, under its asker's own context. One that is over is told.
 
+        Args:
+            program_id: Which one.
+            context: Who lets it go on: its asker, who may do at least what the program may. Left out, it is whoever has
+                the gate, for its asker.
+            wait: Seconds to wait for a person where one has to decide; else the program sleeps at once.
+
         Raises:
             ProgramNotFound: No such program, or another asker's.
-            ProgramConflict: Somebody runs it, or what was kept of it was changed.
+            ProgramConflict: Somebody runs it, the context may do less than the program's own, or what was kept of it
+                was changed.
         """
         opened = self._open()
         rows = Rows(opened.parts, program_id)
         if context is not None:
-            await self._of_asker(rows, context)
+            check_covers(context, await self._of_asker(rows, context))
         return await self._go_on(opened, rows, same_as=None, wait=wait)
 
     async def find_program(self, program_id: str, context: Context | None = None) -> ProgramRun:
