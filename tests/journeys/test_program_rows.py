@@ -148,6 +148,17 @@ async def test_who_comes_too_late_does_not_make_a_running_program_free_for_a_thi
 
 
 @pytest.mark.usefixtures("on_each_store")
+async def test_two_who_begin_one_program_at_once_have_its_effects_once() -> None:
+    town = Town()
+    async with gate_of(*town.tools) as gate:
+        both = [gate.run_program("send('x')", program_id="p1") for _ in range(2)]
+        made = await asyncio.gather(*both, return_exceptions=True)
+        assert (await gate.find_program("p1")).ok
+    assert sorted(type(each).__name__ for each in made) == ["ProgramConflict", "ProgramRun"]
+    assert town.sent == ["x"]
+
+
+@pytest.mark.usefixtures("on_each_store")
 async def test_what_is_recorded_of_a_program_does_not_let_its_inputs_be_guessed() -> None:
     async with gate_of() as gate:
         await gate.run_program("1", Context(), inputs={"pin": 4711}, program_id="p1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -107,7 +108,10 @@ class Programs(Turns):
                 standing = await rows.create(program, digest=fingerprint(opened.parts.keys, program))
                 if standing is not None:
                     return await self._go(opened, rows, program, standing, wait)
-        return await self._go_on(opened, rows, same_as=program, wait=wait)
+        try:
+            return await self._go_on(opened, rows, same_as=program, wait=wait)
+        except ProgramNotFound:
+            raise ProgramConflict(f"program {name} is just being begun by somebody else") from None
 
     async def resume_program(
         self, program_id: str, context: Context | None = None, *, wait: float | None = None
@@ -233,7 +237,9 @@ class Programs(Turns):
         """One answer decides the whole list: after a no nothing of it is made, also what needed nobody."""
         error = ProgramError(kind="refused", message=why)
         over = replace(standing, state=ProgramState.FAILED, error=error, waiting=())
-        ended, _ = await rows.rest(program, over, vocabulary.PROGRAM_FAILED)
+        ended, let_go = await rows.rest(program, over, vocabulary.PROGRAM_FAILED)
+        if let_go:
+            raise asyncio.CancelledError
         return ended.shown(rows.id)
 
     async def _go(
