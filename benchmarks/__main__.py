@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import batches, commits, flows, growth, reads, registry
+from benchmarks import batches, commits, flows, growth, programs, reads, registry, sampling, searches
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -33,6 +33,16 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("SQLite, p50 alone, over one commit", ("commits", "p50_alone_over_commit"), "<=", 6, 2.5),
     ("a program of 1,000 reads over the reads", ("flows", "program_reads", "wall_ratio"), "<=", 3, None),
     ("a program of 1,000 effects over the effects", ("flows", "program_effects", "wall_ratio"), "<=", 3, None),
+    ("run_shell over the command alone, ms", ("programs", "run_shell_adds_ms"), "<=", 30, None),
+    (
+        "a plain loop over monte_carlo_native, one core",
+        ("sampling", "plain_over_one_core", "cpu_ratio"),
+        ">=",
+        10,
+        None,
+    ),
+    ("monte_carlo_native, one core over two", ("sampling", "one_core_over_two", "wall_ratio"), ">=", 1.7, 2),
+    ("search_files over ripgrep, this repository", ("searches", "usual", "wall_ratio"), "<=", 1.5, None),
     ("10,000 tools over 10", ("growth", "tools_10_000_over_10", "cpu_ratio"), "<=", 1.15, None),
     ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
     ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
@@ -88,6 +98,11 @@ async def measure() -> dict[str, Any]:
         results["registry"] = registry.measure()
         print("flows …", flush=True)
         results["flows"] = await flows.measure(folder)
+        results["programs"] = await programs.measure()
+        print("sampling …", flush=True)
+        results["sampling"] = await sampling.measure()
+        print("searches …", flush=True)
+        results["searches"] = await searches.measure()
         print("growth …", flush=True)
         results["growth"] = await growth.measure(folder)
     return results

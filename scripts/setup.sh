@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make .venv from the lock file and install the project in it, editable, and beside it the MCP servers of the tests that are
-# npm packages. A second run with nothing changed does nothing. Needs git, make and a Python of 3.11 or newer; knows nothing of
-# package indexes, the configuration of pip and npm decides.
+# npm packages, and bubblewrap, which the tools that run programs need. A second run with nothing changed does nothing. Needs
+# git, make and a Python of 3.11 or newer; knows nothing of package indexes, the configuration of pip, npm and apt decides.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -83,6 +83,27 @@ install_servers() {
     fi
 }
 
+# It keeps apart the programs that tools start. Without it their tests are skipped; in CI it has to be there.
+install_bubblewrap() {
+    if command -v bwrap >/dev/null 2>&1; then
+        return
+    fi
+    if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
+        say "bubblewrap is not installed, installing it with apt-get"
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update -qq </dev/null || say "apt-get update failed, trying with the lists at hand"
+        apt-get install -y -qq bubblewrap </dev/null >/dev/null || say "apt-get could not install bubblewrap"
+    fi
+    if command -v bwrap >/dev/null 2>&1; then
+        return
+    fi
+    if [ -n "${CI:-}" ]; then
+        fail "bubblewrap is not installed, and CI has to have it (on Debian and Ubuntu: apt-get install bubblewrap)"
+    fi
+    say "bubblewrap is not installed, so the tests of run_shell, run_tests, git_status and lint_code are skipped; install it" \
+        "first (on Debian and Ubuntu: apt-get install bubblewrap)"
+}
+
 # Two terminals may both ask for a setup; the second waits and then finds the work done.
 if command -v flock >/dev/null 2>&1 && [ -z "${CALLGATE_SETUP_LOCKED:-}" ]; then
     CALLGATE_SETUP_LOCKED=1 exec flock scripts/setup.sh sh scripts/setup.sh
@@ -97,6 +118,7 @@ fi
 wanted=$(fingerprint "$python")
 if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$wanted" ]; then
     install_servers
+    install_bubblewrap
     exit 0
 fi
 
@@ -117,4 +139,5 @@ $PIP install -qq --no-deps --no-build-isolation --no-index --editable . </dev/nu
 
 fingerprint "$VENV/bin/python" >"$STAMP"
 install_servers
+install_bubblewrap
 say "done: $VENV is ready"

@@ -212,5 +212,17 @@ REQUIREMENTS = {
     "SEC-04": "A call that needs a secret scope is at least confirm at every autonomy level.",
     "SEC-05": "Known shapes of credentials are redacted from results, nested, long and in error texts too.",
     # Built-in tools
+    "TOOL-01": "Web tools speak http and https only, and no address, name or redirect leads them to private addresses.",
+    "TOOL-02": "404, 403, 429 and 5xx are told apart, bodies are bounded while read, redirects and cuts are told.",
+    "TOOL-03": "web_search clamps its limit, falls back when a backend fails, and gives one error when all do.",
     "TOOL-04": "json_query answers JMESPath as specified, with filters and negative indices.",
+    "TOOL-05": "CSV is read with header or col_i names; 007 and 1_000 stay text; ragged rows are not cut; both ways.",
+    "TOOL-06": "sql_query keeps types, gives errors as errors, and reads or writes nothing outside memory.",
+    "TOOL-07": "Plots have the stated fields, equal input gives equal output, empty or unequal input is an error.",
+    "TOOL-08": "python_eval and calculate: sum(range(100)) is 4950; no attribute, import or endless power leads out.",
+    "TOOL-09": "run_shell tells output, returncode and time; at its limit all it started is gone; it is gated.",
+    "TOOL-10": "git_status tells every kind of change and runs nothing of the repository; linting places, mends.",
+    "TOOL-11": "The maths tools give their known vectors; seeds repeat; empty, singular or not square is an error.",
+    "TOOL-12": "Files: lines from 1, at most max_bytes, marked when cut; bytes written, modes w and a, listing ≤ 1000.",
+    "TOOL-13": "Archives: opened before extracted; what leads out, links, lies or bombs are refused; search ≤ 50 hits.",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors.cli_tools import PAID
-from tests.doors.running import ODD_TOOLS, TOOLS, Cli, start
+from tests.doors.running import ODD_TOOLS, TOOLS, Cli, Terminal, start
 
 
 def test_the_output_is_on_stdout_and_the_rest_on_stderr(cli: Cli):
@@ -242,3 +242,14 @@ def test_a_configuration_with_several_faults_tells_them_all(cli: Cli):
     error = json.loads(cli.call("word_count", "{}", "--json").out)["error"]
     assert error["exit_code"] == 2
     assert "nonsense" in error["message"]
+
+
+def test_texts_of_several_lines_are_shown_as_they_are_at_a_terminal_and_as_json_to_a_program(tmp_path: Path):
+    words = ("call", "histogram", '{"data": [1, 2, 2, 3], "bins": 3, "width": 30, "height": 6}')
+    with Terminal(*words, cwd=tmp_path) as terminal:
+        terminal.expect('"n_bins": 3')
+        terminal.expect("plot:\n")
+        terminal.expect("succeeded: histogram")
+        assert terminal.end() == 0
+        assert "\\n" not in terminal.seen
+    assert json.loads(start(*words, cwd=tmp_path).out)["plot"].count("\n") > 1

@@ -15,6 +15,7 @@ from callgate.cli.screen import Screen
 from callgate.model.approval import Approval
 from callgate.model.levels import Happened
 from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Succeeded, Unknown
+from callgate.model.shapes import as_mapping
 
 _STYLES = {"succeeded": "green", "previewed": "cyan", "pending": "yellow", "unknown": "yellow"}
 
@@ -55,12 +56,27 @@ def value_text(value: Any) -> str:
         return str(value)
 
 
+def _laid_out(value: Any) -> str:
+    """As `value_text`, with texts of several lines (a plot, a file, what a program printed) as they are, at the end."""
+    mapping = as_mapping(value)
+    texts = {} if mapping is None else {name: text for name, text in mapping.items() if _has_lines(text)}
+    if mapping is None or not texts:
+        return value_text(value)
+    rest = {name: item for name, item in mapping.items() if name not in texts}
+    blocks = [f"{name}:\n{text.rstrip()}" for name, text in texts.items()]
+    return "\n".join((*([value_text(rest)] if rest else ()), *blocks))
+
+
+def _has_lines(value: Any) -> bool:
+    return isinstance(value, str) and "\n" in value.strip()
+
+
 def _show_output(outcome: Outcome) -> None:
     screen = Screen(sys.stdout)
     if isinstance(outcome, Previewed) and outcome.preview is not None:
         screen.say(outcome.preview.text)
     elif isinstance(outcome, Succeeded) or outcome.output is not None:
-        screen.say(value_text(outcome.output))
+        screen.say(_laid_out(outcome.output) if screen.is_terminal else value_text(outcome.output))
 
 
 def _show_end(screen: Screen, outcome: Outcome, *, place: Place, question: Approval | None) -> None:

@@ -46,6 +46,7 @@ class OwnFiles:
         self._paths = tuple(os.path.abspath(path) for path in paths)  # noqa: PTH100 - links must not be followed here
         places = {*self._paths, *map(os.path.realpath, self._paths)}
         self._keys = frozenset(key_of(place + ending) for place in places for ending in _BESIDE)
+        self._lengths = frozenset(map(len, self._keys))
         self._above = frozenset(key[:length] for key in self._keys for length in range(len(key)))
 
     def with_more(self, paths: Iterable[Path | str]) -> OwnFiles:
@@ -60,7 +61,7 @@ class OwnFiles:
     def holds(self, path: str) -> bool:
         """Whether the path is one of them or lies in one of them."""
         key = key_of(path)
-        return any(key[:length] in self._keys for length in range(1, len(key) + 1))
+        return any(key[:length] in self._keys for length in self._lengths if length <= len(key))
 
     def lie_below(self, path: str) -> bool:
         """Whether one of them lies somewhere under this directory."""

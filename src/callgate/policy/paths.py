@@ -166,7 +166,7 @@ class Paths:
 
     def _refuse_own(self, text: str, place: str, *, literal: str, status: os.stat_result | None) -> None:
         linked = status is not None and self.second_names.is_one(status)
-        if linked or self.own.holds(place) or self.own.holds(literal):
+        if linked or self.own.holds(place) or (literal != place and self.own.holds(literal)):
             what = f"path {show(text)} is one of Callgate's own files, which no tool may touch"
             raise Unfit(f"{what}; no role and no grant lifts this")
 

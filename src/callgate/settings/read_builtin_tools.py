@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, ListOf, Reading
 from callgate.settings.leaves import Text
+from callgate.settings.read_web_tools import WEB_TOOLS
 from callgate.settings.values import BuiltinToolsSettings
 
 _NAME = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
@@ -26,6 +27,7 @@ BUILTIN_TOOLS = Block(
             "Categories (web, data, maths, code, files, archives) or single tools, or all.",
             [],
         ),
+        "web": Key(WEB_TOOLS, "Whom the tools of the category web ask."),
     },
     _build,
 )

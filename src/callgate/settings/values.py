@@ -163,11 +163,48 @@ class PluginsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchBackend:
+    """A place that `web_search` asks."""
+
+    kind: str
+    """How it is asked and read: `duckduckgo` or `searxng`."""
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """Whom the tools of the category `web` ask, and how they get there."""
+
+    search: tuple[SearchBackend, ...] = (
+        SearchBackend(kind="duckduckgo", url="https://html.duckduckgo.com/html/"),
+        SearchBackend(kind="duckduckgo", url="https://lite.duckduckgo.com/lite/"),
+    )
+    """Asked in this order, until one answers."""
+    wikipedia: str = "https://en.wikipedia.org/w/api.php"
+    proxy: str | None = None
+    """None: straight; variables of the environment are not looked at."""
+    trusted_docs: tuple[str, ...] = (
+        "docs.python.org",
+        "peps.python.org",
+        "developer.mozilla.org",
+        "www.rfc-editor.org",
+        "www.w3.org",
+        "docs.github.com",
+        "kubernetes.io",
+        "www.postgresql.org",
+        "sqlite.org",
+        "numpy.org",
+    )
+    """Hosts whose pages `fetch_docs` calls trusted, with those below them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltinToolsSettings:
     """Which of the built-in tools are there, and what the operator says of them."""
 
     enable: tuple[str, ...] = ()
     """Names of categories or tools, or `all`."""
+    web: WebSettings = WebSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools import archives, code, data, files, maths, web
 from callgate.tools.category import Category
+from callgate.tools.programs import find_program
 
 ALL = "all"
 CATEGORIES: Mapping[str, Category] = MappingProxyType(
@@ -34,7 +34,8 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
     }
 )
 _INSTALLING = {
-    "bwrap": "bubblewrap, which keeps programs apart; install it (on Debian and Ubuntu: apt-get install bubblewrap)"
+    "bwrap": "bubblewrap, which keeps programs apart; install it (on Debian and Ubuntu: apt-get install bubblewrap)",
+    "rg": "ripgrep; install with: pip install 'callgate[files]'",
 }
 
 
@@ -86,7 +87,7 @@ def _missing(tool: str, category: Category) -> str | None:
     if modules:
         return f"it needs {' and '.join(modules)}; install with: pip install 'callgate[{category.extra}]'"
     program = category.programs.get(tool)
-    return None if program is None or shutil.which(program) else f"it needs {_INSTALLING[program]}"
+    return None if program is None or find_program(program) else f"it needs {_INSTALLING[program]}"
 
 
 def _is_installed(module: str) -> bool:

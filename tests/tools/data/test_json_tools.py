@@ -65,6 +65,43 @@ async def test_what_cannot_be_read_is_an_input_error(content: str, path: str | N
     assert said in str(outcome)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("[*].[" + "@, " * 400 + "@]", "too"),
+        ("|".join(["[@, @]"] * 60), "too"),
+        ("[" + ", ".join(["@"] * 300) + "] | [] | " + "[" + ", ".join(["@"] * 300) + "] | []", "too"),
+        ("map(&[" + ", ".join(["@"] * 500) + "], [].[@, @, @, @][])", "too"),
+        ("|".join(["[@, @]"] * 14) + " | to_string(@) | [@, @, @, @] | join('', @) | [@, @] | join('', @)", "too"),
+        ("|".join(["map(&@, map(&@, map(&@, map(&@, @))))"] * 100), "too much work"),
+        ('[*].{"' + "x" * 9000 + '": @}', "too much"),
+        ("[" + ", ".join(["@"] * 180) + "]", "finds too much"),
+        ("(" * 2000 + "@" + ")" * 2000, "too deeply"),
+        ("`" + "[" * 3000 + "]" * 3000 + "`", "too deeply"),
+    ],
+    ids=["projection", "doubling", "product", "map", "text", "work", "names", "answer", "parentheses", "literal"],
+)
+async def test_a_query_that_multiplies_its_data_is_stopped_and_told_so(query: str, said: str) -> None:
+    """TOOL-04: what a query makes is bounded, also where it is made of few parts."""
+    outcome = await ask("json_query", data=list(range(3000)), query=query)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+async def test_large_data_is_asked_without_being_searched_for_paths() -> None:
+    people: list[dict[str, Any]] = [{"path": f"callgate.yaml/{at}", "age": at % 90} for at in range(10_000)]
+    found = await ask("json_query", data=people, query="length([?age > `80`])")
+    assert found.unwrap() == sum(person["age"] > 80 for person in people)
+
+
+async def test_json_that_is_nested_without_end_is_an_input_error() -> None:
+    outcome = await ask("json_parse", content="[" * 900 + "]" * 900)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "levels deep" in str(outcome)
+    assert (await ask("json_parse", content="[" * 150 + "]" * 150)).ok
+
+
 async def test_the_examples_run() -> None:
     async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
         await run_examples(gate, "json_parse", "json_query")

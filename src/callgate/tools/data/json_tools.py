@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import orjson
+from pydantic import Field
 
 from callgate.adapters.function import tool
+from callgate.tools.data.nothing_outside import nothing_outside
+
+LONGEST_QUERY = 10_000
+DEEPEST = 200
+"""Levels of nesting. What lies deeper is read by nobody, and breaks who walks through it."""
 
 _OF_JSON = {
     dict: "object",
@@ -30,6 +36,7 @@ _PARSED = {
     deterministic=True,
     concurrency_safe=True,
     scopes=[],
+    resources=nothing_outside,
     output_schema=_PARSED,
     examples=[{"content": '{"user": {"name": "Ann"}}', "extract_path": "user.name"}],
 )
@@ -44,9 +51,25 @@ def json_parse(content: str, extract_path: str | None = None) -> dict[str, Any]:
         value = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"content is no JSON: {error}") from None
+    _need_shallow(value)
     for step in extract_path.split(".") if extract_path else ():
         value = _inside(value, step, path=extract_path)
     return {"data": value, "type": _OF_JSON[type(value)]}
+
+
+def _need_shallow(value: Any) -> None:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _parts(outer)]
+        if not level:
+            return
+    raise ValueError(f"content is nested more than {DEEPEST} levels deep")
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(cast("dict[str, Any]", value).values())
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _inside(value: Any, step: str, *, path: str | None) -> Any:
@@ -61,20 +84,25 @@ def _inside(value: Any, step: str, *, path: str | None) -> Any:
     deterministic=True,
     concurrency_safe=True,
     scopes=[],
+    resources=nothing_outside,
     output_schema={},
     examples=[{"data": {"users": [{"name": "Alice"}, {"name": "Bob"}]}, "query": "users[*].name"}],
 )
-def json_query(data: Any, query: str) -> Any:
+def json_query(data: Any, query: Annotated[str, Field(max_length=LONGEST_QUERY)]) -> Any:
     """Ask a JMESPath query of a JSON value.
 
     Args:
         data: Any JSON value.
         query: In JMESPath: `users[?age > `25`].name | [0]`.
     """
-    import jmespath  # noqa: PLC0415 - an extra
-    from jmespath.exceptions import JMESPathError  # noqa: PLC0415
+    from jmespath.exceptions import JMESPathError  # noqa: PLC0415 - an extra
+
+    from callgate.tools.data.bounded_query import search  # noqa: PLC0415 - as above
 
     try:
-        return jmespath.search(query, data)
-    except JMESPathError as error:
+        return search(query, data)
+    except RecursionError:
+        raise ValueError("query cannot be answered: it or the data is nested too deeply") from None
+    except (JMESPathError, TypeError, OverflowError) as error:
+        # Its functions compare what they are given: sorting texts among numbers is no error of ours.
         raise ValueError(f"query cannot be answered: {error}") from None

@@ -2,4 +2,8 @@
 
 from callgate.tools.category import Category
 
-CATEGORY = Category(extra="files", tools={})
+CATEGORY = Category(
+    extra="files",
+    tools={"read_file": (), "write_file": (), "list_directory": (), "list_dir": (), "search_files": ()},
+    programs={"search_files": "rg"},
+)

@@ -1,0 +1,168 @@
+"""archive_extract: files out of an archive into a new directory beside it, all of them or none."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
+
+from callgate.adapters.function import tool
+from callgate.model.tool import Preview
+from callgate.model.tool_context import ToolContext
+from callgate.tools.archives.arguments import SECONDS, ArchiveName, MemberName, MemberPattern
+from callgate.tools.archives.examining import Archive, prove
+from callgate.tools.archives.members import Member
+from callgate.tools.archives.pouring import Kept
+from callgate.tools.archives.sections import count_sections, text_of
+from callgate.tools.archives.shelf import Shelf
+from callgate.tools.archives.stage import Stage, staged
+from callgate.tools.confined import Confined, inside
+
+_LARGEST_DOCUMENT = 16 * 1024 * 1024
+_LISTED = 50
+_ENDINGS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".txz", ".tar", ".zip", ".7z")
+
+_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "extracted": {"type": "integer", "description": "Files that were unpacked."},
+        "processed": {"type": "integer", "description": "Text documents among them that were read."},
+        "sections_total": {"type": "integer", "description": "Sections of these documents."},
+        "stored_in": {"type": "string", "description": "The new directory."},
+    },
+    "required": ["extracted", "processed", "sections_total", "stored_in"],
+    "additionalProperties": False,
+}
+
+
+def would_extract(arguments: dict[str, Any], ctx: ToolContext, *, shelf: Shelf) -> Preview:
+    """What would be unpacked, and which archive that was worked out from."""
+    with shelf.find(arguments.get("archive_name"), ctx) as opened:
+        chosen = _chosen(opened.archive, pattern=arguments.get("pattern"), files=arguments.get("files"))
+        where = f"{inside(opened.held.place.rpartition('/')[0], _stem(opened.held.place))}"
+        lines = [f"{each.size:>12} {each.name}" for each in chosen[:_LISTED]]
+        more = [f"… and {len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
+        total = sum(each.size for each in chosen)
+        head = f"{len(chosen)} files, {total} bytes, out of {opened.held.place} into the new directory {where}"
+        return Preview(text="\n".join((head, *lines, *more)), state=opened.digest)
+
+
+def make_extract(shelf: Shelf) -> Any:
+    """The tool, with what sessions opened."""
+
+    @tool(
+        effects="modifies_files",
+        scopes=["fs:read", "fs:write"],
+        risk="medium",
+        destructive=False,
+        concurrency_safe=False,
+        idempotent=False,
+        timeout=SECONDS,
+        output_schema=_OUTPUT,
+        check=shelf.check,
+        preview=partial(would_extract, shelf=shelf),
+        marks_effect=True,
+        examples=[{}, {"pattern": "*.md"}],
+    )
+    def archive_extract(
+        archive_name: ArchiveName | None = None,
+        pattern: MemberPattern | None = None,
+        *,
+        files: list[MemberName] | None = None,
+        process_documents: bool = True,
+        ctx: ToolContext,
+    ) -> dict[str, Any]:
+        """Unpack files of an archive that archive_open was called for, into a new directory beside it; all or none.
+
+        Args:
+            archive_name: The archive_name that archive_open gave; the last one opened when nothing is said.
+            pattern: Only files like this: *.md
+            files: Only these, by the names that archive_open lists.
+            ctx: Where it may go.
+            process_documents: Also read the text documents among them, and count their sections.
+        """
+        confined = Confined(ctx.grounds())
+        with shelf.find(archive_name, ctx) as opened, confined.spot(opened.held.place) as beside:
+            chosen = _chosen(opened.archive, pattern=pattern, files=files)
+            stem = _stem(opened.held.place)
+            _refuse_places(confined, chosen, top=inside(beside.folder.place, stem))
+            documents = _Documents(chosen if process_documents else ())
+            documents.read(opened.archive)
+            prove(opened.archive, chosen)
+            with staged(confined, beside.folder) as stage:
+                _fill(stage, opened.archive, chosen=chosen)
+                with ctx.effect_sync():
+                    stored = stage.publish(stem)
+        return {
+            "extracted": len(chosen),
+            "processed": documents.processed,
+            "sections_total": documents.sections,
+            "stored_in": stored,
+        }
+
+    return archive_extract
+
+
+def _fill(stage: Stage, archive: Archive, *, chosen: tuple[Member, ...]) -> None:
+    if len(chosen) == len(archive.files):
+        for each in archive.members:
+            if each.is_directory:
+                stage.make_directory(each.name)
+    archive.format.pour(chosen, stage.writer())
+
+
+def _chosen(archive: Archive, *, pattern: str | None, files: list[str] | None) -> tuple[Member, ...]:
+    names = {each.name for each in archive.files}
+    missing = [name for name in files or () if name not in names]
+    if missing:
+        raise ValueError(f"files names {missing[0]!r}, which is not in the archive; archive_open lists its files")
+    chosen = tuple(
+        each
+        for each in archive.files
+        if (files is None or each.name in files)
+        and (pattern is None or fnmatchcase(each.name, pattern) or fnmatchcase(each.name.rpartition("/")[2], pattern))
+    )
+    if not chosen and archive.files:
+        raise ValueError("pattern and files leave nothing to extract; archive_open lists the files")
+    return chosen
+
+
+def _refuse_places(confined: Confined, chosen: tuple[Member, ...], *, top: str) -> None:
+    """What lies in a .git, or would come to lie where nobody may write, is refused before anything is written."""
+    confined.refuse(top, None)
+    for each in chosen:
+        confined.refuse(inside(top, each.name), None)
+
+
+def _stem(place: str) -> str:
+    name = place.rpartition("/")[2]
+    ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
+    stem = name[: len(name) - len(ending)].strip(". ")
+    return stem if stem and stem != name else f"{stem or 'archive'}-files"
+
+
+class _Documents:
+    """The text documents among what is unpacked."""
+
+    def __init__(self, members: tuple[Member, ...]) -> None:
+        self._members = tuple(each for each in members if each.size <= _LARGEST_DOCUMENT and not each.is_archive)
+        self.processed = 0
+        self.sections = 0
+
+    def read(self, archive: Archive) -> None:
+        """Read them, and count their sections."""
+        documents = self
+
+        class Read(Kept):
+            """Counted as soon as all of it is there."""
+
+            def end(self) -> None:
+                super().end()
+                text = text_of(self.data)
+                self.data = bytearray()
+                if text is not None:
+                    documents.processed += 1
+                    documents.sections += count_sections(text)
+
+        if self._members:
+            archive.format.pour(self._members, Read)

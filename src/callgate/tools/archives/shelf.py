@@ -1,0 +1,177 @@
+"""Shelf: which archives a session opened, the last ones only; and finding the one that a call means."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import io
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+from callgate.model.context import Context
+from callgate.model.tool_context import ToolContext
+from callgate.tools.archives.arguments import watching
+from callgate.tools.archives.examining import Archive, examine
+from callgate.tools.confined import Confined, Held
+
+_SESSIONS = 256
+_OF_A_SESSION = 8
+_MARK = "#"
+_DIGITS = 16
+_NONE_OPEN = "no archive is open in this session; call archive_open first"
+_CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An archive that a call uses: examined, and its file held."""
+
+    archive: Archive
+    held: Held
+    digest: str
+    """Of all its bytes."""
+    name: str
+    """By which later calls name it: who knows the digest has looked at what is in it."""
+
+
+class Shelf:
+    """What was opened, by who asked: (principal, session)."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[tuple[str, str], OrderedDict[str, str]] = OrderedDict()
+
+    @contextlib.contextmanager
+    def open(self, path: str, ctx: ToolContext) -> Generator[Opened]:
+        """Open an archive and remember it.
+
+        Raises:
+            Hostile: Something is wrong with it.
+            PermissionError: It may not be touched.
+        """
+        with _opened(path, ctx) as opened:
+            self._remember(ctx, opened)
+            yield opened
+
+    @contextlib.contextmanager
+    def find(self, name: str | None, ctx: ToolContext) -> Generator[Opened]:
+        """Open the archive that a call means, which was looked at before and is still the same.
+
+        Raises:
+            ValueError: None was opened, or it changed since.
+        """
+        place, digest = self._place(name, ctx)
+        with _opened(place, ctx) as opened:
+            if opened.digest != digest:
+                raise ValueError(f"{opened.held.place} changed since it was opened; call archive_open again")
+            yield opened
+
+    def check(self, arguments: dict[str, Any], context: Context) -> str | None:
+        """Why a call cannot be about any archive: none that it may mean was opened. Asked before a person is.
+
+        Where a name leads is not known here, so a name alone is enough.
+        """
+        name = arguments.get("archive_name")
+        shelf = self._opened_by(context)
+        if name is None:
+            return None if shelf else _NONE_OPEN
+        known = {_file_name(place) for place in shelf}
+        return None if _MARK in name or _file_name(name) in known else _not_open(name)
+
+    def _opened_by(self, context: Context) -> dict[str, str]:
+        with self._lock:
+            return dict(self._sessions.get((context.principal, context.session), {}))
+
+    def _remember(self, ctx: ToolContext, opened: Opened) -> None:
+        asker = (ctx.context.principal, ctx.context.session)
+        with self._lock:
+            shelf = self._sessions.setdefault(asker, OrderedDict())
+            self._sessions.move_to_end(asker)
+            shelf[opened.held.place] = opened.digest
+            shelf.move_to_end(opened.held.place)
+            if len(shelf) > _OF_A_SESSION:
+                shelf.popitem(last=False)
+            if len(self._sessions) > _SESSIONS:
+                self._sessions.popitem(last=False)
+
+    def _place(self, name: str | None, ctx: ToolContext) -> tuple[str, str]:
+        """(where it lies, what it held): by the name archive_open gave, by its path or file name, or the last one."""
+        shelf = self._opened_by(ctx.context)
+        if name is None:
+            if not shelf:
+                raise ValueError(_NONE_OPEN)
+            return next(reversed(shelf.items()))
+        path, mark, digest = name.rpartition(_MARK)
+        if mark and digest:
+            return path, digest
+        place = Confined(ctx.grounds()).locate(name)
+        for known, held in reversed(shelf.items()):
+            if known == place or _file_name(known) == name:
+                return known, held
+        raise ValueError(_not_open(name))
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _not_open(name: str) -> str:
+    return f"archive {name!r} is not open in this session; call archive_open with its path first"
+
+
+@contextlib.contextmanager
+def _opened(path: str, ctx: ToolContext) -> Generator[Opened]:
+    confined = Confined(ctx.grounds())
+    with confined.file(path) as held:
+        file = cast("BinaryIO", io.BufferedReader(_HeldFile(held, watching(ctx)), _CHUNK))
+        archive = examine(file, held.status.st_size)
+        digest = _digest(file)
+        yield Opened(archive, held, digest, f"{confined.show(held.place)}{_MARK}{digest}")
+
+
+def _digest(file: BinaryIO) -> str:
+    seen = hashlib.sha256()
+    file.seek(0)
+    while piece := file.read(_CHUNK):
+        seen.update(piece)
+    return seen.hexdigest()[:_DIGITS]
+
+
+class _HeldFile(io.RawIOBase):
+    """Reads a file that is held. It has no name: what reads archives must not open it again by one."""
+
+    def __init__(self, held: Held, watch: Callable[[], None]) -> None:
+        super().__init__()
+        self._watch = watch
+        self._fd = held.fd
+        self._size = held.status.st_size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        self._watch()
+        # What was added since it was looked at is not part of it.
+        data = os.pread(self._fd, max(0, min(len(buffer), self._size - self._at)), self._at)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        if start + offset < 0:
+            raise OSError(errno.EINVAL, "before the beginning of the file")
+        self._at = start + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at

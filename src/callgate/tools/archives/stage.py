@@ -1,0 +1,118 @@
+"""Stage: a hidden directory beside the archive that becomes visible with one rename, or is gone without a trace."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Generator
+
+from callgate.tools.archives.members import Member
+from callgate.tools.archives.pouring import Sink
+from callgate.tools.confined import Confined, Held, create, inside, write_all
+
+_MOST_NAMES = 100
+
+
+class Stage:
+    """Where members are unpacked. Everything is made by handle, and nothing through a link."""
+
+    def __init__(self, confined: Confined, folder: Held, *, name: str) -> None:
+        self._confined = confined
+        self._folder = folder
+        self._name = name
+        self.published: str | None = None
+        """The name it got."""
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory, and those above it."""
+        with self._inside(path):
+            pass
+
+    def writer(self) -> Callable[[Member], Sink]:
+        """What makes a sink for each member that is to be unpacked."""
+        stage = self
+
+        class Written(Sink):
+            """Writes a member to its file."""
+
+            def __init__(self, member: Member) -> None:
+                super().__init__(member)
+                above, _, name = member.name.rpartition("/")
+                with stage._inside(above) as folder:
+                    self._fd = create(folder, name)
+                if not member.size:
+                    self._close()
+
+            def take(self, data: bytes) -> None:
+                try:
+                    write_all(self._fd, data)
+                except BaseException:
+                    self._close()
+                    raise
+
+            def end(self) -> None:
+                self._close()
+                super().end()
+
+            def _close(self) -> None:
+                if self._fd >= 0:
+                    os.close(self._fd)
+                    self._fd = -1
+
+        return Written
+
+    def publish(self, wanted: str) -> str:
+        """Give it a name that is free, the wanted one if it is; from now on it is there, as a whole.
+
+        Raises:
+            FileExistsError: So many of that name are there already.
+        """
+        for number in range(1, _MOST_NAMES):
+            name = wanted if number == 1 else f"{wanted}-{number}"
+            place = inside(self._folder.place, name)
+            self._confined.refuse(place, None)
+            if _is_there(self._folder, name):
+                continue
+            try:
+                os.rename(self._name, name, src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)
+            except OSError:
+                if not _is_there(self._folder, name):
+                    raise
+                continue  # it came meanwhile
+            self.published = name
+            return place
+        raise FileExistsError(f"{wanted} and {_MOST_NAMES} names like it are taken; move some away")
+
+    @contextlib.contextmanager
+    def _inside(self, path: str) -> Generator[Held]:
+        """Hold a directory of the stage; it is made where it is not there."""
+        with contextlib.ExitStack() as stack:
+            held = stack.enter_context(self._confined.directory_at(self._folder, self._name))
+            for part in path.split("/") if path else ():
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=held.fd)
+                held = stack.enter_context(self._confined.directory_at(held, part))
+            yield held
+
+
+@contextlib.contextmanager
+def staged(confined: Confined, folder: Held) -> Generator[Stage]:
+    """A stage in a directory that is held. Whatever was not published in the end is removed."""
+    name = f".callgate-unpacking-{secrets.token_hex(8)}"
+    os.mkdir(name, dir_fd=folder.fd)
+    stage = Stage(confined, folder, name=name)
+    try:
+        yield stage
+    finally:
+        if stage.published is None:
+            shutil.rmtree(name, ignore_errors=True, dir_fd=folder.fd)
+
+
+def _is_there(folder: Held, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True

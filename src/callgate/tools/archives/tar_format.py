@@ -1,0 +1,151 @@
+"""Tar, plain or packed with gzip, bzip2 or xz: read from its beginning to its end, never further than it may grow."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+from collections.abc import Callable, Collection, Iterator
+from typing import BinaryIO, cast
+
+from callgate.tools.archives.limits import (
+    LARGEST_TOTAL,
+    MIB,
+    MOST_ENTRIES,
+    MOST_RATIO,
+    Hostile,
+    parsing,
+)
+from callgate.tools.archives.members import Member, member
+from callgate.tools.archives.pouring import CHUNK, Into
+
+_BLOCK = tarfile.BLOCKSIZE
+_FRAME = MOST_ENTRIES * 4 * _BLOCK
+"""What headers and padding may take up besides the members."""
+_LONGEST_HEADER = MIB
+_MEMORY = 128 * MIB
+"""What unpacking xz may take."""
+
+
+class TarArchive:
+    """A tar file whose every header was read."""
+
+    def __init__(self, file: BinaryIO, size: int, *, packing: str) -> None:
+        self._file = file
+        self._packing = packing
+        room = LARGEST_TOTAL if not packing else min(LARGEST_TOTAL, MOST_RATIO * size)
+        self._room = room + _FRAME
+        with parsing("the tar archive"):
+            self.members = tuple(_member(info) for info, _ in self._walk())
+
+    def pour(self, wanted: Collection[Member], into: Into) -> None:
+        named = {each.raw: each for each in wanted}
+        with parsing("the tar archive"):
+            for info, tar in self._walk():
+                each = named.get(info.name)
+                if each is None or each.is_directory:
+                    continue
+                sink = into(each)
+                source = cast("io.BufferedReader", tar.extractfile(info))
+                while data := source.read(CHUNK):
+                    sink.write(data)
+                sink.end()
+
+    def _walk(self) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
+        self._file.seek(0)
+        stream = _Forward(_OPENERS[self._packing](self._file), self._room)
+        with tarfile.TarFile(fileobj=cast("BinaryIO", stream), mode="r", errorlevel=2) as tar:
+            number = 0
+            while (info := tar.next()) is not None:
+                number += 1
+                if number > MOST_ENTRIES:
+                    raise Hostile(f"the tar archive has more than {MOST_ENTRIES} entries")
+                yield info, tar
+            stream.refuse_leftovers()
+
+
+def _member(info: tarfile.TarInfo) -> Member:
+    found = member(info.name, info.size, is_directory=info.isdir())
+    if not (info.isdir() or info.isreg()) or info.issparse() or (info.isdir() and info.size):
+        raise Hostile(f"member {found.name!r} is a link, a device or a file with holes")
+    return found
+
+
+class _Forward(io.RawIOBase):
+    """A stream that is read onwards only, in bounded pieces, and only so far."""
+
+    def __init__(self, source: BinaryIO, room: int) -> None:
+        super().__init__()
+        self._source = source
+        self._room = room
+        self._at = 0
+        self._last = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        if not 0 <= size <= _LONGEST_HEADER:
+            raise Hostile("the tar archive has a header that is too long")
+        pieces: list[bytes] = []
+        left = size
+        while left and (piece := self._source.read(left)):
+            pieces.append(piece)
+            left -= len(piece)
+        self._at += size - left
+        if self._at > self._room:
+            raise Hostile(f"the tar archive grows to more than {self._room} bytes: a bomb")
+        self._last = b"".join(pieces)
+        return self._last
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        if whence or offset < self._at:
+            raise Hostile("the tar archive cannot be read from its beginning to its end")
+        while self._at < offset and self.read(min(CHUNK, offset - self._at)):
+            pass
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def refuse_leftovers(self) -> None:
+        """Where the archive ends there are zeros to the end: anything else is a header that could not be read.
+
+        Read to the end, what is packed shows whether it is whole.
+        """
+        while self._last:
+            if self._last.strip(b"\0"):
+                raise Hostile("the tar archive is broken in the middle")
+            self.read(CHUNK)
+
+
+class _Xz(io.RawIOBase):
+    """xz with a limit on the memory it takes, which the reader of the standard library does not have."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = file
+        self._unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        while not self._unpacking.eof:
+            packed = self._file.read(CHUNK) if self._unpacking.needs_input else b""
+            data = self._unpacking.decompress(packed, max_length=size)
+            if data:
+                return data
+            if self._unpacking.needs_input and not packed:
+                raise EOFError
+        return b""
+
+
+_OPENERS: dict[str, Callable[[BinaryIO], BinaryIO]] = {
+    "": lambda file: file,
+    "gzip": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file)),
+    "bzip2": lambda file: cast("BinaryIO", bz2.BZ2File(file)),
+    "xz": lambda file: cast("BinaryIO", _Xz(file)),
+}

@@ -1,0 +1,228 @@
+"""lint_python and lint_code: what ruff says of a text, and of files of a project with the project's own settings."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from callgate.adapters.function import tool
+from callgate.model.context import Context
+from callgate.model.levels import Caller
+from callgate.model.tool_context import ToolContext
+from callgate.tools.code.enclosure import granted
+from callgate.tools.code.mounts import is_inside
+from callgate.tools.code.sandbox import Program, Ran, enclosure, run
+from callgate.tools.code.shell import seconds_left
+from callgate.tools.code.texts import told
+from callgate.tools.code.watch import Bounds
+
+MOST_CODE = 1_000_000
+_MOST_ISSUES = 50
+_MOST_TEXT = 500
+_MOST_OUTPUT = 20_000
+_SECONDS = 8
+_MOST_BYTES = 4 * 1024**2
+_TROUBLE = 2
+"""ruff's return code when it could not look; 1 is: there are issues."""
+_HERE = "/run/ruff"
+_PLACE = {"line": {"type": "integer"}, "column": {"type": "integer"}}
+_ISSUE = {
+    "type": "object",
+    "properties": {
+        **_PLACE,
+        "code": {"type": "string"},
+        "message": {"type": "string"},
+        "fix_available": {"type": "boolean"},
+        "file": {"type": "string"},
+    },
+    "required": ["line", "code", "message", "fix_available"],
+    "additionalProperties": False,
+}
+_OF_TEXT = {
+    "type": "object",
+    "properties": {
+        "issues": {"type": "array", "items": _ISSUE},
+        "fixed_code": {"type": ["string", "null"]},
+        "summary": {"type": "string"},
+    },
+    "required": ["issues", "fixed_code", "summary"],
+    "additionalProperties": False,
+}
+_OF_FILES = {
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean"},
+        "output": {"type": "string"},
+        "file_path": {"type": "string"},
+        "issue_count": {"type": "integer"},
+        "issues": {"type": "array", "items": _ISSUE},
+        "exit_code": {"type": "integer"},
+        "truncated": {"type": "boolean"},
+    },
+    "required": ["success", "output", "file_path", "issue_count", "issues", "exit_code", "truncated"],
+    "additionalProperties": False,
+}
+_Code = Annotated[str, Field(max_length=MOST_CODE, json_schema_extra={"format": "text"})]
+_Rules = Annotated[
+    list[Annotated[str, Field(pattern=r"^[A-Z]{1,5}[0-9]{0,4}$", json_schema_extra={"format": "rule"})]],
+    Field(max_length=100),
+]
+
+
+@tool(
+    effects="read_only",
+    scopes=["compute:run"],
+    deterministic=True,
+    idempotent=True,
+    concurrency_safe=True,
+    timeout=10,
+    output_schema=_OF_TEXT,
+    examples=[{"code": "import os\nprint(1)\n"}, {"code": "import os\nprint(1)\n", "fix": True}],
+)
+def lint_python(code: _Code, *, fix: bool = False) -> dict[str, Any]:
+    """Look for mistakes in Python code: errors of syntax, unused and undefined names and the like.
+
+    Args:
+        code: The Python code.
+        fix: Also give the code with what can be mended safely mended.
+    """
+    found = _issues(_ask_ruff(code, "--output-format=json", "--exit-zero"))
+    issues = [{name: value for name, value in issue.items() if name != "file"} for issue in found]
+    fixed = _ask_ruff(code, "--fix-only", "--quiet").decode() if fix else None
+    fixable = sum(issue["fix_available"] for issue in issues)
+    summary = f"{_counted(len(issues))}, {fixable} of them can be mended" if issues else "no issues"
+    return {"issues": issues, "fixed_code": fixed, "summary": summary}
+
+
+def _ask_ruff(code: str, *options: str) -> bytes:
+    # It reads no file: no settings (--isolated), no cache, and the code from its input.
+    command = (_ruff(), "check", "--isolated", "--no-cache", "--stdin-filename", "code.py", *options, "-")
+    text = code.encode(errors="replace")
+    try:
+        ran = subprocess.run(command, input=text, capture_output=True, env={}, cwd="/", timeout=_SECONDS, check=False)  # noqa: S603 - ruff itself
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"ruff did not answer within {_SECONDS} seconds; give it less code") from None
+    if ran.returncode >= _TROUBLE:
+        raise OSError(f"ruff could not look at the code: {ran.stderr.decode(errors='replace')[-_MOST_TEXT:]}")
+    return ran.stdout
+
+
+def _refuse_fixing_in_a_chain(arguments: dict[str, Any], context: Context) -> str | bool:
+    if arguments.get("fix") and context.caller is not Caller.DIRECT:
+        return "a chain may look at code and not change it: leave fix out, or call lint_code by itself"
+    return True
+
+
+def would_lint(arguments: dict[str, Any], _context: Any) -> str:
+    """What a preview says."""
+    mending = " and mend what can be mended safely, in the files themselves" if arguments.get("fix") else ""
+    return f"would look at {arguments['path']} with ruff{mending}"
+
+
+@tool(
+    effects="modifies_files",
+    scopes=["fs:read", "fs:write"],
+    risk="low",
+    destructive=False,
+    idempotent=True,
+    deterministic=False,
+    concurrency_safe=False,
+    untrusted_output=True,
+    allowed_callers={"direct", "chain"},
+    timeout=120,
+    output_schema=_OF_FILES,
+    preview=would_lint,
+    check=_refuse_fixing_in_a_chain,
+    marks_effect=True,
+    examples=[{"path": "."}, {"path": ".", "select": ["F", "E9"], "ignore": ["F401"]}],
+)
+async def lint_code(
+    path: str,
+    *,
+    ctx: ToolContext,
+    fix: bool = False,
+    select: _Rules | None = None,
+    ignore: _Rules | None = None,
+    timeout: Annotated[int, Field(ge=1, le=100)] = 60,
+) -> dict[str, Any]:
+    """Look for mistakes in a Python file or a directory of them, by the project's own settings of ruff.
+
+    Args:
+        path: The file or directory.
+        ctx: The call.
+        fix: Also mend in the files what can be mended safely.
+        select: Rules to look for instead of the project's, as `F` or `E501`.
+        ignore: Rules to leave out.
+        timeout: Seconds it may take.
+    """
+    grounds = ctx.grounds()
+    roots = granted(grounds)
+    place, directory = _place(os.path.join(grounds.directory, path), roots)  # noqa: PTH118 - a text all along
+    command = [_HERE, "check", "--no-cache", "--output-format=json", *(("--fix",) if fix else ())]
+    command += (f"--{name}={','.join(rules)}" for name, rules in (("select", select), ("ignore", ignore)) if rules)
+    bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
+    async with enclosure(grounds, writable=(place,) if fix else (), readable=roots) as inside:
+        inside.options[-2:-2] = ("--ro-bind", _ruff(), _HERE)
+        async with ctx.effect():
+            ran = await run(
+                Program(command=(*command, place), directory=directory, may_fork=False), inside, bounds=bounds
+            )
+    return _told_of(ran, place, notes=inside.notes)
+
+
+def _place(path: str, roots: tuple[str, ...]) -> tuple[str, str]:
+    """The real path, and the directory that ruff is started in."""
+    place = os.path.realpath(path)
+    if not any(is_inside(place, root) for root in roots):
+        raise PermissionError(f"path {place} is outside of what is granted: {', '.join(roots)}")
+    if not os.path.exists(place):  # noqa: PTH110 - a text all along
+        raise ValueError(f"path {place} does not exist")
+    return place, place if os.path.isdir(place) else os.path.dirname(place)  # noqa: PTH112, PTH120
+
+
+def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
+    if ran.stopped:
+        raise TimeoutError(f"ruff was stopped: {ran.stopped}; give it fewer files")
+    if ran.returncode >= _TROUBLE or ran.cut:
+        why = "it said too much" if ran.cut else ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
+        raise OSError(f"ruff could not look at {place}: {why}")
+    issues = _issues(ran.stdout)
+    lines = [f"{i['file']}:{i['line']}:{i['column']}: {i['code']} {i['message']}" for i in issues]
+    output, cut = told("\n".join([*lines, *notes]).encode(), _MOST_OUTPUT)
+    return {
+        "success": not issues,
+        "output": output or "no issues",
+        "file_path": place,
+        "issue_count": len(issues),
+        "issues": issues[:_MOST_ISSUES],
+        "exit_code": ran.returncode,
+        "truncated": cut or len(issues) > _MOST_ISSUES,
+    }
+
+
+def _issues(output: bytes) -> list[dict[str, Any]]:
+    return [
+        {
+            "file": found["filename"],
+            "line": found["location"]["row"],
+            "column": found["location"]["column"],
+            "code": found["code"] or "syntax-error",
+            "message": found["message"][:_MOST_TEXT],
+            "fix_available": bool(found["fix"]) and found["fix"]["applicability"] == "safe",
+        }
+        for found in orjson.loads(output or b"[]")
+    ]
+
+
+def _counted(number: int) -> str:
+    return "1 issue" if number == 1 else f"{number} issues"
+
+
+def _ruff() -> str:
+    finding: Any = importlib.import_module("ruff.__main__")
+    return os.path.realpath(finding.find_ruff_bin())

@@ -1,0 +1,312 @@
+"""Sandbox: a program in namespaces of its own, made by bubblewrap, and gone with everything it started when we are.
+
+It is started held back: its limits are set from outside before its first instruction. Its first process is the init
+of a process namespace, so killing that one kills all of them, and the kernel tells when none is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from callgate.errors import NoEffect
+from callgate.model.grounds import Grounds
+from callgate.tools.code.enclosure import Enclosure, enclosed
+from callgate.tools.code.filter import system_call_filter
+from callgate.tools.code.headcount import hold, let_go
+from callgate.tools.code.watch import Bounds, bind, watch, yield_to_watch
+
+T = TypeVar("T")
+STOPPED = -1
+"""The return code of a program that did not end by itself."""
+_CHUNK = 65_536
+_PID = re.compile(rb'"child-pid"\s*:\s*(\d+)\D')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """How a program went."""
+
+    stdout: bytes
+    stderr: bytes
+    returncode: int
+    """As a shell tells it; -1 when it was stopped."""
+    seconds: float
+    stopped: str | None
+    """Why it was stopped, or None."""
+    cut: bool
+    """Whether it said more than was kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What to run, and where."""
+
+    command: Sequence[str]
+    directory: str
+    may_fork: bool = True
+
+
+@contextlib.asynccontextmanager
+async def enclosure(
+    grounds: Grounds, *, writable: Sequence[str], readable: Sequence[str] = ()
+) -> AsyncGenerator[Enclosure]:
+    """`enclosed` for coroutines: what it put in place is taken away also when nobody waits any more."""
+    inside = enclosed(grounds, writable=writable, readable=readable)
+    entering = asyncio.ensure_future(asyncio.to_thread(inside.__enter__))
+    try:
+        made = await asyncio.shield(entering)
+    except asyncio.CancelledError:
+        await asyncio.wait({entering})
+        if entering.exception() is None:
+            await _to_the_end(lambda: inside.__exit__(None, None, None))
+        raise
+    try:
+        yield made
+    finally:
+        await _to_the_end(lambda: inside.__exit__(None, None, None))
+
+
+async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
+    """Run a program to its end or to its bounds. Nothing of it is left afterwards, also if this is cancelled.
+
+    Raises:
+        NoEffect: It could not be started as it has to be, and nothing was run.
+    """
+    begun = time.monotonic()
+    box = await _start(program, inside)
+    try:
+        # A sandbox that could not be made has ended by itself; that is told below.
+        with contextlib.suppress(ProcessLookupError, BrokenPipeError):
+            _bind(box, bounds)
+            os.write(box.go, b"1")
+        stopped = await _until_done(box, bounds)
+    finally:
+        box.kill()
+        await asyncio.shield(asyncio.ensure_future(box.gone()))
+    code = box.outer.returncode
+    if not stopped and b'"exit-code"' not in box.told:
+        raise _not_made(box)
+    return Ran(
+        stdout=bytes(box.stdout.kept),
+        stderr=bytes(box.stderr.kept),
+        returncode=STOPPED if stopped or code is None or code < 0 else code,
+        seconds=time.monotonic() - begun,
+        stopped=stopped or (None if code is not None and code >= 0 else "it was killed"),
+        cut=box.stdout.cut or box.stderr.cut,
+    )
+
+
+def _bind(box: _Box, bounds: Bounds) -> None:
+    bind(box.init, bounds)
+    if os.geteuid() == 0:
+        box.group = hold(box.init, bounds.tasks)
+        if box.group is None:
+            yield_to_watch(box.init)
+
+
+async def _until_done(box: _Box, bounds: Bounds) -> str | None:
+    box.stdout.most, box.stderr.most = bounds.stdout, bounds.stderr
+    ended = asyncio.ensure_future(_readable(box.outer_handle))
+    watching = asyncio.ensure_future(watch(box.init, bounds))
+    try:
+        await asyncio.wait({ended, watching}, timeout=bounds.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if ended.done():
+            return None
+        if watching.done():
+            return watching.result()
+        return f"the time limit of {bounds.seconds:g} seconds"
+    finally:
+        for task in (ended, watching):
+            task.cancel()
+        await asyncio.gather(ended, watching, return_exceptions=True)
+
+
+@dataclass(slots=True)
+class _Output:
+    """One of the two outputs of a program: kept up to a bound, and read to its end."""
+
+    handle: int
+    most: int = _CHUNK
+    kept: bytearray = field(default_factory=bytearray)
+    cut: bool = False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def listen(self) -> None:
+        os.set_blocking(self.handle, False)
+        asyncio.get_running_loop().add_reader(self.handle, self._read)
+
+    def _read(self) -> None:
+        try:
+            part = os.read(self.handle, _CHUNK)
+        except BlockingIOError:
+            return
+        room = self.most - len(self.kept)
+        self.kept += part[:room]
+        self.cut = self.cut or len(part) > room
+        if not part:
+            asyncio.get_running_loop().remove_reader(self.handle)
+            self.ended.set()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Box:
+    """A started sandbox: bubblewrap outside, the init of the process namespace inside."""
+
+    outer: subprocess.Popen[bytes]
+    outer_handle: int
+    go: int
+    stdout: _Output
+    stderr: _Output
+    tell: int
+    """Where bubblewrap says which process the init is, and in the end how the program ended."""
+    told: bytes = b""
+    init: int = 0
+    init_handle: int = -1
+    group: Path | None = None
+
+    def kill(self) -> None:
+        for handle in (self.init_handle, self.outer_handle):
+            if handle >= 0:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+
+    async def gone(self) -> None:
+        """Wait until no process of it is left, and let go of everything."""
+        for handle in (self.init_handle, self.outer_handle):
+            if handle >= 0:
+                await _readable(handle)
+                os.close(handle)
+        self.outer.wait()
+        let_go(self.group)
+        for output in (self.stdout, self.stderr):
+            await output.ended.wait()
+        while part := os.read(self.tell, _CHUNK):
+            self.told += part
+        os.close(self.tell)
+        os.close(self.go)
+        for stream in (self.outer.stdout, self.outer.stderr):
+            if stream is not None:
+                stream.close()
+
+
+async def _start(program: Program, inside: Enclosure) -> _Box:
+    """Start bubblewrap, held back before the program begins.
+
+    Raises:
+        NoEffect: It is missing, or could not make the sandbox; says why.
+    """
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        raise NoEffect("bubblewrap is not installed, and no program is run without it")
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+        held, go = _pipe(theirs, ours)
+        told, tell = _pipe(theirs, ours, reading=True)
+        filtering = _in_memory(theirs, system_call_filter(may_fork=program.may_fork))
+        options = [*inside.options, "--chdir", program.directory, "--seccomp", str(filtering)]
+        options += ("--block-fd", str(held), "--json-status-fd", str(told))
+        listed = _in_memory(theirs, b"".join(os.fsencode(option) + b"\0" for option in options))
+        outer = subprocess.Popen(  # noqa: ASYNC220, S603 - it returns with the fork, as asyncio's own does
+            [bubblewrap, "--args", str(listed), "--", *program.command],
+            env={},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=(held, told, filtering, listed),
+        )
+        ours.pop_all()
+    box = _box(outer, go, tell=tell)
+    try:
+        found = await _find_init(box)
+    except BaseException:
+        box.kill()
+        await asyncio.shield(asyncio.ensure_future(box.gone()))
+        raise
+    if not found:
+        box.kill()
+        await asyncio.shield(asyncio.ensure_future(box.gone()))
+        raise _not_made(box)
+    return box
+
+
+def _not_made(box: _Box) -> NoEffect:
+    why = bytes(box.stderr.kept[-500:]).decode(errors="replace").strip()
+    return NoEffect(f"the sandbox could not be made, so nothing was run: {why}")
+
+
+def _box(outer: subprocess.Popen[bytes], go: int, *, tell: int) -> _Box:
+    if outer.stdout is None or outer.stderr is None:  # pragma: no cover - both were asked for
+        raise OSError("no pipes")
+    box = _Box(
+        outer=outer,
+        outer_handle=os.pidfd_open(outer.pid),
+        go=go,
+        tell=tell,
+        stdout=_Output(outer.stdout.fileno()),
+        stderr=_Output(outer.stderr.fileno()),
+    )
+    box.stdout.listen()
+    box.stderr.listen()
+    return box
+
+
+async def _find_init(box: _Box) -> bool:
+    while (found := _PID.search(box.told)) is None:
+        await _readable(box.tell)
+        part = os.read(box.tell, _CHUNK)
+        if not part:
+            return False
+        box.told += part
+    box.init = int(found[1])
+    with contextlib.suppress(ProcessLookupError):
+        # Held back, it cannot have ended; a number that another process has by now would not be ours to kill.
+        box.init_handle = os.pidfd_open(box.init)
+    return True
+
+
+def _pipe(theirs: contextlib.ExitStack, ours: contextlib.ExitStack, *, reading: bool = False) -> tuple[int, int]:
+    """The end for the program and the end for us, who write unless we are the ones reading."""
+    out, into = os.pipe()
+    given, kept = (into, out) if reading else (out, into)
+    theirs.callback(os.close, given)
+    ours.callback(os.close, kept)
+    return given, kept
+
+
+def _in_memory(files: contextlib.ExitStack, content: bytes) -> int:
+    handle = os.memfd_create("callgate")
+    files.callback(os.close, handle)
+    os.write(handle, content)
+    os.lseek(handle, 0, os.SEEK_SET)
+    return handle
+
+
+async def _readable(handle: int) -> None:
+    """Wait until something can be read there: for a process, until it has ended."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(handle, lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(handle)
+
+
+async def _to_the_end(work: Callable[[], T]) -> T:
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise

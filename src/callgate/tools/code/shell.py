@@ -1,0 +1,134 @@
+"""run_shell: one command line in the sandbox, with the granted directories to write to and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from callgate.adapters.function import tool
+from callgate.model.tool_context import ToolContext
+from callgate.tools.code.enclosure import granted
+from callgate.tools.code.mounts import is_inside
+from callgate.tools.code.sandbox import Program, enclosure, run
+from callgate.tools.code.texts import told
+from callgate.tools.code.watch import Bounds
+
+MOST_STDOUT = 50_000
+MOST_STDERR = 10_000
+MOST_SECONDS = 600
+_RESERVE_SECONDS = 2.0
+"""Kept of the call's own time, to stop the program and to tell how it went."""
+_BREAKS = re.compile(r"[\0\n\r\v\f\x85\u2028\u2029]")
+_RESULT = {
+    "type": "object",
+    "properties": {
+        "stdout": {"type": "string"},
+        "stderr": {"type": "string"},
+        "returncode": {"type": "integer"},
+        "elapsed_ms": {"type": "number"},
+        "truncated": {"type": "boolean"},
+        "note": {"type": ["string", "null"]},
+    },
+    "required": ["stdout", "stderr", "returncode", "elapsed_ms", "truncated", "note"],
+    "additionalProperties": False,
+}
+
+
+def would_run(arguments: dict[str, Any], _context: Any) -> str:
+    """What a preview says."""
+    where = arguments.get("cwd") or "the working directory"
+    limit = f"at most {arguments.get('timeout', 30)} s, without network"
+    return f"would run in {where}, {limit}: {arguments['command']}"
+
+
+@tool(
+    effects=["local_exec", "modifies_files", "system_state"],
+    scopes=["shell:execute"],
+    risk="medium",
+    destructive=True,
+    idempotent=False,
+    deterministic=False,
+    concurrency_safe=False,
+    untrusted_output=True,
+    egress=False,
+    timeout=MOST_SECONDS + 60,
+    output_schema=_RESULT,
+    preview=would_run,
+    marks_effect=True,
+    examples=[{"command": "echo hello | tr a-z A-Z"}, {"command": "ls -l", "cwd": ".", "timeout": 10}],
+)
+async def run_shell(
+    command: str,
+    *,
+    ctx: ToolContext,
+    timeout: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = 30,
+    cwd: str | None = None,
+) -> dict[str, Any]:
+    """Run one command line in a sandbox: no network, an empty environment, only the granted directories to write to.
+
+    A command that does not end in time is stopped with everything it started, and its returncode is -1.
+
+    Args:
+        command: One line for `sh`.
+        ctx: The call.
+        timeout: Seconds until it is stopped.
+        cwd: The directory it runs in; the working directory if not given.
+    """
+    refuse_breaks(command)
+    grounds = ctx.grounds()
+    roots = granted(grounds)
+    directory = working_place(grounds.directory, cwd, roots=roots)
+    async with enclosure(grounds, writable=roots) as inside, ctx.effect():
+        ran = await run(
+            Program(command=("/bin/sh", "-c", command), directory=directory),
+            inside,
+            bounds=Bounds(seconds=seconds_left(timeout, ctx)),
+        )
+    stdout, more = told(ran.stdout, MOST_STDOUT)
+    stderr, more_stderr = told(ran.stderr, MOST_STDERR)
+    notes = [f"stopped: {ran.stopped}"] if ran.stopped else []
+    return {
+        "stdout": stdout,
+        "stderr": stderr,
+        "returncode": ran.returncode,
+        "elapsed_ms": round(ran.seconds * 1000, 1),
+        "truncated": more or more_stderr or ran.cut,
+        "note": "; ".join([*notes, *inside.notes]) or None,
+    }
+
+
+def refuse_breaks(command: str) -> None:
+    """Refuse what is not one line.
+
+    Raises:
+        ValueError: It has a NUL or a line break, or nothing in it.
+    """
+    if not command.strip():
+        raise ValueError("command is empty; give one line for sh")
+    if _BREAKS.search(command):
+        raise ValueError("command must be one line without NUL; put ; or && between commands, or write a script first")
+
+
+def working_place(directory: str, cwd: str | None, *, roots: tuple[str, ...]) -> str:
+    """The real directory a program works in.
+
+    Raises:
+        PermissionError: It is none that the program is given.
+        ValueError: There is no such directory.
+    """
+    place = os.path.realpath(os.path.join(directory, cwd or "."))  # noqa: PTH118 - a text all along
+    if not any(is_inside(place, root) for root in roots):
+        raise PermissionError(f"cwd {place} is outside of what is granted: {', '.join(roots)}")
+    if not os.path.isdir(place):  # noqa: PTH112 - a text all along
+        raise ValueError(f"cwd {place} is no directory; name one that exists")
+    return place
+
+
+def seconds_left(wanted: float, ctx: ToolContext) -> float:
+    """The time a program may have, so that its end can still be told within the call's own."""
+    left = ctx.remaining(time.monotonic())
+    return wanted if left is None else max(0.1, min(wanted, left - _RESERVE_SECONDS))

@@ -1,0 +1,130 @@
+"""run_tests: a project's own tests with pytest, in the sandbox that run_shell has."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from callgate.adapters.function import tool
+from callgate.model.tool_context import ToolContext
+from callgate.tools.code.enclosure import granted
+from callgate.tools.code.mounts import is_inside
+from callgate.tools.code.sandbox import Program, enclosure, run
+from callgate.tools.code.shell import MOST_SECONDS, seconds_left, working_place
+from callgate.tools.code.texts import told
+from callgate.tools.code.watch import Bounds
+
+_MOST_OUTPUT = 50_000
+_COUNTED = re.compile(r"(\d+) (passed|failed|errors?)\b")
+_SYSTEM = "/usr"
+_RESULT = {
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean"},
+        "output": {"type": "string"},
+        "test_path": {"type": "string"},
+        "exit_code": {"type": "integer"},
+        "passed": {"type": "integer"},
+        "failed": {"type": "integer"},
+        "errors": {"type": "integer"},
+        "truncated": {"type": "boolean"},
+    },
+    "required": ["success", "output", "test_path", "exit_code", "passed", "failed", "errors", "truncated"],
+    "additionalProperties": False,
+}
+
+
+def would_test(arguments: dict[str, Any], _context: Any) -> str:
+    """What a preview says."""
+    limit = f"at most {arguments.get('timeout', 300)} s, without network"
+    return f"would run the tests in {arguments.get('path') or 'tests'} with pytest, {limit}"
+
+
+@tool(
+    effects=["local_exec", "modifies_files"],
+    scopes=["shell:execute"],
+    risk="medium",
+    destructive=False,
+    idempotent=False,
+    deterministic=False,
+    concurrency_safe=False,
+    untrusted_output=True,
+    egress=False,
+    timeout=MOST_SECONDS + 60,
+    output_schema=_RESULT,
+    preview=would_test,
+    marks_effect=True,
+    examples=[{"path": "tests"}, {"path": "tests", "pattern": "login and not slow", "verbose": True}],
+)
+async def run_tests(
+    path: str = "tests",
+    *,
+    ctx: ToolContext,
+    pattern: Annotated[str, Field(max_length=500, json_schema_extra={"format": "text"})] | None = None,
+    verbose: bool = False,
+    timeout: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = 300,
+    working_dir: str | None = None,
+) -> dict[str, Any]:
+    """Run a project's tests with pytest, in a sandbox: no network, only the granted directories to write to.
+
+    The project's own `.venv` is used where there is one, else the Python that Callgate runs on.
+
+    Args:
+        path: The file or directory of tests, from the working directory.
+        ctx: The call.
+        pattern: Which tests by name, as pytest's `-k` takes it.
+        verbose: Name every test.
+        timeout: Seconds until it is stopped.
+        working_dir: The project's directory; the working directory if not given.
+    """
+    grounds = ctx.grounds()
+    roots = granted(grounds)
+    directory = working_place(grounds.directory, working_dir, roots=roots)
+    place = _place(os.path.join(directory, path), roots)  # noqa: PTH118 - a text all along
+    python, needed = _interpreter(directory, roots)
+    command = [python, "-m", "pytest", "--color=no", "-p", "no:cacheprovider", "-v" if verbose else "-q"]
+    command += ("-k", pattern) if pattern else ()
+    async with enclosure(grounds, writable=roots, readable=needed) as inside, ctx.effect():
+        program = Program(command=(*command, "--", place), directory=directory)
+        ran = await run(program, inside, bounds=Bounds(seconds=seconds_left(timeout, ctx)))
+    said = [f"stopped: {ran.stopped}"] if ran.stopped else []
+    output, more = told(ran.stdout + ran.stderr, _MOST_OUTPUT)
+    return {
+        "success": ran.returncode == 0,
+        "output": "\n".join([output, *said, *inside.notes]).strip(),
+        "test_path": place,
+        "exit_code": ran.returncode,
+        **_counts(ran.stdout),
+        "truncated": more or ran.cut,
+    }
+
+
+def _place(path: str, roots: tuple[str, ...]) -> str:
+    place = os.path.realpath(path)
+    if not any(is_inside(place, root) for root in roots) or not os.path.exists(place):  # noqa: PTH110
+        raise ValueError(f"path {place} does not exist in what is granted")
+    return place
+
+
+def _counts(output: bytes) -> dict[str, int]:
+    """What the last line says."""
+    counts = {"passed": 0, "failed": 0, "errors": 0}
+    lines = output.decode(errors="replace").strip().splitlines()
+    for number, what in _COUNTED.findall(lines[-1]) if lines else ():
+        counts["errors" if what.startswith("error") else what] = int(number)
+    return counts
+
+
+def _interpreter(directory: str, roots: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Which Python to start, and what has to be seen for it."""
+    ours = [os.path.realpath(place) for place in (sys.prefix, sys.base_prefix)]
+    needed = [place for place in dict.fromkeys(ours) if not any(is_inside(place, r) for r in (_SYSTEM, *roots))]
+    projects = os.path.join(directory, ".venv", "bin", "python")  # noqa: PTH118 - a text all along
+    real = os.path.realpath(projects)
+    if os.path.exists(real) and any(is_inside(real, seen) for seen in (_SYSTEM, *roots, *needed)):  # noqa: PTH110
+        return projects, needed
+    return sys.executable, needed

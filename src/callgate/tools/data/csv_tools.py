@@ -1,0 +1,130 @@
+"""csv_to_json and json_to_csv: tables as text, and as lists of objects; nothing is cut, and no digits are lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from callgate.adapters.function import tool
+from callgate.tools.data.nothing_outside import nothing_outside
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Of what is given back. A long name of a column is repeated in every row."""
+MOST_CELLS = 1_000_000
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
+_LONGEST_NUMBER = 40
+_LARGEST = 2**63
+
+
+@tool(
+    effects="read_only",
+    deterministic=True,
+    concurrency_safe=True,
+    scopes=[],
+    resources=nothing_outside,
+    output_schema={"type": "array", "items": {"type": "object"}},
+    examples=[{"csv_content": "name,age\nAlice,30\nBob,20\n"}],
+)
+def csv_to_json(  # noqa: PLR0917 - a tool's arguments have names
+    csv_content: str,
+    delimiter: str = ",",
+    has_header: bool = True,  # noqa: FBT001, FBT002 - as above
+) -> list[dict[str, Any]]:
+    """Read CSV text as a list of objects.
+
+    Numbers become numbers; what would not be written the same way (`007`, `1_000`) stays text. In a row that is too
+    long the further values are called by their position (`col_3`), and in one that is too short the missing are null.
+
+    Args:
+        csv_content: The CSV text, quoted with " where needed.
+        delimiter: The one character between two values; a tab may be one.
+        has_header: Whether the first row names the columns; otherwise they are col_0, col_1, …
+    """
+    rows = _rows(csv_content, delimiter)
+    names = _header(rows.pop(0)) if has_header and rows else []
+    widest = max(map(len, rows), default=0)
+    # Without a header every column counts; with one, what goes beyond it is only in the rows that have it.
+    further = [f"col_{at}" for at in range(len(names), widest)]
+    named = names if has_header else further
+    if has_header and not set(further).isdisjoint(names):
+        raise ValueError(f"csv_content has rows with {widest} values and a header of {len(names)}; mend one of them")
+    if sum(len(name) + 8 for name in named) * len(rows) + 2 * len(csv_content) > MOST_BYTES:
+        raise ValueError(
+            f"csv_content is too large as JSON: {len(rows)} rows of {len(named)} columns; give it in parts"
+        )
+    return [_object(row, [*names, *further], least=len(named)) for row in rows]
+
+
+def _rows(content: str, delimiter: str) -> list[list[str]]:
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise ValueError("delimiter must be one character, and no quote or line break")
+    try:
+        reader = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True)
+        return [row for row in reader if row]
+    except csv.Error as error:
+        raise ValueError(f"csv_content cannot be read: {error}") from None
+
+
+def _header(row: Sequence[str]) -> list[str]:
+    names = [name.strip() or f"col_{at}" for at, name in enumerate(row)]
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"csv_content has two columns called {twice}; rename one, or say has_header: false")
+    return names
+
+
+def _object(row: Sequence[str], names: Sequence[str], *, least: int) -> dict[str, Any]:
+    found: dict[str, Any] = {name: _value(text) for name, text in zip(names, row, strict=False)}
+    return found | dict.fromkeys(names[len(row) : least])
+
+
+def _value(text: str) -> Any:
+    if len(text) > _LONGEST_NUMBER or not _DECIMAL.fullmatch(text):
+        return text
+    if _INTEGER.fullmatch(text) and -_LARGEST <= int(text) < _LARGEST:
+        return int(text)
+    # A whole number that does not fit is an identifier to somebody; as a decimal it would lose its last digits.
+    number = math.inf if text.lstrip("-").isdigit() else float(text)
+    return number if math.isfinite(number) else text
+
+
+@tool(
+    effects="read_only",
+    deterministic=True,
+    concurrency_safe=True,
+    scopes=[],
+    resources=nothing_outside,
+    output_schema={"type": "string"},
+    examples=[{"data": [{"name": "Alice", "age": 30}, {"name": "Bob", "age": 20}], "columns": ["name", "age"]}],
+)
+def json_to_csv(data: list[dict[str, Any]], columns: list[str] | None = None) -> str:
+    """Write a list of objects as CSV text, with a header. Lists and objects inside become JSON text; null is empty.
+
+    Args:
+        data: The rows.
+        columns: Which keys, in which order; absent: all of them, sorted.
+    """
+    if not data:
+        return ""
+    chosen = sorted({key for row in data for key in row}) if columns is None else columns
+    if len(set(chosen)) < len(chosen):
+        raise ValueError("columns names a column twice; keep one")
+    if len(chosen) * len(data) > MOST_CELLS:
+        raise ValueError(f"data is too large as CSV: {len(data)} rows of {len(chosen)} columns; name fewer in columns")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(chosen)
+    writer.writerows([_text(row.get(key)) for key in chosen] for row in data)
+    return text.getvalue()
+
+
+def _text(value: Any) -> Any:
+    return orjson.dumps(value).decode() if isinstance(value, (dict, list, bool)) else value

@@ -1,0 +1,136 @@
+"""DuckDB in memory, for one query that only reads: everything outside is switched off, and the switches are locked."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
+from typing import Any
+
+import duckdb
+
+from callgate.tools.data.sql_rows import MOST_ROWS, read_rows
+from callgate.tools.data.sql_tables import Table, quoted
+
+_CONFIGURATION: dict[str, Any] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_unsigned_extensions": "false",
+    "allow_persistent_secrets": "false",
+    # Otherwise a table that is not there is looked for among the variables of this very program.
+    "python_enable_replacements": "false",
+    "memory_limit": "256MB",
+    "temp_directory": "",
+    "threads": "1",
+}
+_KINDS = {
+    frozenset[type](): "VARCHAR",
+    frozenset({bool}): "BOOLEAN",
+    frozenset({int}): "BIGINT",
+    frozenset({float}): "DOUBLE",
+    frozenset({int, float}): "DOUBLE",
+    frozenset({str}): "VARCHAR",
+}
+
+
+def ready() -> Callable[..., list[dict[str, Any]]]:
+    """Open the engine, which looks around in the system once, and give what then answers one query."""
+    connection = duckdb.connect("", config=_CONFIGURATION)
+    # Files that are called like the database itself would otherwise be allowed.
+    connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
+    connection.execute("SET lock_configuration = true")
+    return partial(ask_duckdb, connection=connection)
+
+
+def ask_duckdb(
+    query: str, tables: Iterable[Table], *, seconds: float, connection: duckdb.DuckDBPyConnection
+) -> list[dict[str, Any]]:
+    """Answer one query, and close the connection; as `ask_sqlite`.
+
+    Raises:
+        ValueError: It is no query, a column mixes types, it finds too much or takes too long.
+        PermissionError: It does something else than reading the tables.
+        MemoryError: It needs too much memory.
+    """
+    late = threading.Event()
+    with contextlib.closing(connection), _told(late, seconds), _interrupted(connection, late, seconds=seconds):
+        for table in tables:
+            _create(connection, table)
+        found = connection.execute(_only_statement(connection, query))
+        names = [column[0] for column in found.description or ()]
+        return read_rows(names, found.fetchmany(MOST_ROWS + 1))
+
+
+def _create(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    kinds = [_kind(table, at) for at in range(len(table.columns))]
+    columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in zip(table.columns, kinds, strict=True))
+    connection.execute(f"CREATE TABLE {quoted(table.name)} ({columns or quoted(' ') + ' VARCHAR'})")
+    if table.rows and table.columns:
+        # A column at a time: row by row it would take seconds.
+        lists = ", ".join(f"unnest(CAST(? AS {kind}[]))" for kind in kinds)
+        values = [list(column) for column in zip(*table.rows, strict=True)]
+        connection.execute(f"INSERT INTO {quoted(table.name)} SELECT {lists}", values)
+
+
+def _kind(table: Table, at: int) -> str:
+    kinds = frozenset(map(_type_of, (row[at] for row in table.rows if row[at] is not None)))
+    if kinds not in _KINDS:
+        words = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(
+            f"tables.{table.name}.{table.columns[at]} mixes {words}, and DuckDB wants one type in a column;"
+            " make them alike, or use the engine sqlite"
+        )
+    return _KINDS[kinds]
+
+
+def _type_of(value: object) -> type[object]:
+    return type(value)
+
+
+def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:
+    statements = connection.extract_statements(query)
+    if len(statements) != 1:
+        raise ValueError(f"query has {len(statements)} statements; give one")
+    kind = statements[0].type.name
+    # An EXPLAIN ANALYZE runs what it explains, whatever that is.
+    if kind != "SELECT":
+        raise PermissionError(f"sql_query only reads the tables it is given, in memory: {kind} is not allowed")
+    return statements[0]
+
+
+@contextlib.contextmanager
+def _interrupted(connection: duckdb.DuckDBPyConnection, late: threading.Event, *, seconds: float) -> Generator[None]:
+    def stop() -> None:
+        late.set()
+        connection.interrupt()
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+@contextlib.contextmanager
+def _told(late: threading.Event, seconds: float) -> Generator[None]:
+    """DuckDB's errors, by what a caller may do about them; they show nothing of where it runs."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise MemoryError("query needs too much memory; ask for less") from None
+    except (duckdb.PermissionException, duckdb.Error) as error:
+        raise _trouble(error, late, seconds=seconds) from None
+
+
+def _trouble(error: duckdb.Error, late: threading.Event, *, seconds: float) -> Exception:
+    if late.is_set():
+        return ValueError(f"query took longer than {seconds:g} seconds and was stopped; ask for less")
+    if isinstance(error, duckdb.PermissionException) or "configuration has been locked" in str(error):
+        return PermissionError("sql_query only reads the tables it is given, in memory: nothing outside can be reached")
+    return ValueError(f"query cannot be answered: {error}")

@@ -1,0 +1,195 @@
+"""read_file: lines of a text file, bounded in lines and bytes."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, BinaryIO
+
+from pydantic import Field
+
+from callgate.adapters.function import tool
+from callgate.model.tool_context import ToolContext
+from callgate.tools.confined import Confined, Held, read_all
+from callgate.tools.files.arguments import FilePath, digest_of, moment, what_was_seen
+
+USUAL_LINES = 2000
+_MOST_BYTES = 10_000_000
+_WHOLE = 16 * 1024 * 1024
+"""A file up to this size is read as a whole, and has a digest."""
+_FURTHEST = 1024 * 1024 * 1024
+"""So far into a larger file lines are looked for."""
+_CHUNK = 64 * 1024
+_NOT_FOR_FILES = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
+
+Line = Annotated[int, Field(ge=1)]
+
+_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "content": {"type": "string"},
+        "size": {"type": "integer", "description": "Of the whole file, in bytes."},
+        "modified": {"type": "string"},
+        "offset": {"type": "integer", "description": "The line that the content begins with."},
+        "lines_returned": {"type": "integer"},
+        "total_lines": {"type": ["integer", "null"], "description": "null where the end was not reached."},
+        "truncated": {"type": "boolean", "description": "Whether more of the file follows."},
+        "digest": {"type": ["string", "null"], "description": "SHA-256 of the whole file, unless it is large."},
+    },
+    "additionalProperties": False,
+}
+_OUTPUT["required"] = list(_OUTPUT["properties"])
+
+
+@tool(
+    effects="read_only",
+    scopes=["fs:read"],
+    concurrency_safe=True,
+    output_schema=_OUTPUT,
+    reads=what_was_seen,
+    examples=[{"path": "README.md"}, {"path": "README.md", "offset": 1, "limit": 20, "line_numbers": True}],
+)
+def read_file(  # noqa: PLR0913 - three documents named the same things differently
+    ctx: ToolContext,
+    *,
+    path: FilePath | None = None,
+    file_path: FilePath | None = None,
+    offset: Line | None = None,
+    limit: Line | None = None,
+    encoding: str = "utf-8",
+    max_bytes: Annotated[int, Field(ge=1, le=_MOST_BYTES)] = 1_000_000,
+    line_numbers: bool = False,
+    start_line: Line | None = None,
+    end_line: Line | None = None,
+) -> dict[str, Any]:
+    """Read a text file, from a line on, bounded in lines and bytes.
+
+    Args:
+        path: The file.
+        file_path: The same as path; give one of them.
+        offset: The first line, counted from 1.
+        limit: How many lines; 2000 when nothing is said.
+        encoding: How the text is encoded: utf-8, latin-1, utf-16, …
+        max_bytes: At most so many bytes of text are returned.
+        line_numbers: Put its number and a tab before each line.
+        start_line: The same as offset.
+        end_line: The last line, instead of limit.
+        ctx: Where it may go.
+    """
+    span = _span(offset=offset, limit=limit, start_line=start_line, end_line=end_line)
+    codec = _codec(encoding)
+    with Confined(ctx.grounds()).file(_one_of(path, file_path)) as held:
+        source, digest = _source(held)
+        taken = _Taken(span, max_bytes, numbered=line_numbers)
+        try:
+            taken.read(io.TextIOWrapper(source, encoding=codec, newline="\n"))
+        except UnicodeError:
+            raise ValueError(f"{held.place} is no {codec} text; name its encoding, or it is no text at all") from None
+        return {
+            "path": held.place,
+            "content": "".join(taken.lines),
+            "size": held.status.st_size,
+            "modified": moment(held.status.st_mtime),
+            "offset": span.start,
+            "lines_returned": len(taken.lines),
+            "total_lines": taken.total,
+            "truncated": taken.truncated,
+            "digest": digest,
+        }
+
+
+def _one_of(path: str | None, file_path: str | None) -> str:
+    if path is not None and file_path is not None and path != file_path:
+        raise ValueError("path and file_path are the same argument; give one of them")
+    named = file_path if path is None else path
+    if named is None:
+        raise ValueError("path is missing: name the file to read")
+    return named
+
+
+def _span(*, offset: int | None, limit: int | None, start_line: int | None, end_line: int | None) -> range:
+    if offset is not None and start_line is not None and offset != start_line:
+        raise ValueError("offset and start_line are the same argument; give one of them")
+    if limit is not None and end_line is not None:
+        raise ValueError("limit and end_line exclude each other; give one of them")
+    first = offset or start_line or 1
+    if end_line is None:
+        return range(first, first + (limit or USUAL_LINES))
+    if end_line < first:
+        raise ValueError(f"end_line {end_line} lies before the first line {first}")
+    return range(first, end_line + 1)
+
+
+def _codec(encoding: str) -> str:
+    try:
+        name = codecs.lookup(encoding).name.replace("_", "-")
+        io.TextIOWrapper(io.BytesIO(), encoding=name)  # refuses codecs that are none for text
+    except (LookupError, ValueError):
+        name = "undefined"
+    if name in _NOT_FOR_FILES:
+        raise ValueError(f"encoding {encoding!r} is not known; use utf-8, latin-1, utf-16 or another text encoding")
+    return name
+
+
+def _source(held: Held) -> tuple[BinaryIO, str | None]:
+    """The bytes to read, and the digest of all of them where the file is not too large for it."""
+    if held.status.st_size > _WHOLE:
+        return io.BufferedReader(io.FileIO(held.fd, closefd=False)), None
+    content = read_all(held.fd, _WHOLE + 1)
+    if len(content) > _WHOLE:  # it grew, or its size was never told
+        return io.BufferedReader(io.FileIO(held.fd, closefd=False)), None
+    return io.BytesIO(content), digest_of(content)
+
+
+@dataclass(slots=True)
+class _Taken:
+    """The lines of a span, as far as the bytes go."""
+
+    span: range
+    most: int
+    numbered: bool
+    lines: list[str] = field(default_factory=list[str])
+    total: int | None = None
+    truncated: bool = False
+
+    def read(self, text: io.TextIOWrapper) -> None:
+        number = seen = 0
+        for number, piece, ends in _pieces(text, whole=self.span, room=self.most):
+            seen += len(piece)
+            if seen > _FURTHEST:
+                raise ValueError(f"line {self.span.start} lies further than {_FURTHEST} bytes into the file")
+            if number >= self.span.stop or not self._take(number, piece, ends=ends):
+                self.truncated = True
+                return
+        self.total = number
+        if self.span.start > max(self.total, 1):
+            raise ValueError(f"offset {self.span.start} lies behind the end: the file has {self.total} lines")
+
+    def _take(self, number: int, piece: str, *, ends: bool) -> bool:
+        """Whether there is room for more."""
+        if number < self.span.start:
+            return True
+        shown = f"{number}\t{piece}" if self.numbered else piece
+        data = shown.encode("utf-8", "surrogatepass")
+        fits = ends and len(data) <= self.most
+        kept = shown if fits else data[: self.most].decode("utf-8", "ignore")
+        self.most -= len(data)
+        if kept:
+            self.lines.append(kept)
+        return fits
+
+
+def _pieces(text: io.TextIOWrapper, *, whole: range, room: int) -> Iterator[tuple[int, str, bool]]:
+    """(number of the line, a piece of it, whether the line ends with it); none is larger than is wanted."""
+    number = 1
+    while True:
+        most = room + 2 if number in whole else _CHUNK
+        piece = text.readline(most)
+        if not piece:
+            return
+        ends = piece.endswith("\n") or len(piece) < most
+        yield number, piece, ends
+        number += ends

@@ -1,0 +1,162 @@
+"""Ripgrep: starting it, and what it says. It opens files by name, so what it says is a hint and nothing more.
+
+It is started without the environment and without any configuration, inside a directory that is held; it follows no
+links, and reads no ignore files but the one it is handed, since a link in the place of one would show what it leads
+to by what is left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import select
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+import orjson
+
+from callgate.tools.programs import find_program
+
+_ALWAYS = (
+    "--no-config",
+    "--json",
+    "--no-messages",
+    "--no-ignore",
+    "--no-follow",
+    "--no-mmap",
+    "--encoding=none",
+    "--max-filesize=64M",
+    "--regex-size-limit=10M",
+    "--dfa-size-limit=32M",
+)
+_MOST_OUTPUT = 64 * 1024 * 1024
+_MOST_HITS = 20_000
+_CHUNK = 256 * 1024
+_LOOK_AGAIN = 0.1
+_NOTHING_FOUND = 1
+_HANDLES = Path("/dev/fd")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Hit:
+    """A line that ripgrep says matches."""
+
+    path: str
+    """From the directory it was started in."""
+    offset: int
+    """Where the line begins in the file."""
+    number: int
+    line: bytes
+    column: int
+    """Where the first match begins in the line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What to look for, and where."""
+
+    pattern: str
+    target: str
+    """From the directory it is started in."""
+    glob: str | None
+    most_in_a_file: int
+    excluded: Sequence[str]
+    """Paths from that directory that are left out."""
+
+
+def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[], bool]) -> tuple[list[Hit], bool]:
+    """What ripgrep finds, by path and line, and whether it was stopped before its end because it found so much.
+
+    Args:
+        search: What and where.
+        folder: The directory to start it in.
+        ignored: An open file with patterns to leave out, as git has them.
+        stop: Asked from time to time whether to give up.
+
+    Raises:
+        ValueError: The pattern or the glob cannot be read.
+        TimeoutError: It was to stop.
+    """
+    handles = () if ignored is None else (ignored,)
+    with subprocess.Popen(  # noqa: S603 - no shell; what a model wrote stands behind = and --
+        [_program(), *_ALWAYS, *_arguments(search, ignored)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=_HANDLES / str(folder),
+        env={},
+        pass_fds=handles,
+    ) as process:
+        try:
+            hits, cut = _collect(cast("io.BufferedReader", process.stdout), stop)
+            if cut:
+                process.kill()
+            complaint = cast("IO[bytes]", process.stderr).read(_CHUNK)
+        finally:
+            process.kill()
+    if not cut and not hits and process.returncode not in {0, _NOTHING_FOUND} and complaint:
+        raise ValueError(f"pattern or glob cannot be used: {complaint.decode('utf-8', 'replace').strip()}")
+    return sorted(hits), cut
+
+
+def _program() -> str:
+    found = find_program("rg")
+    if found is None:
+        raise FileNotFoundError("ripgrep is not installed; install with: pip install 'callgate[files]'")
+    return found
+
+
+def _arguments(search: Search, ignored: int | None) -> Iterator[str]:
+    yield f"--max-count={search.most_in_a_file}"
+    if ignored is not None:
+        yield f"--ignore-file={_HANDLES / str(ignored)}"
+    if search.glob is not None:
+        yield f"--glob={search.glob}"
+    # The last one that matches counts, so these come behind what is asked for.
+    yield from (f"--glob=!/{_literal(path)}" for path in search.excluded)
+    yield f"--regexp={search.pattern}"
+    yield "--"
+    yield f"./{search.target}"
+
+
+def _literal(path: str) -> str:
+    return "".join(f"\\{letter}" if letter in r"*?[]{}!\\" else letter for letter in path)
+
+
+def _collect(output: io.BufferedReader, stop: Callable[[], bool]) -> tuple[list[Hit], bool]:
+    hits: list[Hit] = []
+    rest = b""
+    seen = 0
+    while True:
+        if stop():
+            raise TimeoutError("the search took too long; name a directory further down, or a simpler pattern")
+        if not select.select([output], [], [], _LOOK_AGAIN)[0]:
+            continue
+        piece = output.read1(_CHUNK)
+        if not piece:
+            return hits, False
+        seen += len(piece)
+        *lines, rest = (rest + piece).split(b"\n")
+        hits += (_read(line) for line in lines if line.startswith(b'{"type":"match"'))
+        if seen > _MOST_OUTPUT or len(hits) > _MOST_HITS:
+            return hits, True
+
+
+def _read(line: bytes) -> Hit:
+    data: dict[str, Any] = orjson.loads(line)["data"]
+    matches: list[dict[str, int]] = data["submatches"]
+    return Hit(
+        path=_bytes(data["path"]).decode("utf-8", "surrogateescape").removeprefix("./"),
+        offset=data["absolute_offset"],
+        number=data["line_number"],
+        line=_bytes(data["lines"]),
+        column=matches[0]["start"] if matches else 0,
+    )
+
+
+def _bytes(value: dict[str, str]) -> bytes:
+    """A text as ripgrep writes it: as such, or in base64 where it is no UTF-8."""
+    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])

@@ -1,0 +1,137 @@
+"""write_file: a text into a file, all of it or nothing, by a new file that takes the old one's name."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import secrets
+import stat
+from collections.abc import Generator
+from typing import Any, Literal
+
+from callgate.adapters.function import tool
+from callgate.model.tool import Preview
+from callgate.model.tool_context import ToolContext
+from callgate.tools.confined import Confined, Spot, create, read_all, write_all
+from callgate.tools.files.arguments import FilePath, Text, digest_of, what_was_seen
+
+_LARGEST = 64 * 1024 * 1024
+"""What a file may have in the end, in bytes."""
+_SHOWN = 20_000
+_COMPARED_LINES = 1000
+_COMPARED_BYTES = 200_000
+_PERMISSIONS = 0o777
+"""Kept of the file that is replaced; what makes a program run as another is not."""
+
+_OUTPUT = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "bytes_written": {"type": "integer"},
+        "digest": {"type": "string", "description": "SHA-256 of the file as it is now."},
+    },
+    "required": ["path", "bytes_written", "digest"],
+    "additionalProperties": False,
+}
+
+
+def would_write(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
+    """The difference it would make, and the content it was worked out from."""
+    confined = Confined(ctx.grounds())
+    with confined.spot(arguments["path"]) as spot:
+        before = _current(confined, spot)
+        after = _after(before, arguments["content"], mode=arguments["mode"])
+    name = confined.show(spot.place)
+    state = "absent" if before is None else digest_of(before)
+    return Preview(text=_difference(before or b"", after, name=name, new=before is None), state=state)
+
+
+@tool(
+    effects="modifies_files",
+    scopes=["fs:write"],
+    risk="medium",
+    destructive=True,
+    idempotent=False,
+    concurrency_safe=False,
+    output_schema=_OUTPUT,
+    preview=would_write,
+    reads=what_was_seen,
+    marks_effect=True,
+    examples=[{"path": "notes.txt", "content": "one line\n"}, {"path": "notes.txt", "content": "more\n", "mode": "a"}],
+)
+def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", ctx: ToolContext) -> dict[str, Any]:
+    """Write text to a file as UTF-8: replace what is there, or add to its end. The file is never half written.
+
+    Args:
+        path: The file; its directory must be there.
+        content: The text.
+        mode: w replaces the file, a adds to its end.
+        ctx: Where it may go.
+    """
+    confined = Confined(ctx.grounds())
+    with confined.spot(path) as spot:
+        after = _after(_current(confined, spot), content, mode=mode)
+        with _beside(spot, after) as name, ctx.effect_sync():
+            os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
+        os.fsync(spot.folder.fd)
+    return {"path": spot.place, "bytes_written": len(content.encode()), "digest": digest_of(after)}
+
+
+def _after(before: bytes | None, content: str, *, mode: str) -> bytes:
+    after = (before or b"") + content.encode() if mode == "a" else content.encode()
+    if len(after) > _LARGEST:
+        raise ValueError(f"content would make the file larger than {_LARGEST} bytes")
+    return after
+
+
+def _current(confined: Confined, spot: Spot) -> bytes | None:
+    """What is in the file now; None where there is none."""
+    if spot.status is None:
+        return None
+    with confined.file_at(spot.folder, spot.name) as held:
+        content = read_all(held.fd, _LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"{confined.show(spot.place)} is larger than {_LARGEST} bytes, and is not written to")
+    return content
+
+
+@contextlib.contextmanager
+def _beside(spot: Spot, content: bytes) -> Generator[str]:
+    """A finished file beside the one it is to replace; gone again if it does not."""
+    name = f".callgate-{secrets.token_hex(8)}.tmp"
+    fd = create(spot.folder, name)
+    try:
+        try:
+            _keep_permissions(fd, spot.status)
+            write_all(fd, content)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        yield name
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=spot.folder.fd)
+        raise
+
+
+def _keep_permissions(fd: int, before: os.stat_result | None) -> None:
+    if before is None:
+        return
+    with contextlib.suppress(PermissionError):  # only an administrator may give a file away
+        os.fchown(fd, before.st_uid, before.st_gid)
+    os.fchmod(fd, stat.S_IMODE(before.st_mode) & _PERMISSIONS)
+
+
+def _difference(before: bytes, after: bytes, *, name: str, new: bool) -> str:
+    told = f"{'a new file' if new else f'{len(before)} bytes before'}, {len(after)} bytes after"
+    if max(len(before), len(after)) > _COMPARED_BYTES or max(before.count(b"\n"), after.count(b"\n")) > _COMPARED_LINES:
+        return f"{name}: {told}; too large to show what changes"
+    try:
+        old, now = before.decode().splitlines(keepends=True), after.decode().splitlines(keepends=True)
+    except UnicodeDecodeError:
+        return f"{name}: {told}; it is no text now"
+    lines = difflib.unified_diff(old, now, "/dev/null" if new else name, name)
+    text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    cut = f"\n… {len(text) - _SHOWN} more characters" if len(text) > _SHOWN else ""
+    return f"{name}: {told}\n{text[:_SHOWN]}{cut}" if text else f"{name}: nothing changes"

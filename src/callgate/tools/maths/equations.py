@@ -1,0 +1,109 @@
+"""symbolic_solve: equations in one variable by SymPy, in a process of its own, because SymPy may think for ever."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from typing import Any
+
+from callgate.adapters.function import tool
+from callgate.tools.maths.expressions import tree
+from callgate.tools.maths.expressions.reading import is_variable, read
+from callgate.tools.maths.expressions.symbols import symbolic
+
+_MEMORY = 2 * 1024**3
+_MOST_SOLUTIONS = 200
+_LONGEST_SOLUTION = 20_000
+_SINGLE_EQUALS = re.compile(r"(?<![<>=!])=(?!=)")
+
+
+@tool(
+    effects="read_only",
+    deterministic=True,
+    concurrency_safe=True,
+    scopes=["compute:run"],
+    timeout=30,
+    isolation="process",
+    output_schema={"type": "array", "items": {"type": "string"}},
+    examples=[{"equation": "x**2 - 5*x + 6"}, {"equation": "a*t^2 = b", "variable": "t"}],
+)
+def symbolic_solve(equation: str, variable: str = "x") -> list[str]:
+    """Solve an equation for one variable, exactly, and give every solution that is found; other names are symbols.
+
+    Args:
+        equation: `x**2 - 5*x + 6` (taken to be 0), or with both sides: `a*x^2 = b`.
+        variable: The name to solve for.
+    """
+    _bound_memory()
+    return solve(equation, variable)
+
+
+def _bound_memory() -> None:  # pragma: no cover - in a process of its own, where nobody measures
+    """This process is the call's own: what it takes too much is its own trouble."""
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415 - not everywhere
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = _MEMORY if most == resource.RLIM_INFINITY else min(_MEMORY, most)
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+
+
+def solve(equation: str, variable: str) -> list[str]:
+    """The solutions, in this process and for as long as it takes.
+
+    Raises:
+        ValueError: It is no equation, or has no solutions that can be written down.
+    """
+    if not is_variable(variable):
+        raise ValueError("variable must be a plain name that is no function or constant, as in x")
+    if len(_SINGLE_EQUALS.findall(equation)) > 1:
+        raise ValueError("equation has more than one =; write one equation")
+    sides = _sides(read(_SINGLE_EQUALS.sub("==", equation), None, argument="equation"), variable)
+    try:
+        return _solved(sides, variable)
+    except (MemoryError, RecursionError):  # pragma: no cover - only what takes gigabytes or ages gets here
+        raise ValueError("equation takes too much to be solved; make it simpler") from None
+
+
+def _sides(expression: tree.Tree, variable: str) -> tuple[tree.Tree, tree.Tree | None]:
+    if variable not in expression.names:
+        raise ValueError(f"equation does not have the variable {variable}; name another with `variable`")
+    root = expression.root
+    if not isinstance(root, tree.Compare):
+        return expression, None
+    if [operator for operator, _ in root.rest] != ["=="]:
+        raise ValueError("equation must be one equation, with = and no other comparison")
+    return _whole(root.first, expression), _whole(root.rest[0][1], expression)
+
+
+def _whole(root: tree.Node, of: tree.Tree) -> tree.Tree:
+    return tree.Tree(root, of.size, of.names)
+
+
+def _solved(sides: tuple[tree.Tree, tree.Tree | None], variable: str) -> list[str]:
+    sympy: Any = importlib.import_module("sympy")
+    left, right = sides
+    whole = symbolic(left, argument="equation")
+    if right is not None:
+        whole -= symbolic(right, argument="equation")
+
+    if whole == 0:
+        raise ValueError(f"equation holds for every {variable}; there is nothing to solve")
+    if whole.has(sympy.nan, sympy.zoo, sympy.oo):
+        raise ValueError("equation has a part without a value: a division by zero, or the logarithm of 0")
+    try:
+        found = sympy.solve(whole, sympy.Symbol(variable))
+    except MemoryError:  # pragma: no cover - as where it is told
+        raise
+    except Exception as error:  # noqa: BLE001 - SymPy has many ways to say that it cannot
+        message = f"equation has no solution in closed form that SymPy finds ({type(error).__name__}); try optimize"
+        raise ValueError(message) from None
+    return _written(list(found))
+
+
+def _written(found: list[Any]) -> list[str]:
+    texts = [str(solution) for solution in found]
+    if len(texts) > _MOST_SOLUTIONS or sum(map(len, texts)) > _LONGEST_SOLUTION:
+        raise ValueError("equation has solutions too long to write down; make it simpler")
+    return texts

@@ -1,0 +1,74 @@
+"""The names of the language: functions with how many arguments each takes, constants, and prefixes.
+
+A name that is not here and is no variable is refused when it is read. Imports no library.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+PREFIXES = frozenset({"np", "numpy", "math"})
+"""`np.sin`, `numpy.sin` and `math.sin` are `sin`. They are no values: `np` alone means nothing."""
+
+CONSTANTS = frozenset({"pi", "e", "tau"})
+
+_MANY = 100
+
+_ONE = (
+    "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh cumsum degrees diff erf erfc exp exp2 expm1 factorial "
+    "floor float gamma int isqrt len lgamma log10 log1p log2 mean median norm ones prod radians sign sin sinh sorted "
+    "sqrt square sum tan tanh trunc zeros all any array"
+)
+_TWO = "atan2 comb dot fmod hypot maximum minimum mod perm power quantile percentile"
+
+ARITIES: MappingProxyType[str, tuple[int, int]] = MappingProxyType(
+    {
+        **dict.fromkeys(_ONE.split(), (1, 1)),
+        **dict.fromkeys(_TWO.split(), (2, 2)),
+        "arange": (1, 3),
+        "clip": (3, 3),
+        "gcd": (2, _MANY),
+        "lcm": (2, _MANY),
+        "linspace": (2, 3),
+        "log": (1, 2),
+        "max": (1, _MANY),
+        "min": (1, _MANY),
+        "range": (1, 3),
+        "round": (1, 2),
+        "std": (1, 1),
+        "var": (1, 1),
+        "where": (3, 3),
+    }
+)
+"""Each function, with the fewest and the most arguments."""
+
+KEYWORDS = MappingProxyType({"std": {"ddof"}, "var": {"ddof"}, "linspace": {"num"}})
+"""The arguments that may be named."""
+
+ALIASES = MappingProxyType(
+    {
+        "absolute": "abs",
+        "fabs": "abs",
+        "arccos": "acos",
+        "arccosh": "acosh",
+        "arcsin": "asin",
+        "arcsinh": "asinh",
+        "arctan": "atan",
+        "arctan2": "atan2",
+        "arctanh": "atanh",
+        "amax": "max",
+        "amin": "min",
+        "deg2rad": "radians",
+        "rad2deg": "degrees",
+        "ln": "log",
+        "pow": "power",
+        "sort": "sorted",
+    }
+)
+"""Other spellings."""
+
+
+def function_called(name: str) -> str | None:
+    """The function that a name means, if it means one."""
+    name = ALIASES.get(name, name)
+    return name if name in ARITIES else None

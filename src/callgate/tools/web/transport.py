@@ -1,0 +1,242 @@
+"""Transport: one request, one connection, to an address that was judged right before. Imports the HTTP client.
+
+The name is looked up once, every address it has is judged, and the connection goes to one of these very addresses;
+the certificate is checked against the name. Redirects, and what the answers mean, are others' affair.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import httpcore2
+import httpx2
+
+from callgate.policy.hosts import is_private
+from callgate.tools.web.troubles import AnswerLost, AnswerUnfit, HostRefused, NotConnected
+
+if TYPE_CHECKING:
+    from callgate.model.grounds import Grounds
+    from callgate.tools.web.network import Network
+
+USUAL_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+CODINGS = frozenset({"gzip", "x-gzip", "deflate"})
+"""What is asked for and unpacked; anything else would be one more way to unpack a bomb."""
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_CONNECTING = 10.0
+"""Seconds for each address."""
+_MOST_ADDRESSES = 4
+# Ports of other protocols, which browsers do not speak HTTP to either: a request must not be taken for a mail.
+_OTHER_PORTS = frozenset(
+    {0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109}
+    | {110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530}
+    | {531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190}
+    | {5060, 5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server said."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    """Names in small letters."""
+    content: bytes
+    """Unpacked."""
+    complete: bool
+    """Whether the content is all of it."""
+    url: str
+    """Where it came from in the end."""
+    redirected_from: str | None = None
+    """Where it was asked for at first, if that is another place."""
+
+    def header(self, name: str) -> str:
+        """The first header of that name; empty if there is none."""
+        return next((value for key, value in self.headers if key == name), "")
+
+
+def read_url(text: str) -> httpx2.URL:
+    """A URL as the client understands it.
+
+    Raises:
+        ValueError: It is none of http or https, or cannot be read.
+    """
+    try:
+        url = httpx2.URL(text)
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise ValueError(f"url cannot be read: {error}") from None
+    if url.scheme not in USUAL_PORTS or not url.host:
+        raise ValueError("url must begin with http:// or https:// and name a host")
+    if url.userinfo or url.port == 0:
+        raise ValueError("url has a user name in it, or port 0; leave it out")
+    return url
+
+
+def port_of(url: httpx2.URL) -> int:
+    """The port it leads to, said or usual."""
+    return USUAL_PORTS[url.scheme] if url.port is None else url.port
+
+
+class JudgedBackend(httpcore2.AsyncNetworkBackend):
+    """Where every connection of the web tools is made: what is not judged here is not connected to."""
+
+    def __init__(self, network: Network, grounds: Grounds) -> None:
+        self._network = network
+        self._grounds = grounds
+        self.connected = False
+        """Whether something may have been sent."""
+
+    async def connect_tcp(  # noqa: PLR0917 - as its port has it
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002 - one time covers all of it, see `client`
+        local_address: str | None = None,  # noqa: ARG002 - none is set
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,  # noqa: ARG002 - none are set
+    ) -> httpcore2.AsyncNetworkStream:
+        addresses = await self._judged_addresses(host, port)
+        failures: list[str] = []
+        for address in addresses[:_MOST_ADDRESSES]:
+            try:
+                stream = await self._network.connector.connect(address, port, timeout=_CONNECTING)
+            except OSError as error:
+                failures.append(f"{address}: {error}")
+            else:
+                self.connected = True
+                return stream
+        raise NotConnected(f"{host} cannot be reached at port {port}: {'; '.join(failures)}")
+
+    async def _judged_addresses(self, host: str, port: int) -> Sequence[str]:
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        reason = self._grounds.host_refused(place)
+        if reason is not None:
+            raise HostRefused(reason)
+        if port in _OTHER_PORTS:
+            raise HostRefused(f"port {port} is for another protocol than HTTP")
+        addresses = await self._network.addresses(host, port)
+        private = [address for address in addresses if is_private(address)]
+        if private and not self._grounds.private_addresses:
+            advice = "set scopes.net.private_addresses to true to allow such hosts"
+            raise HostRefused(f"{host} leads to the private address {private[0]}; {advice}")
+        return addresses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """One request."""
+
+    method: str
+    url: httpx2.URL
+    headers: Mapping[str, str]
+    content: bytes = b""
+
+    def lines(self) -> list[tuple[bytes, bytes]]:
+        """Its headers as they are sent, ours included."""
+        ours = {"host": self.url.netloc.decode(), "connection": "close", "accept-encoding": "gzip, deflate"}
+        if self.content or self.method == "POST":
+            ours["content-length"] = str(len(self.content))
+        return [(name.encode(), value.encode("latin-1")) for name, value in {**ours, **self.headers}.items()]
+
+
+async def exchange(backend: JudgedBackend, network: Network, *, sending: Sending, limit: int, follow: bool) -> Answer:
+    """Send a request, and read at most `limit` bytes of the answer, packed and unpacked. Follows nothing.
+
+    Args:
+        backend: Makes the connection.
+        network: Has the trust.
+        sending: The request.
+        limit: Bytes; what is more is left unread, and the answer says so.
+        follow: Whether a redirect is to be followed: then its body is of no interest.
+
+    Raises:
+        HostRefused: The server may not be spoken to.
+        NotConnected: It was not reached.
+        AnswerLost: What it answers breaks off, or is no HTTP.
+        AnswerUnfit: It is packed in a way that was not asked for.
+    """
+    url = sending.url
+    request = httpcore2.Request(
+        method=sending.method,
+        url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=port_of(url), target=url.raw_path),
+        headers=sending.lines(),
+        content=sending.content,
+    )
+    with _translated(url.host):
+        async with httpcore2.AsyncConnectionPool(
+            ssl_context=await network.tls() if url.scheme == "https" else None,
+            max_connections=1,
+            network_backend=backend,
+        ) as pool:
+            response = await pool.handle_async_request(request)
+            try:
+                return await _read(response, url=url, limit=0 if follow and response.status in REDIRECTS else limit)
+            finally:
+                await response.aclose()
+
+
+async def _read(response: httpcore2.Response, *, url: httpx2.URL, limit: int) -> Answer:
+    headers = httpx2.Headers(response.headers)
+    codings = [part.strip().lower() for part in headers.get_list("content-encoding", split_commas=True)]
+    packed = [coding for coding in codings if coding and coding != "identity"]
+    if limit and (len(packed) > 1 or not CODINGS.issuperset(packed)):
+        raise AnswerUnfit(f"{url.host} packed its answer as {', '.join(packed)[:100]}, which was not asked for")
+    if packed:
+        headers["content-encoding"] = packed[0].removeprefix("x-")
+    counted = _Counted(cast("AsyncIterator[bytes]", response.stream), limit)
+    unpacking = httpx2.Response(response.status, headers=headers, stream=counted)
+    content, whole = await _take(unpacking, limit)
+    return Answer(
+        status=response.status,
+        headers=tuple((name.lower(), value) for name, value in headers.multi_items()),
+        content=content,
+        complete=whole and not counted.cut,
+        url=str(url),
+    )
+
+
+async def _take(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
+    taken = bytearray()
+    if not limit:
+        return b"", False
+    async with contextlib.aclosing(response.aiter_bytes()) as chunks:
+        async for chunk in chunks:
+            taken += chunk
+            if len(taken) > limit:
+                return bytes(taken[:limit]), False
+    return bytes(taken), True
+
+
+class _Counted(httpx2.AsyncByteStream):
+    """The bytes of an answer as they come, until they are too many."""
+
+    def __init__(self, stream: AsyncIterator[bytes], limit: int) -> None:
+        self._stream = stream
+        self._limit = limit
+        self.cut = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        seen = 0
+        async for chunk in self._stream:
+            seen += len(chunk)
+            if seen > self._limit:
+                self.cut = True
+                yield chunk[: self._limit - seen]
+                return
+            yield chunk
+
+
+@contextlib.contextmanager
+def _translated(host: str) -> Generator[None]:
+    try:
+        yield
+    except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+        raise NotConnected(f"{host} cannot be reached: {error}") from error
+    except httpx2.DecodingError as error:
+        raise AnswerUnfit(f"{host} packed its answer wrongly: {error}") from error
+    except httpcore2.LocalProtocolError as error:
+        raise ValueError(f"headers or url cannot be sent: {error}") from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
+        raise AnswerLost(f"{host} broke off, or what it answers is no HTTP: {error}") from error

@@ -1,0 +1,314 @@
+"""Programs in the sandbox: what they may use, and that nothing of them is left. TOOL-09."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from callgate import Callgate, Context
+from callgate.errors import NoEffect
+from callgate.model.grounds import Grounds
+from callgate.model.levels import Autonomy
+from callgate.tools.code import headcount, sandbox, watch
+from callgate.tools.code.filter import system_call_filter
+from callgate.tools.code.headcount import hold, let_go
+from callgate.tools.code.inventory import take
+from callgate.tools.code.mounts import usable
+from callgate.tools.code.sandbox import STOPPED, Program, Ran, enclosure, run
+from callgate.tools.code.watch import Bounds
+from tests.tools.code.world import World, left_running, make_world
+
+pytestmark = pytest.mark.usefixtures("bubblewrap")
+SMALL = Bounds(seconds=20, memory=96 * 1024**2, tasks=40, file_bytes=1024**2)
+
+
+def grounds_of(place: Path) -> Grounds:
+    return Grounds(
+        directory=str(place),
+        roots=(str(place),),
+        closed=(),
+        git=(),
+        private_addresses=False,
+        path_refused=lambda _path, _status: None,
+        host_refused=lambda _host: None,
+    )
+
+
+async def run_small(place: Path, command: str, bounds: Bounds = SMALL) -> Ran:
+    async with enclosure(grounds_of(place), writable=(str(place),)) as inside:
+        return await run(Program(command=("/bin/sh", "-c", command), directory=str(place)), inside, bounds=bounds)
+
+
+@asynccontextmanager
+async def open_gate(world: World) -> AsyncGenerator[Callgate]:
+    gate = Callgate.open(
+        "memory://", world.ground / "callgate.yaml", working_directory=world.ground, builtin_tools=["run_shell"]
+    )
+    async with gate:
+        yield gate
+
+
+async def until(path: Path) -> None:
+    async with asyncio.timeout(30):
+        while not path.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
+            await asyncio.sleep(0.01)  # polling for what another process makes
+
+
+LEFT_BEHIND = {
+    "background": "sleep {marker} & echo started",
+    "daemon": "setsid nohup sleep {marker} > /dev/null 2>&1 < /dev/null & echo started",
+    "deaf": 'sh -c \'trap "" TERM HUP INT; (trap "" TERM HUP; sleep {marker}) & (sleep {marker}) &\' & echo started',
+    "twice-forked": 'python3 -c "import os; os.fork() or (os.setsid(), os.fork() or os.execlp(*[chr(115)+chr(108)+chr('
+    "101)+chr(101)+chr(112)]*2, '{marker}'))\"; echo started",
+}
+
+
+@pytest.mark.parametrize("way", LEFT_BEHIND)
+async def test_what_a_command_leaves_running_is_gone_when_it_ends(way: str, tmp_path: Path) -> None:
+    marker = f"9{os.getpid()}{list(LEFT_BEHIND).index(way)}"
+    with make_world(tmp_path) as world:
+        async with open_gate(world) as gate:
+            outcome = await gate.call(
+                "run_shell", {"command": LEFT_BEHIND[way].format(marker=marker)}, Context(autonomy=Autonomy.A4)
+            )
+        assert outcome.unwrap()["stdout"] == "started\n"
+        assert left_running(marker) == []
+
+
+async def test_at_the_time_limit_a_command_is_gone_with_all_it_started(tmp_path: Path) -> None:
+    """TOOL-09: the returncode is -1, what was said until then is told, and no process is left."""
+    marker = f"8{os.getpid()}"
+    with make_world(tmp_path) as world:
+        async with open_gate(world) as gate:
+            command = f"trap '' TERM; echo begun; setsid sleep {marker} & sleep {marker}"
+            outcome = await gate.call("run_shell", {"command": command, "timeout": 1}, Context(autonomy=Autonomy.A4))
+        ran = outcome.unwrap()
+        assert (ran["returncode"], ran["stdout"]) == (-1, "begun\n")
+        assert "time limit of 1 second" in ran["note"]
+        assert left_running(marker) == []
+
+
+async def test_a_call_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
+    marker = f"7{os.getpid()}"
+    with make_world(tmp_path) as world:
+        async with open_gate(world) as gate:
+            line = {"command": f"setsid sleep {marker} & touch begun; sleep {marker}"}
+            call = asyncio.ensure_future(gate.call("run_shell", line, Context(autonomy=Autonomy.A4)))
+            await until(world.ground / "begun")
+            assert left_running(marker)
+            call.cancel()
+            await asyncio.wait({call})
+        assert left_running(marker) == []
+        assert not (world.ground / "plugins").exists()
+
+
+@pytest.mark.crash
+async def test_with_the_process_of_callgate_its_programs_are_gone(tmp_path: Path) -> None:
+    marker = f"6{os.getpid()}"
+    code = (
+        "import asyncio, sys; from pathlib import Path; from tests.tools.code.test_bounds import run_small\n"
+        f"asyncio.run(run_small(Path(sys.argv[1]), 'setsid sleep {marker} & touch begun; sleep {marker}'))"
+    )
+    with make_world(tmp_path) as world:
+        callgate = subprocess.Popen([sys.executable, "-c", code, str(world.ground)])  # noqa: ASYNC220 - only started
+        await until(world.ground / "begun")
+        callgate.send_signal(signal.SIGKILL)
+        callgate.wait()
+        async with asyncio.timeout(30):
+            while left_running(marker):  # noqa: ASYNC110 - the kernel ends it
+                await asyncio.sleep(0.01)  # polling until the kernel has ended it
+
+
+async def test_too_many_processes_are_refused_or_stopped(tmp_path: Path) -> None:
+    ran = await run_small(tmp_path, "i=0; while test $i -lt 100; do sleep 20 & i=$((i+1)); done; wait")
+    assert ran.returncode != 0
+    assert b"fork" in ran.stderr.lower() or "40 processes" in (ran.stopped or "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a user's processes are bound by the kernel")
+async def test_where_no_control_group_can_be_made_processes_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_group(_pid: int, _most: int) -> None:
+        """As in a container that may not make any."""
+
+    monkeypatch.setattr(sandbox, "hold", no_group)
+    ran = await run_small(tmp_path, "i=0; while test $i -lt 60; do sleep 20 & i=$((i+1)); done; wait")
+    assert (ran.returncode, ran.stopped) == (STOPPED, "more than 40 processes and threads")
+
+
+def test_a_group_that_cannot_be_made_is_none_and_one_that_was_left_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / "callgate-999999999-left"
+    left.mkdir()
+    monkeypatch.setattr(headcount, "_parents", lambda: iter([tmp_path / "absent", tmp_path]))
+    assert hold(os.getpid(), 10) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_who_cancels_while_directories_are_looked_through_leaves_nothing(tmp_path: Path) -> None:
+    closed = str(tmp_path / "plugins")
+    entering = asyncio.ensure_future(_enter_and_stay(replace(grounds_of(tmp_path), closed=(closed,))))
+    await asyncio.sleep(0)
+    entering.cancel()
+    await asyncio.wait({entering})
+    assert entering.cancelled()
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 - it has no other
+
+
+async def _enter_and_stay(grounds: Grounds) -> None:
+    async with enclosure(grounds, writable=grounds.roots):
+        await asyncio.Event().wait()
+
+
+async def test_a_sandbox_that_cannot_be_watched_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(_root: str, _bounds: Bounds) -> str | None:
+        raise PermissionError(13, "not yours")
+
+    def absent(_root: str, _bounds: Bounds) -> str | None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(watch, "_too_much", denied)
+    assert (await run_small(tmp_path, "sleep 20")).stopped == "it could not be watched: not yours"
+    monkeypatch.setattr(watch, "_too_much", absent)
+    assert (await run_small(tmp_path, "sleep 20")).stopped == "it could not be watched"
+
+
+async def test_processes_that_double_stay_within_their_number(tmp_path: Path) -> None:
+    """A fork bomb: the witness counts its processes from outside while it runs."""
+    if not bound_by_the_kernel():
+        pytest.skip("root's processes are only counted here, and a fork bomb would take the machine for a while")
+    marker = f"callgate-bomb-{os.getpid()}"
+    (tmp_path / marker).write_text("$0 | $0 &\n$0 | $0 &\nwait\n".replace("$0", f"sh ./{marker}"))
+    running = asyncio.ensure_future(run_small(tmp_path, f"sh ./{marker}; sleep 5", replace(SMALL, seconds=2)))
+    most = 0
+    while not running.done():
+        most = max(most, len(left_running(marker)))
+        await asyncio.sleep(0.05)  # counting in between
+    assert (await running).returncode != 0
+    assert 1 < most <= SMALL.tasks + 1
+    assert left_running(marker) == []
+
+
+def bound_by_the_kernel() -> bool:
+    """Whether a number of processes can be held exactly: a user's, or root's in a control group."""
+    if os.geteuid() != 0:
+        return True
+    process = subprocess.Popen(["sleep", "60"])
+    group = hold(process.pid, 10)
+    process.kill()
+    process.wait()
+    let_go(group)
+    return group is not None
+
+
+@pytest.mark.slow
+async def test_too_many_threads_are_stopped(tmp_path: Path) -> None:
+    code = "import threading, time; [threading.Thread(target=time.sleep, args=(2,)).start() for _ in range(100)]"
+    ran = await run_small(tmp_path, f'python3 -c "{code}"')
+    assert ran.returncode != 0
+    assert b"thread" in ran.stderr or "40 processes" in (ran.stopped or "")
+
+
+HUNGRY = {
+    "one": "python3 -c \"x = bytearray(2**28); print('fed')\"",
+    "several": "for i in 1 2 3; do python3 -c 'import time; x = bytearray(3 * 2**24); time.sleep(19)' & done; wait",
+    "files-in-memory": "for i in $(seq 200); do head -c 1000000 /dev/zero > /tmp/f$i; done; sleep 19",
+    "shared-memory": "for i in $(seq 200); do head -c 1000000 /dev/zero > /dev/shm/f$i; done; sleep 19",
+    "shared-mapping": "python3 -c \"import mmap, time; m = mmap.mmap(-1, 2**28); m.write(b'x' * 2**26);"
+    " m.write(b'x' * 2**26); time.sleep(19)\"",
+}
+
+
+@pytest.mark.parametrize("way", HUNGRY)
+async def test_too_much_memory_is_refused_or_stopped(way: str, tmp_path: Path) -> None:
+    ran = await run_small(tmp_path, HUNGRY[way])
+    assert ran.returncode != 0
+    assert b"MemoryError" in ran.stderr or "96 MiB" in (ran.stopped or "")
+
+
+async def test_a_file_stays_within_its_size(tmp_path: Path) -> None:
+    ran = await run_small(tmp_path, "head -c 5000000 /dev/zero > big")
+    assert ran.returncode != 0
+    assert (tmp_path / "big").stat().st_size <= SMALL.file_bytes
+
+
+async def test_processor_time_is_bounded_by_the_kernel_as_well(tmp_path: Path) -> None:
+    assert (await run_small(tmp_path, "ulimit -t; ulimit -c")).stdout == b"22\n0\n"
+
+
+async def test_no_output_is_too_large(tmp_path: Path) -> None:
+    with make_world(tmp_path) as world:
+        async with open_gate(world) as gate:
+            command = "head -c 3000000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero | tr '\\0' y >&2"
+            ran = (await gate.call("run_shell", {"command": command}, Context(autonomy=Autonomy.A4))).unwrap()
+        assert (ran["stdout"], ran["stderr"]) == ("x" * 50_000, "y" * 10_000)
+        assert ran["truncated"]
+
+
+async def test_without_bubblewrap_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with make_world(tmp_path) as world:
+        async with open_gate(world) as gate:
+            monkeypatch.setenv("PATH", str(tmp_path))
+            outcome = await gate.call("run_shell", {"command": "touch ran"}, Context(autonomy=Autonomy.A4))
+            assert "bubblewrap is not installed" in str(outcome)
+        async with open_gate(world) as gate:
+            [shell] = gate.tools()
+            assert "apt-get install bubblewrap" in (shell.unavailable or "")
+        assert not (world.ground / "ran").exists()
+
+
+async def test_a_sandbox_that_cannot_be_made_runs_nothing_and_says_why(tmp_path: Path) -> None:
+    async with enclosure(grounds_of(tmp_path), writable=(str(tmp_path),)) as inside:
+        inside.options[-2:-2] = ("--ro-bind", "/nowhere", "/nowhere")
+        with pytest.raises(NoEffect, match=r"nothing was run.*nowhere"):
+            await run(Program(command=("/bin/touch", "ran"), directory=str(tmp_path)), inside, bounds=SMALL)
+        inside.options[:0] = ("--no-such-option",)
+        with pytest.raises(NoEffect, match="nothing was run"):
+            await run(Program(command=("/bin/touch", "ran"), directory=str(tmp_path)), inside, bounds=SMALL)
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_a_program_that_may_start_no_other_cannot(tmp_path: Path) -> None:
+    async with enclosure(grounds_of(tmp_path), writable=(str(tmp_path),)) as inside:
+        program = Program(
+            command=("/bin/sh", "-c", "echo a; /bin/true | true; touch made"), directory=str(tmp_path), may_fork=False
+        )
+        ran = await run(program, inside, bounds=SMALL)
+    assert ran.stdout == b"a\n"
+    assert b"fork" in ran.stderr.lower()
+    assert not (tmp_path / "made").exists()
+
+
+async def test_a_program_killed_by_itself_is_told_as_a_shell_does(tmp_path: Path) -> None:
+    ran = await run_small(tmp_path, "kill -9 $$")
+    assert (ran.returncode, ran.stopped) == (128 + 9, None)
+    assert STOPPED == -1
+
+
+def test_a_machine_whose_calls_nobody_knows_is_refused() -> None:
+    with pytest.raises(OSError, match="x86_64 and aarch64 only, and this machine is m68k"):
+        system_call_filter(may_fork=True, machine="m68k")
+    assert len(system_call_filter(may_fork=False, machine="aarch64")) % 8 == 0
+
+
+def test_directories_that_cannot_be_looked_after_are_refused(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / str(number)).touch()
+    with pytest.raises(PermissionError, match="more than 3 files"):
+        take([str(tmp_path)], frozenset(), most=3)
+    with pytest.raises(PermissionError, match="the sandbox has its own"):
+        usable(["/proc"], "/")
+    with pytest.raises(PermissionError, match="nowhere to work"):
+        usable([str(tmp_path / "absent")], "/")
+    assert usable(["/"], str(tmp_path)) == (str(tmp_path),)

@@ -1,0 +1,137 @@
+"""git_status: what git says, and that a repository can make it run nothing. TOOL-10."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate import Callgate
+from callgate.model.levels import Category
+from callgate.tools.code import git
+from tests.tools.examples import run_examples
+
+pytestmark = pytest.mark.usefixtures("bubblewrap")
+
+
+def do(place: Path, *words: str) -> None:
+    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com", "-c", "init.defaultBranch=trunk")
+    subprocess.run(["git", *who, "-C", str(place), *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    place = tmp_path / "work"
+    place.mkdir()
+    do(place, "init", "-q")
+    for name in ("kept", "changed", "gone", "gone-staged", "both", "before"):
+        (place / name).write_text(f"{name}\n" * 20)
+    do(place, "add", ".")
+    do(place, "commit", "-q", "-m", "one")
+    return place
+
+
+async def ask(place: Path, **arguments: Any) -> Any:
+    async with Callgate.open("memory://", working_directory=place, builtin_tools=["git_status"]) as gate:
+        return await gate.call("git_status", arguments)
+
+
+async def test_a_clean_repository_has_only_its_branch(repository: Path) -> None:
+    said = (await ask(repository)).unwrap()
+    assert said.pop("branch") == "trunk"
+    assert not any(said.values())
+
+
+async def test_every_kind_of_change_is_told(repository: Path) -> None:
+    """TOOL-10: changed, staged, untracked, deleted, renamed, and changed both in the index and in the file."""
+    (repository / "changed").write_text("x\n")
+    (repository / "gone").unlink()
+    do(repository, "rm", "-q", "gone-staged")
+    (repository / "both").write_text("staged\n")
+    do(repository, "add", "both")
+    (repository / "both").write_text("and changed\n")
+    do(repository, "mv", "before", "after with a space\nand more")
+    (repository / "new").touch()
+    (repository / "folder").mkdir()
+    (repository / "folder" / "ümläut").touch()
+    said = (await ask(repository)).unwrap()
+    assert said == {
+        "branch": "trunk",
+        "modified": ["both", "changed", "gone"],
+        "staged": ["after with a space\nand more", "both", "gone-staged"],
+        "untracked": ["folder/", "new"],
+        "deleted": ["gone", "gone-staged"],
+        "renamed": [{"from": "before", "to": "after with a space\nand more"}],
+        "conflicted": [],
+        "truncated": False,
+    }
+
+
+async def test_what_two_sides_changed_is_in_conflict(repository: Path) -> None:
+    do(repository, "checkout", "-q", "-b", "other")
+    (repository / "kept").write_text("theirs\n")
+    do(repository, "commit", "-q", "-am", "two")
+    do(repository, "checkout", "-q", "trunk")
+    (repository / "kept").write_text("ours\n")
+    do(repository, "commit", "-q", "-am", "three")
+    with pytest.raises(subprocess.CalledProcessError):
+        do(repository, "merge", "other")
+    assert (await ask(repository)).unwrap()["conflicted"] == ["kept"]
+
+
+async def test_a_directory_of_it_a_new_one_and_none(repository: Path, tmp_path: Path) -> None:
+    (repository / "inner").mkdir()
+    assert (await ask(repository, repo_path="inner")).unwrap()["branch"] == "trunk"
+    do(repository, "checkout", "-q", "--detach")
+    assert (await ask(repository)).unwrap()["branch"] == "(detached)"
+    (tmp_path / "none").mkdir()
+    outcome = await ask(tmp_path / "none")
+    assert outcome.error.category is Category.USER_INPUT
+    assert "no git repository" in str(outcome)
+    assert "leads to" in str(await ask(repository, repo_path="/etc"))
+
+
+async def test_a_repository_can_make_git_run_nothing_and_write_nothing(repository: Path) -> None:
+    """TOOL-10: its filters, monitors and hooks, each of which git runs where nobody prevents it."""
+    mark = repository / "ran"
+    script = repository.parent / "work" / "evil.sh"
+    script.write_text(f"#!/bin/sh\necho x >> {mark}\ncat\n")
+    script.chmod(0o755)
+    for name in ("filter.evil.clean", "filter.evil.process", "core.fsmonitor", "core.sshCommand", "core.pager"):
+        do(repository, "config", name, str(script))
+    (repository / ".gitattributes").write_text("* filter=evil\n")
+    (repository / ".git" / "hooks" / "post-index-change").write_text(f"#!/bin/sh\ntouch {mark}\n")
+    (repository / ".git" / "hooks" / "post-index-change").chmod(0o755)
+    (repository / "changed").write_text("CHANGED\n" * 20)
+    index = (repository / ".git" / "index").read_bytes()
+    outcome = await ask(repository)
+    assert not mark.exists()
+    assert (repository / ".git" / "index").read_bytes() == index
+    assert "changed" in outcome.unwrap()["modified"]
+    with contextlib.suppress(subprocess.CalledProcessError):
+        do(repository, "status")
+    assert mark.exists(), "git alone would have run it"
+
+
+async def test_more_than_can_be_told_is_cut(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git, "_MOST_NAMES", 5)
+    for number in range(20):
+        (repository / f"new{number}").touch()
+    said = (await ask(repository)).unwrap()
+    assert said["truncated"]
+    assert len(said["untracked"]) < 5
+
+
+async def test_a_broken_repository_is_told_as_trouble(repository: Path) -> None:
+    (repository / ".git" / "index").write_bytes(b"nonsense")
+    outcome = await ask(repository)
+    assert not outcome.ok
+    assert "git could not answer" in str(outcome)
+
+
+async def test_the_examples_run(repository: Path) -> None:
+    async with Callgate.open("memory://", working_directory=repository, builtin_tools=["git_status"]) as gate:
+        await run_examples(gate, "git_status")

@@ -1,0 +1,128 @@
+"""lint_python and lint_code: what ruff finds, mends and may not touch. TOOL-10."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate import Callgate, Context
+from callgate.model.levels import Autonomy, Category
+from tests.tools.code.test_git_status import do
+from tests.tools.examples import run_examples
+
+FREE = Context(autonomy=Autonomy.A4)
+
+
+async def lint(code: str, **more: Any) -> Any:
+    async with Callgate.open("memory://", builtin_tools=["lint_python"]) as gate:
+        return await gate.call("lint_python", {"code": code, **more})
+
+
+async def lint_path(place: Path, **arguments: Any) -> Any:
+    async with Callgate.open("memory://", working_directory=place, builtin_tools=["lint_code"]) as gate:
+        return await gate.call("lint_code", arguments, FREE)
+
+
+async def test_clean_code_has_no_issues() -> None:
+    """TOOL-10."""
+    assert (await lint("print(1)\n")).unwrap() == {"issues": [], "fixed_code": None, "summary": "no issues"}
+
+
+async def test_an_error_of_syntax_is_an_issue_with_its_line() -> None:
+    """TOOL-10."""
+    found = (await lint("x = 1\ndef f(:\n    pass\n")).unwrap()
+    assert 2 in [issue["line"] for issue in found["issues"]]
+    assert "issue" in found["summary"]
+
+
+async def test_what_can_be_mended_is_given_back_mended() -> None:
+    """TOOL-10: fix gives fixed_code."""
+    found = (await lint("import os\nprint(undefined)\n", fix=True)).unwrap()
+    assert {"F401", "F821"} <= {issue["code"] for issue in found["issues"]}
+    assert found["fixed_code"] == "print(undefined)\n"
+
+
+async def test_a_text_is_judged_by_no_settings_of_any_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ruff.toml").write_text('[lint]\nignore = ["F401"]\n')
+    monkeypatch.chdir(tmp_path)
+    assert "F401" in str((await lint("import os\n")).unwrap())
+    assert (await lint("x" * 1_000_001)).error.code == "invalid_arguments"
+
+
+@pytest.mark.usefixtures("bubblewrap")
+class TestFiles:
+    """lint_code."""
+
+    async def test_files_are_judged_by_their_projects_settings(self, tmp_path: Path) -> None:
+        (tmp_path / "ruff.toml").write_text('[lint]\nselect = ["F401"]\n')
+        (tmp_path / "a.py").write_text("import os\nprint(undefined)\n")
+        found = (await lint_path(tmp_path, path=".")).unwrap()
+        assert (found["success"], found["issue_count"], found["exit_code"]) == (False, 1, 1)
+        assert found["issues"][0]["file"] == f"{tmp_path}/a.py"
+        assert "a.py:1:8: F401" in found["output"]
+        assert (tmp_path / "a.py").read_text().startswith("import os")
+        other = (await lint_path(tmp_path, path="a.py", select=["F821"], ignore=["F401"])).unwrap()
+        assert [issue["code"] for issue in other["issues"]] == ["F821"]
+
+    async def test_what_can_be_mended_is_mended_in_the_file(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("import os\nprint(1)\n")
+        (tmp_path / "b.py").write_text("import os\nprint(1)\n")
+        found = (await lint_path(tmp_path, path="a.py", fix=True, select=["F401"])).unwrap()
+        assert found["success"]
+        assert ((tmp_path / "a.py").read_text(), (tmp_path / "b.py").read_text()[:9]) == ("print(1)\n", "import os")
+
+    async def test_no_setting_of_a_project_leads_out_of_it(self, tmp_path: Path) -> None:
+        outside, place = tmp_path / "outside", tmp_path / "work"
+        for folder in (outside, place):
+            folder.mkdir()
+        (outside / "secret.toml").write_text("canary-of-a-secret = [\n")
+        (outside / "b.py").write_text("import os\n")
+        (place / "link").symlink_to(outside)
+        (place / "ruff.toml").write_text(f'cache-dir = "{outside}/cache"\nextend = "{outside}/secret.toml"\n')
+        assert "canary" not in str(await lint_path(place, path="."))
+        (place / "ruff.toml").write_text(f'cache-dir = "{outside}/cache"\n')
+        await lint_path(place, path=".", fix=True, select=["F"])
+        assert (outside / "b.py").read_text() == "import os\n"
+        assert sorted(path.name for path in outside.iterdir()) == ["b.py", "secret.toml"]
+
+    async def test_neither_git_nor_our_files_are_mended(self, tmp_path: Path) -> None:
+        do(tmp_path, "init", "-q")
+        hook = tmp_path / ".git" / "hooks" / "a.py"
+        hook.write_text("import os\n")
+        (tmp_path / "ruff.toml").write_text("exclude = []\n")
+        await lint_path(tmp_path, path=".", fix=True, select=["F"])
+        assert hook.read_text() == "import os\n"
+        refused = await lint_path(tmp_path, path=".git/hooks/a.py", fix=True)
+        assert ".git" in str(refused)
+
+    async def test_what_is_not_there_or_cannot_be_read_is_told(self, tmp_path: Path) -> None:
+        absent = await lint_path(tmp_path, path="absent.py")
+        assert absent.error.category is Category.USER_INPUT
+        assert "leads to" in str(await lint_path(tmp_path, path="/etc"))
+        assert (await lint_path(tmp_path, path=".", select=["--config=x"])).error.code == "invalid_arguments"
+        (tmp_path / "ruff.toml").write_text("nonsense = 1\n")
+        assert "ruff could not look" in str(await lint_path(tmp_path, path="."))
+
+    async def test_a_chain_may_look_and_not_mend(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("import os\n")
+        async with Callgate.open("memory://", working_directory=tmp_path, builtin_tools=["lint_code"]) as gate:
+            looked = await gate.chain('lint_code(path="a.py")', FREE)
+            assert looked.ok
+            mended = await gate.chain('lint_code(path="a.py", fix=True)', FREE)
+            assert not mended.ok
+        assert (tmp_path / "a.py").read_text() == "import os\n"
+
+    async def test_a_preview_says_what_would_be_changed(self, tmp_path: Path) -> None:
+        async with Callgate.open("memory://", working_directory=tmp_path, builtin_tools=["lint_code"]) as gate:
+            asker = Context(autonomy=Autonomy.A0)
+            assert "mend" in str(await gate.call("lint_code", {"path": ".", "fix": True}, asker))
+            assert "mend" not in str(await gate.call("lint_code", {"path": "."}, asker))
+
+    async def test_the_examples_run(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("print(1)\n")
+        async with Callgate.open(
+            "memory://", working_directory=tmp_path, builtin_tools=["lint_code", "lint_python"]
+        ) as gate:
+            await run_examples(gate, "lint_code", "lint_python")

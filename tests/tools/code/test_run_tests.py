@@ -1,0 +1,100 @@
+"""run_tests: what pytest says of a project, in the sandbox that run_shell has. TOOL-09."""
+
+from __future__ import annotations
+
+import os
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate import Context
+from callgate.model.levels import Autonomy, Category
+from tests.tools.code.test_run_shell import open_gate
+from tests.tools.code.world import left_running
+
+pytestmark = [pytest.mark.usefixtures("bubblewrap"), pytest.mark.slow]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    place = tmp_path / "work"
+    (place / "tests").mkdir(parents=True)
+    (place / "tests" / "test_a.py").write_text(
+        "def test_good(): pass\ndef test_fine(): pass\ndef test_bad(): assert 1 == 2\n"
+    )
+    return place
+
+
+async def ask(place: Path, **arguments: Any) -> Any:
+    async with open_gate(place) as gate:
+        return await gate.call("run_tests", arguments, Context(autonomy=Autonomy.A4))
+
+
+async def test_tests_are_run_and_counted(project: Path) -> None:
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["exit_code"]) == (False, 1)
+    assert (ran["passed"], ran["failed"], ran["errors"]) == (2, 1, 0)
+    assert "assert 1 == 2" in ran["output"]
+    assert ran["test_path"] == f"{project}/tests"
+
+
+async def test_some_tests_are_chosen_by_name(project: Path) -> None:
+    ran = (await ask(project, path="tests/test_a.py", pattern="good or fine", verbose=True)).unwrap()
+    assert (ran["success"], ran["passed"]) == (True, 2)
+    assert "test_good PASSED" in ran["output"]
+
+
+async def test_an_error_is_counted_as_one(project: Path) -> None:
+    (project / "tests" / "test_b.py").write_text("import nothing_of_that_name\n")
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["errors"]) == (False, 1)
+
+
+async def test_tests_are_kept_in_like_commands(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A witness outside: what a test would write, read and leave running."""
+    outside, marker = project.parent, f"5{os.getpid()}"
+    (outside / "secret").write_text("canary-1")
+    monkeypatch.setenv("CALLGATE_TEST_SECRET", "canary-2")
+    (project / "tests" / "test_a.py").write_text(f"""
+import os, socket, subprocess, pytest
+def test_write():
+    open("{outside}/planted", "w").close()  # in a /tmp of its own, if at all
+def test_read():
+    with pytest.raises(OSError): open("{outside}/secret")
+def test_configuration():
+    with pytest.raises(OSError): open("{project}/callgate.yaml")
+def test_environment():
+    assert "CALLGATE_TEST_SECRET" not in os.environ
+def test_network():
+    with pytest.raises(OSError): socket.create_connection(("127.0.0.1", 9), timeout=5)
+def test_left_behind():
+    subprocess.Popen(["sleep", "{marker}"], start_new_session=True)
+""")
+    ran = (await ask(project)).unwrap()
+    assert ran["passed"] == 6, ran["output"]
+    assert not (outside / "planted").exists()
+    assert left_running(marker) == []
+
+
+async def test_tests_without_end_are_stopped(project: Path) -> None:
+    (project / "tests" / "test_a.py").write_text("def test_a():\n    while True: pass\n")
+    ran = (await ask(project, timeout=5)).unwrap()
+    assert (ran["success"], ran["exit_code"]) == (False, -1)
+    assert "time limit of 5 seconds" in ran["output"]
+
+
+async def test_what_is_not_there_is_an_input_error_and_a_preview_says_what_would_run(project: Path) -> None:
+    outcome = await ask(project, path="absent")
+    assert outcome.error.category is Category.USER_INPUT
+    async with open_gate(project) as gate:
+        previewed = await gate.call("run_tests", {}, Context(autonomy=Autonomy.A0))
+        assert "would run the tests in tests" in str(previewed)
+
+
+async def test_a_projects_own_python_is_used_where_it_has_one(project: Path) -> None:
+    """A `.venv` without pytest: that it was this one, its own words say."""
+    venv.create(project / ".venv", symlinks=True, with_pip=False)
+    ran = (await ask(project)).unwrap()
+    assert f"{project}/.venv/bin/python: No module named pytest" in ran["output"]

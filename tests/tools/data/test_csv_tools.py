@@ -1,0 +1,129 @@
+"""csv_to_json and json_to_csv: what is read and written, and that neither cuts nor guesses. TOOL-05."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from callgate import Callgate
+from callgate.model.levels import Category
+from tests.tools.examples import run_examples
+
+
+async def ask(name: str, **arguments: Any) -> Any:
+    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
+        return await gate.call(name, arguments)
+
+
+async def test_a_table_is_read_with_its_header_and_its_numbers() -> None:
+    """TOOL-05: header names, delimiter, numbers."""
+    found = await ask(
+        "csv_to_json", csv_content='name;age;note\r\nAlice;30;"a; ""b""\nc"\r\nBob;-2.5e3;\r\n', delimiter=";"
+    )
+    assert found.unwrap() == [
+        {"name": "Alice", "age": 30, "note": 'a; "b"\nc'},
+        {"name": "Bob", "age": -2500.0, "note": ""},
+    ]
+
+
+async def test_without_a_header_the_columns_are_called_by_their_position() -> None:
+    found = await ask("csv_to_json", csv_content="a,1\nb,2,x\n", has_header=False)
+    assert found.unwrap() == [{"col_0": "a", "col_1": 1, "col_2": None}, {"col_0": "b", "col_1": 2, "col_2": "x"}]
+    assert (await ask("csv_to_json", csv_content="")).unwrap() == []
+    assert (await ask("csv_to_json", csv_content="\ufeffa,\n1,2\n")).unwrap() == [{"a": 1, "col_1": 2}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "007",
+        "1_000",
+        "+1",
+        "1.",
+        ".5",
+        "0x10",
+        "1e999",
+        "nan",
+        "inf",
+        "12345678901234567890123",
+        "٣",
+        " 1",
+        "true",
+        "-",
+    ],
+)
+async def test_what_would_not_be_written_the_same_way_stays_text(text: str) -> None:
+    """TOOL-05: `007` and `1_000` stay text."""
+    assert (await ask("csv_to_json", csv_content=f'a\n"{text}"\n')).unwrap() == [{"a": text}]
+
+
+async def test_ragged_rows_are_neither_cut_nor_filled_with_something() -> None:
+    """TOOL-05: ragged rows are not silently cut."""
+    found = await ask("csv_to_json", csv_content="a,b\n1\n1,2,3,4\n")
+    assert found.unwrap() == [{"a": 1, "b": None}, {"a": 1, "b": 2, "col_2": 3, "col_3": 4}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"csv_content": "a,a\n1,2\n"}, "two columns called a"),
+        ({"csv_content": "a," * 200_000 + "a,a"}, "two columns called a"),
+        ({"csv_content": 'a\n"b'}, "csv_content cannot be read"),
+        ({"csv_content": "a", "delimiter": ""}, "one character"),
+        ({"csv_content": "a", "delimiter": "::"}, "one character"),
+        ({"csv_content": "a", "delimiter": '"'}, "one character"),
+        ({"csv_content": "col_1\n1,2\n"}, "mend one"),
+        ({"csv_content": "a" * 100_000 + "\n1" * 400}, "too large"),
+        ({"csv_content": ",".join(f"c{at}" for at in range(5000)) + "\n1" * 5000}, "too large"),
+    ],
+    ids=[
+        "twice",
+        "many-times",
+        "open-quote",
+        "no-delimiter",
+        "two-letters",
+        "quote",
+        "name-taken",
+        "long-name",
+        "many-columns",
+    ],
+)
+async def test_what_cannot_be_read_is_an_input_error(arguments: dict[str, Any], said: str) -> None:
+    outcome = await ask("csv_to_json", **arguments)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+async def test_objects_are_written_in_the_order_of_the_columns_or_sorted() -> None:
+    """TOOL-05: given columns in order, else the sorted union; no rows are an empty text."""
+    rows = [{"b": 1, "a": 'x,"y"'}, {"c": None, "a": [1, {"d": True}], "b": False}]
+    assert (await ask("json_to_csv", data=rows)).unwrap() == ('a,b,c\n"x,""y""",1,\n"[1,{""d"":true}]",false,\n')
+    assert (await ask("json_to_csv", data=rows, columns=["c", "b"])).unwrap() == "c,b\n,1\n,false\n"
+    assert (await ask("json_to_csv", data=[], columns=["a"])).unwrap() == ""
+
+
+async def test_what_was_written_is_read_again() -> None:
+    rows = [{"name": "Zoë\n2", "n": 1, "f": 0.1}, {"name": "=1+1", "n": -7, "f": 1e-9}]
+    written = (await ask("json_to_csv", data=rows)).unwrap()
+    assert (await ask("csv_to_json", csv_content=written)).unwrap() == [dict(sorted(row.items())) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"data": [{"a": 1}], "columns": ["a", "a"]}, "twice"),
+        ({"data": [{"a": 1}] * 3000, "columns": [str(at) for at in range(3000)]}, "too large"),
+        ({"data": [{str(at): 1} for at in range(3000)]}, "too large"),
+    ],
+    ids=["twice", "many-cells", "many-keys"],
+)
+async def test_what_cannot_be_written_is_an_input_error(arguments: dict[str, Any], said: str) -> None:
+    outcome = await ask("json_to_csv", **arguments)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+async def test_the_examples_run() -> None:
+    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
+        await run_examples(gate, "csv_to_json", "json_to_csv")

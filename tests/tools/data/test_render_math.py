@@ -1,0 +1,125 @@
+"""render_math: formulas as a person would write them on one line, drawn, or in ASCII."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from callgate import Callgate
+from callgate.model.levels import Category
+from tests.tools.examples import run_examples
+
+
+async def ask(latex: str, **more: Any) -> Any:
+    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
+        return await gate.call("render_math", {"latex": latex, **more})
+
+
+@pytest.mark.parametrize(
+    ("latex", "line", "plain"),
+    [
+        (r"\frac{d^2y}{dx^2} + \omega^2 y = 0", "d²y/dx² + ω²y = 0", "d^2 y/dx^2 + omega^2 y = 0"),
+        (r"$E = mc^2$", "E = mc²", "E = mc^2"),
+        (r"x = \frac{-b \pm \sqrt{b^2 - 4ac}}{2a}", "x = (-b ± √(b² - 4ac))/(2a)", "x = (-b +- sqrt(b^2 - 4ac))/(2a)"),
+        (r"\sum_{i=1}^{n} i^2 = \frac{n(n+1)}{6}", "∑ᵢ₌₁ⁿ i² = n(n + 1)/6", "sum_(i=1)^n i^2 = n(n + 1)/6"),
+        (r"\int_0^\infty e^{-x^2} \, dx", "∫₀^∞ e^(-x²) dx", "int_0^infinity e^(-x^2) dx"),
+        (r"\lim_{x \to 0} \frac{\sin x}{x} = 1", "lim_(x→0) (sin x)/x = 1", "lim_(x->0) (sin x)/x = 1"),
+        (r"\frac12 x \ne \frac{1}{2x}", "(1/2)x ≠ 1/(2x)", "(1/2)x != 1/(2x)"),
+        (r"\left(\frac{a}{b}\right)^2 + \frac{a}{b}^2", "(a/b)² + (a/b)²", "(a/b)^2 + (a/b)^2"),
+        (r"\sqrt[3]{x+1} + \sqrt[n]{2} + \sqrt x", "∛(x + 1) + ⁿ√2 + √x", "root(3, x + 1) + root(n, 2) + sqrt(x)"),
+        (r"y'' + 2y' = -3", "y′′ + 2y′ = -3", "y'' + 2y' = -3"),  # noqa: RUF001 - primes
+        (r"f: \mathbb{R} \to \mathbb{R}", "f : ℝ → ℝ", "f : R -> R"),  # noqa: RUF001 - the real numbers
+        (r"x^{y^z} + a_{ij}^{(k)}", "x^(yᶻ) + aᵢⱼ⁽ᵏ⁾", "x^(y^z) + a_(ij)^((k))"),
+        (r"2.5 \times 10^{-3}", "2.5 × 10⁻³", "2.5 x 10^(-3)"),  # noqa: RUF001 - times
+        (r"\hat{x} + \vec{AB} + \overline{z}", "x\u0302 + vec(AB) + z\u0305", "hat(x) + vec(AB) + overline(z)"),
+        (r"\binom{n}{k}, \text{if } n > 0", "C(n, k), if n > 0", "C(n, k), if n > 0"),
+        (r"\sin^2\theta + \operatorname{rank} A", "sin² θ + rank A", "sin^2 theta + rank A"),
+        (r"{a+b}^2 \Rightarrow α \in \{1, 2\}", "(a + b)² ⇒ α ∈ {1, 2}", "(a + b)^2 => alpha in {1, 2}"),  # noqa: RUF001
+        (r"\frac{\partial^2 f}{\partial x \partial y}", "∂²f/∂x∂y", "partial^2 f/partial x partial y"),
+        (r"\mathrm{\alpha} a/b \! c~d", "αa/bc d", "alpha a/bc d"),  # noqa: RUF001 - alpha
+    ],
+)
+async def test_a_formula_is_written_on_one_line(latex: str, line: str, plain: str) -> None:
+    made = (await ask(latex)).unwrap()
+    assert made == {"rendered": line, "original": latex}
+    assert (await ask(latex, format="ascii")).unwrap()["rendered"] == plain
+    assert plain.isascii()
+
+
+async def test_what_no_line_can_show_is_drawn() -> None:
+    matrix = r"\begin{pmatrix} a & b \\ c & d \end{pmatrix}"
+    assert (await ask(matrix)).unwrap()["rendered"] == "⎛a b⎞\n⎝c d⎠"
+    assert (await ask(matrix, format="ascii")).unwrap()["rendered"] == "[a, b; c, d]"
+    deep = (await ask(r"\frac{\frac{\frac{a}{b}}{c}}{d}")).unwrap()["rendered"]
+    assert len(deep.split("\n")) == 7
+    lines = (await ask(r"a = 1 \\ b = 2")).unwrap()["rendered"]
+    assert lines.split() == ["a=1", "b=2"]
+    assert (await ask(r"a = 1 \\ b = 2", format="ascii")).unwrap()["rendered"] == "a = 1; b = 2"
+    array = r"\begin{array}{cc} 1 & 2 \\ 3 & 4 \\ \end{array}"
+    assert (await ask(array, format="ascii")).unwrap()["rendered"] == "[1, 2; 3, 4]"
+
+
+async def test_a_formula_is_drawn_in_two_dimensions() -> None:
+    made = (await ask(r"\frac{d^2y}{dx^2} + \omega^2 y = 0", format="2d")).unwrap()
+    assert made["rendered"].split("\n") == [" d²y", "╶───╴+ω²y=0", " dx²"]
+    assert (await ask(r"\operatorname{rank} A", format="2d")).unwrap()["rendered"] == "rankA"
+
+
+@pytest.mark.parametrize(
+    ("latex", "said"),
+    [
+        (r"\foo + 1", r"\foo, which is not known"),
+        ("{", "} is missing"),
+        ("x}", "nothing opened"),
+        (r"\frac{1}", "something has to follow"),
+        ("x^2^3", "two ^ at one place"),
+        ("x_", "something has to follow"),
+        ("a & b", "outside of a matrix"),
+        ("  ", "latex is empty"),
+        ("$ $", "latex is empty"),
+        ("{" * 100 + "x" + "}" * 100, "levels deep"),
+    ],
+    ids=["unknown", "open", "closed", "half", "twice", "end", "and", "blank", "dollars", "deep"],
+)
+@pytest.mark.parametrize("form", ["unicode", "ascii"])
+async def test_what_is_no_formula_is_an_input_error(latex: str, said: str, form: str) -> None:
+    outcome = await ask(latex, format=form)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("latex", "form", "said"),
+    [
+        (r"\foo", "2d", r"\foo is not known"),
+        ("x}", "2d", "cannot be drawn"),
+        (r"\left", "2d", "cannot be drawn"),
+        ("☃", "2d", "cannot be drawn"),
+        ("\\", "2d", "cannot be drawn"),
+        (" ", "2d", "latex is empty"),
+        ("é", "ascii", "no form in ASCII"),
+        (r"\begin{a} x \end{b}", "ascii", "ends something else"),
+        (r"\begin x", "ascii", "needs {"),
+        (r"\begin{a} x", "ascii", "is missing"),
+    ],
+    ids=["unknown", "closed", "alone", "snowman", "backslash", "blank", "letter", "other-end", "no-name", "no-end"],
+)
+async def test_what_cannot_be_shown_in_a_format_is_told(latex: str, form: str, said: str) -> None:
+    outcome = await ask(latex, format=form)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+async def test_a_formula_has_a_length_and_a_depth() -> None:
+    many = r"\frac1" * 300 + "x"
+    assert "levels deep" in str(await ask(many, format="ascii"))
+    assert "too many fractions and roots" in str(await ask(many))
+    assert len((await ask(many[-6 * 50 - 1 :])).unwrap()["rendered"].split("\n")) == 101
+    assert (await ask("x" * 2001)).error.code == "invalid_arguments"
+    assert (await ask("x", format="3d")).error.code == "invalid_arguments"
+
+
+async def test_the_examples_run() -> None:
+    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
+        await run_examples(gate, "render_math")

@@ -1,0 +1,253 @@
+"""sql_query: what it finds, with the types that were given, and where it stops. TOOL-06."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import importlib.util
+import math
+import os
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from callgate import Callgate
+from callgate.model.levels import Category
+from callgate.tools.data import duckdb_engine, sql_process, sql_rows, sqlite_engine
+from callgate.tools.data.sql_tables import read_tables
+from callgate.tools.data.sql_worker import answer
+from tests.tools.examples import run_examples
+
+PEOPLE = [{"name": "Alice", "age": 30}, {"name": "Bob", "age": 20}, {"name": "Carl", "age": 100}]
+ENGINES = pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+NINE = ENDLESS.replace("FROM c)", "FROM c WHERE x < 9)")
+
+
+async def ask(query: str, tables: Any = None, **more: Any) -> Any:
+    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
+        return await gate.call("sql_query", {"query": query, "tables": tables or {}, **more})
+
+
+def ask_here(engine: str, query: str, tables: Any = None, *, seconds: float = 20) -> dict[str, Any]:
+    """As the process does it, but in this one."""
+    make = sqlite_engine.ask_sqlite if engine == "sqlite" else duckdb_engine.ready()
+    return answer(make, {"query": query, "tables": tables or {}, "seconds": seconds})
+
+
+@ENGINES
+async def test_numbers_keep_their_type(engine: str) -> None:
+    """TOOL-06: rows as objects, and 100 is more than 25."""
+    found = await ask("SELECT name, age FROM users WHERE age > 25", {"users": PEOPLE}, engine=engine)
+    assert found.unwrap() == [{"name": "Alice", "age": 30}, {"name": "Carl", "age": 100}]
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT count(*) AS n, sum(age) AS years FROM users", [{"n": 3, "years": 150}]),
+        ("WITH old AS (SELECT * FROM users WHERE age > 25) SELECT avg(age) AS a FROM old", [{"a": 65.0}]),
+        ("SELECT name, rank() OVER (ORDER BY age) AS r FROM users LIMIT 1", [{"name": "Bob", "r": 1}]),
+        ("SELECT u.name, p.pet FROM users u JOIN pets p ON p.owner = u.name", [{"name": "Bob", "pet": "Rex"}]),
+        ("SELECT 1 AS one WHERE 1 = 0", []),
+        ("SELECT 'x' AS a, NULL AS b, 0.5 AS c", [{"a": "x", "b": None, "c": 0.5}]),
+        ("SELECT upper(name) AS n FROM users WHERE name LIKE 'C%'", [{"n": "CARL"}]),
+        ("SELECT count(*) AS n FROM nobody", [{"n": 0}]),
+        (NINE + "SELECT count(*) AS n, max(x) AS m FROM c", [{"n": 9, "m": 9}]),
+    ],
+    ids=["sum", "with", "window", "join", "nothing", "values", "like", "empty-table", "recursive"],
+)
+def test_a_query_is_answered(engine: str, query: str, rows: list[dict[str, Any]]) -> None:
+    tables = {"users": PEOPLE, "pets": [{"pet": "Rex", "owner": "Bob"}], "nobody": []}
+    assert ask_here(engine, query, tables) == {"rows": rows}
+
+
+@ENGINES
+def test_names_and_values_of_any_kind_are_data(engine: str) -> None:
+    odd = {'a"b; DROP TABLE x': [{"se lect": "'; --", "list": [1, {"k": None}], "big": 2**63 - 1, "ok": True}]}
+    found = ask_here(engine, 'SELECT * FROM "a""b; DROP TABLE x"', odd)
+    truth = 1 if engine == "sqlite" else True
+    assert found == {"rows": [{"se lect": "'; --", "list": '[1,{"k":null}]', "big": 2**63 - 1, "ok": truth}]}
+
+
+def test_sqlite_takes_mixed_columns_and_opens_json() -> None:
+    mixed = {"t": [{"v": 1}, {"v": "1"}, {"v": 1.5}, {}, {"v": [7, 8]}]}
+    assert ask_here("sqlite", "SELECT typeof(v) AS k FROM t", mixed) == {
+        "rows": [{"k": kind} for kind in ("integer", "text", "real", "null", "text")]
+    }
+    opened = ask_here("sqlite", "SELECT j.value AS v FROM t, json_each(t.v) j WHERE json_type(t.v) = 'array'", mixed)
+    assert opened == {"rows": [{"v": 7}, {"v": 8}]}
+
+
+def test_what_duckdb_finds_is_json() -> None:
+    query = "SELECT DATE '2020-01-02' AS d, 1.50::DECIMAL(9,2) AS m, [1, 2] AS l, {'k': 'v'} AS s, 'ab'::BLOB AS b"
+    assert ask_here("duckdb", query) == {
+        "rows": [{"d": "2020-01-02", "m": 1.5, "l": [1, 2], "s": {"k": "v"}, "b": "6162"}]
+    }
+    assert "mixes int and str" in ask_here("duckdb", "SELECT 1", {"t": [{"v": 1}, {"v": "1"}]})["text"]
+    assert ask_here("duckdb", "SELECT sum(v) AS v FROM t", {"t": [{"v": 1}, {"v": 1.5}, {}]}) == {"rows": [{"v": 2.5}]}
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT nme FROM users", "nme"),
+        ("SELEC", "cannot be answered"),
+        ("SELECT 1; SELECT 2", "statement"),
+        ("-- nothing", "query"),
+        ("SELECT name, name FROM users", "two columns the name name"),
+        ("SELECT 9e999 AS x", "JSON has no form"),
+    ],
+    ids=["column", "word", "two", "comment", "twice", "infinite"],
+)
+async def test_a_query_that_is_wrong_is_an_input_error_and_no_row(engine: str, query: str, said: str) -> None:
+    """TOOL-06: errors are errors rather than a row."""
+    outcome = await ask(query, {"users": PEOPLE}, engine=engine)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"t": [{"a": 1, "A": 2}]}, "takes for the same"),
+        ({"t": [], "T": []}, "takes for the same"),
+        ({"": []}, "empty"),
+        ({"t": [{"a\n": 1}]}, "not printable"),
+        ({"t": [{"a": 2**64}]}, "64 bits"),
+        ({"t": [{f"c{at}": 1 for at in range(501)}]}, "too large"),
+        ({"t": [{f"c{row % 500}": 1} for row in range(2100)]}, "too large"),
+        ({f"t{at}": [{"a": 1}] for at in range(51)}, "at most 50"),
+        ({"t": [{"a": "x" * 300_000}]}, "too big"),
+    ],
+    ids=["columns", "tables", "no-name", "line", "large-number", "wide", "sparse", "many", "long-value"],
+)
+def test_tables_that_cannot_be_are_input_errors(tables: Any, said: str) -> None:
+    told = ask_here("sqlite", "SELECT 1 AS a", tables)
+    assert told["error"] == "ValueError"
+    assert said in told["text"]
+
+
+@ENGINES
+def test_rows_and_bytes_have_an_end(engine: str) -> None:
+    numbers = {"t": [{"n": at} for at in range(200)]}
+    exactly = ask_here(engine, "SELECT a.n FROM t a, t b LIMIT 10000", numbers)
+    assert len(exactly["rows"]) == 10_000
+    assert "more than 10000 rows" in ask_here(engine, "SELECT a.n FROM t a, t b LIMIT 10001", numbers)["text"]
+    long = {"t": [{"s": "x" * 100_000}]}
+    many = f"SELECT t.s FROM t, ({' UNION ALL '.join(['SELECT 1 AS n'] * 60)}) AS n"
+    assert "bytes" in ask_here(engine, many, long)["text"]
+
+
+@ENGINES
+def test_a_query_without_an_end_is_stopped(engine: str) -> None:
+    told = ask_here(engine, ENDLESS + "SELECT count(*) AS n FROM c", seconds=0.2)
+    assert told["error"] == "ValueError"
+    assert "longer than 0.2 seconds" in told["text"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "query", "said"),
+    [
+        ("sqlite", "DROP TABLE users", "making or changing tables"),
+        ("sqlite", "DELETE FROM users", "DELETE is not allowed"),
+        ("sqlite", "VACUUM INTO 'x'", "ATTACH or VACUUM is not allowed"),
+        ("sqlite", "BEGIN", "TRANSACTION is not allowed"),
+        ("sqlite", "SELECT * FROM sqlite_temp_master", "the table sqlite_temp_master is not allowed"),
+        ("sqlite", "SELECT load_extension('x')", "the function load_extension is not allowed"),
+        ("duckdb", "DROP TABLE users", "DROP is not allowed"),
+        ("duckdb", "SELECT * FROM read_text('x')", "nothing outside can be reached"),
+        ("duckdb", "SELECT * FROM enable_logging()", "nothing outside can be reached"),
+    ],
+    ids=["drop", "delete", "vacuum", "begin", "table", "function", "duckdb-drop", "duckdb-file", "duckdb-setting"],
+)
+def test_what_is_refused_is_told_by_name(engine: str, query: str, said: str) -> None:
+    """TOOL-06: anything but reading is refused, and the answer says what."""
+    told = ask_here(engine, query, {"users": PEOPLE})
+    assert told["error"] == "PermissionError"
+    assert said in told["text"]
+
+
+def test_wrong_queries_and_too_much_memory_are_told_by_the_engine_itself() -> None:
+    assert "no such column" in ask_here("sqlite", "SELECT nme FROM users", {"users": PEOPLE})["text"]
+    assert "2 statements" in ask_here("duckdb", "SELECT 1; SELECT 2")["text"]
+    assert "nme" in ask_here("duckdb", "SELECT nme FROM users", {"users": PEOPLE})["text"]
+    assert "two columns" in ask_here("sqlite", "SELECT 1 AS a, 2 AS a")["text"]
+    assert "JSON has no form" in ask_here("sqlite", "SELECT 9e999 AS a")["text"]
+    assert "write a SELECT" in ask_here("sqlite", "-- nothing")["text"]
+    assert "memory" in ask_here("duckdb", "SELECT list(range) AS l FROM range(1000000000)")["text"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("engine", "query"),
+    [
+        ("sqlite", ENDLESS + "SELECT hex(randomblob(100000)) AS r FROM c ORDER BY r"),
+        ("sqlite", ENDLESS + "SELECT count(DISTINCT hex(randomblob(100000))) AS r FROM c"),
+        ("duckdb", "SELECT list(range) AS l FROM range(1000000000)"),
+    ],
+    ids=["sort", "distinct", "list"],
+)
+async def test_a_query_that_takes_all_memory_is_stopped(engine: str, query: str) -> None:
+    outcome = await ask(query, engine=engine)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "memory" in str(outcome)
+
+
+async def test_nothing_is_left_running_when_nobody_waits_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[asyncio.subprocess.Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def noticed(*command: Any, **options: Any) -> asyncio.subprocess.Process:
+        started.append(await start(*command, **options))
+        return started[-1]
+
+    monkeypatch.setattr(sql_process.asyncio, "create_subprocess_exec", noticed)
+    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
+        outcome = await gate.call("sql_query", {"query": ENDLESS + "SELECT count(*) AS n FROM c"}, timeout=0.5)
+        assert outcome.error is not None
+        assert outcome.error.category is Category.TIMEOUT
+    assert started
+    for worker in started:
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker.pid, 0)
+
+
+async def test_a_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = importlib.util.find_spec
+
+    def find_spec(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name == "duckdb" else here(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", find_spec)
+    assert "pip install 'callgate[duckdb]'" in str(await ask("SELECT 1", engine="duckdb"))
+
+
+async def test_a_process_that_ends_without_an_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_process, "_CODE", "import sys; sys.exit(3)")
+    assert (await ask("SELECT 1 AS a")).error.category is Category.RUNTIME
+    monkeypatch.setattr(sql_process, "_CODE", "import os; os.kill(os.getpid(), 9)")
+    assert "most likely" in str(await ask("SELECT 1 AS a"))
+
+
+def test_odd_values_of_an_engine_have_a_form() -> None:
+    row = (dt.timedelta(1), UUID(int=0), {1: math.pi}, object)
+    [found] = sql_rows.read_rows(["a", "b", "c", "d"], [row])
+    assert found == {"a": "1 day, 0:00:00", "b": str(UUID(int=0)), "c": {"1": math.pi}, "d": str(object)}
+    assert read_tables({}) == []
+
+
+async def test_large_tables_and_columns_called_path_are_data(tmp_path: Path) -> None:
+    rows = [{"path": str(tmp_path / "callgate.yaml"), "n": at} for at in range(8_000)]
+    found = await ask("SELECT count(*) AS n, max(n) AS m FROM files", {"files": rows})
+    assert found.unwrap() == [{"n": 8000, "m": 7999}]
+
+
+async def test_the_examples_run() -> None:
+    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
+        await run_examples(gate, "sql_query")

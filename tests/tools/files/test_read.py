@@ -1,0 +1,151 @@
+"""read_file: lines by number, bounded in lines and bytes, in the encoding that is named. TOOL-12."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate.model.levels import Category
+from callgate.tools.files import read
+from tests.tools.examples import run_examples
+from tests.tools.files.calling import call, once, opened
+
+LINES = "".join(f"line {number}\n" for number in range(1, 11))
+
+
+async def got(folder: Path, **arguments: Any) -> dict[str, Any]:
+    return (await once(folder, "read_file", **arguments)).unwrap()
+
+
+async def test_a_file_is_read_with_its_size_and_time(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("grün\n".encode())
+    found = await got(tmp_path, path="a.txt")
+    assert found["content"] == "grün\n"
+    assert found["size"] == 6
+    assert found["path"] == str(tmp_path / "a.txt")
+    assert found["modified"].endswith("+00:00")
+    assert (found["total_lines"], found["truncated"]) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content"),
+    [
+        ({"offset": 9}, "line 9\nline 10\n"),
+        ({"offset": 2, "limit": 2}, "line 2\nline 3\n"),
+        ({"start_line": 2, "end_line": 3}, "line 2\nline 3\n"),
+        ({"end_line": 1}, "line 1\n"),
+        ({"offset": 10, "line_numbers": True}, "10\tline 10\n"),
+        ({"limit": 2, "line_numbers": True}, "1\tline 1\n2\tline 2\n"),
+    ],
+    ids=["offset", "offset-and-limit", "start-and-end", "end", "last-numbered", "numbered"],
+)
+async def test_lines_are_counted_from_one(tmp_path: Path, arguments: dict[str, Any], content: str) -> None:
+    """TOOL-12: offset is 1-based; start_line and end_line say the same."""
+    (tmp_path / "a.txt").write_text(LINES)
+    found = await got(tmp_path, file_path="a.txt", **arguments)
+    assert found["content"] == content
+    assert found["truncated"] is (not content.endswith("line 10\n"))
+
+
+async def test_no_more_than_max_bytes_are_given_and_the_cut_is_told(tmp_path: Path) -> None:
+    """TOOL-12: at most max_bytes, marked when cut; bytes and not characters, and no half character."""
+    (tmp_path / "a.txt").write_text("ä" * 100)
+    found = await got(tmp_path, path="a.txt", max_bytes=31)
+    assert found["content"] == "ä" * 15
+    assert found["truncated"] is True
+    assert found["size"] == 200
+    whole = await got(tmp_path, path="a.txt", max_bytes=200)
+    assert (whole["content"], whole["truncated"]) == ("ä" * 100, False)
+    (tmp_path / "b.txt").write_text(LINES)
+    found = await got(tmp_path, path="b.txt", max_bytes=10)
+    assert (found["content"], found["truncated"], found["total_lines"]) == ("line 1\nlin", True, None)
+
+
+async def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    found = await got(tmp_path, path="a.txt")
+    assert (found["content"], found["total_lines"], found["truncated"]) == ("", 0, False)
+
+
+async def test_a_large_file_is_read_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "_WHOLE", 1000)
+    (tmp_path / "a.txt").write_text("x" * 200_000 + "\n" + LINES)
+    found = await got(tmp_path, path="a.txt", offset=3, limit=1)
+    assert (found["content"], found["digest"]) == ("line 2\n", None)
+    monkeypatch.setattr(read, "_FURTHEST", 100_000)
+    outcome = await once(tmp_path, "read_file", path="a.txt", offset=3)
+    assert "further than" in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [("latin-1", b"gr\xfcn"), ("utf-16", "grün".encode("utf-16")), ("UTF8", "grün".encode())],
+)
+async def test_the_encoding_is_the_one_that_is_named(tmp_path: Path, encoding: str, data: bytes) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    assert (await got(tmp_path, path="a.txt", encoding=encoding))["content"] == "grün"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"path": "a.txt", "offset": 0}, "greater than or equal to 1"),
+        ({"path": "a.txt", "limit": 0}, "greater than or equal to 1"),
+        ({"path": "a.txt", "offset": 11}, "behind the end: the file has 10 lines"),
+        ({"path": "a.txt", "start_line": 3, "end_line": 2}, "lies before"),
+        ({"path": "a.txt", "offset": 1, "start_line": 2}, "give one of them"),
+        ({"path": "a.txt", "limit": 1, "end_line": 2}, "give one of them"),
+        ({"path": "a.txt", "file_path": "b.txt"}, "give one of them"),
+        ({}, "path is missing"),
+        ({"path": "a.txt", "encoding": "klingon"}, "not known"),
+        ({"path": "a.txt", "encoding": "hex"}, "not known"),
+        ({"path": "binary"}, "no utf-8 text"),
+    ],
+    ids=[
+        "offset-0",
+        "limit-0",
+        "behind-the-end",
+        "backwards",
+        "two-beginnings",
+        "two-ends",
+        "two-paths",
+        "no-path",
+        "no-encoding",
+        "no-text-encoding",
+        "binary",
+    ],
+)
+async def test_what_cannot_be_meant_is_an_input_error(tmp_path: Path, arguments: dict[str, Any], said: str) -> None:
+    """TOOL-12: offset 0 is an input error."""
+    (tmp_path / "a.txt").write_text(LINES)
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00\xff")
+    outcome = await once(tmp_path, "read_file", **arguments)
+    assert outcome.error is not None
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+async def test_what_is_not_there_or_no_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for path, said in (("nothing.txt", "No such file"), ("folder", "is a directory"), ("nothing/a.txt", "No such")):
+        outcome = await once(tmp_path, "read_file", path=path)
+        assert outcome.error is not None
+        assert outcome.error.category is Category.RESOURCE
+        assert said in str(outcome)
+
+
+async def test_links_that_stay_inside_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text("here")
+    (tmp_path / "link").symlink_to("folder")
+    found = await got(tmp_path, path="link/../link/a.txt")
+    assert (found["content"], found["path"]) == ("here", str(tmp_path / "folder" / "a.txt"))
+
+
+async def test_the_examples_run(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("TODO: def x():\n")
+    async with opened(tmp_path) as gate:
+        await run_examples(gate, "read_file", "write_file", "list_directory", "list_dir", "search_files")
+        assert (await call(gate, "read_file", path="notes.txt")).unwrap()["content"] == "one line\nmore\n"

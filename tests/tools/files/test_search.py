@@ -1,0 +1,201 @@
+"""search_files: what ripgrep finds, read again by handle; no configuration, no links, nothing of Callgate's own."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from callgate import Callgate
+from callgate.model.levels import Category
+from callgate.tools.files import ripgrep, search
+from callgate.tools.files.ripgrep import Hit
+from callgate.tools.programs import find_program
+from tests.tools.files.calling import call, once, opened
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name, text in {
+        "a.py": "import os\nneedle = 1\n",
+        "sub/b.md": "# A needle\n\nNeedle\n",
+        ".hidden": "needle\n",
+        "build/out.txt": "needle\n",
+        ".gitignore": "build/\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+async def found(folder: Path, pattern: str, **arguments: Any) -> list[tuple[str, int, str]]:
+    output = (await once(folder, "search_files", pattern=pattern, **arguments)).unwrap()
+    assert output["count"] == len(output["matches"])
+    return [(match["path"], match["line"], match["text"]) for match in output["matches"]]
+
+
+async def test_lines_are_found_by_path_and_number(tree: Path) -> None:
+    assert await found(tree, "needle") == [("a.py", 2, "needle = 1"), ("sub/b.md", 1, "# A needle")]
+    assert await found(tree, "(?i)^needle$") == [("sub/b.md", 3, "Needle")]
+    assert await found(tree, "nothing like it") == []
+
+
+async def test_path_and_glob_narrow_it(tree: Path) -> None:
+    assert await found(tree, "needle", glob="*.py") == [("a.py", 2, "needle = 1")]
+    assert await found(tree, "needle", glob="!*.py") == [("sub/b.md", 1, "# A needle")]
+    assert await found(tree, "needle", path="sub") == [("sub/b.md", 1, "# A needle")]
+    assert await found(tree, "needle", path="a.py") == [("a.py", 2, "needle = 1")]
+    assert await found(tree, "needle", path=".hidden") == [(".hidden", 1, "needle")]
+
+
+async def test_a_limit_cuts_and_says_so(tree: Path) -> None:
+    (tree / "many.txt").write_text("needle\n" * 50)
+    for limit, truncated in ((52, False), (51, True), (3, True)):
+        output = (await once(tree, "search_files", pattern="needle", limit=limit)).unwrap()
+        assert (output["count"], output["truncated"]) == (min(limit, 52), truncated)
+
+
+async def test_a_long_line_is_shown_around_the_match(tree: Path) -> None:
+    (tree / "long.txt").write_text("x" * 5000 + "haystack" + "y" * 5000)
+    [(_, _, text)] = await found(tree, "haystack")
+    assert "haystack" in text
+    assert len(text) <= 300
+
+
+async def test_lines_that_are_no_utf8_and_names_that_are_none_are_found(tree: Path) -> None:
+    (tree / os.fsdecode(b"\xff.txt")).write_bytes(b"\xe4 needle\r\n")
+    (tree / "binary").write_bytes(b"\0needle\n")
+    assert ("\\xff.txt", 1, "\ufffd needle") in await found(tree, "needle")
+    assert "binary" not in [path for path, _, _ in await found(tree, "needle")]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"pattern": "("},
+        {"pattern": "a\nb"},
+        {"pattern": "(?:a{1000}){1000}{1000}"},
+        {"pattern": r"(a)\1"},
+        {"pattern": ""},
+        {"pattern": "x" * 5000},
+        {"pattern": "a", "glob": "{a"},
+        {"pattern": "a", "limit": 0},
+    ],
+    ids=["open", "two-lines", "too-large", "backward", "empty", "long", "glob", "limit"],
+)
+async def test_a_pattern_that_is_none_is_an_input_error(tree: Path, arguments: dict[str, Any]) -> None:
+    outcome = await once(tree, "search_files", **arguments)
+    assert outcome.error is not None
+    assert outcome.error.category is Category.USER_INPUT
+
+
+async def test_a_pattern_that_looks_like_an_option_is_a_pattern(tree: Path) -> None:
+    (tree / "c.txt").write_text("--files\n")
+    assert await found(tree, "--files") == [("c.txt", 1, "--files")]
+    assert await found(tree, "-f/etc/passwd", glob="--pre=touch") == []
+
+
+async def test_a_hostile_pattern_ends_with_the_call(tree: Path) -> None:
+    """Whatever it costs, the program is gone when the call is."""
+    (tree / "a.txt").write_text("a" * 2_000_000)
+    async with opened(tree) as gate:
+        outcome = await gate.call("search_files", {"pattern": "(a*)*" * 40 + "b"}, timeout=1)
+        assert outcome.status in {"succeeded", "failed"}
+
+
+async def test_a_search_that_takes_too_long_is_given_up(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: math.inf))
+    outcome = await once(tree, "search_files", pattern="needle")
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT
+
+
+async def test_neither_environment_nor_configuration_reaches_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evil = tree / "rc"
+    evil.write_text("--follow\n--hidden\n--no-ignore\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(evil))
+    assert [path for path, _, _ in await found(tree, "needle")] == ["a.py", "sub/b.md"]
+
+
+async def test_a_link_in_the_place_of_an_ignore_file_tells_nothing(tree: Path, tmp_path_factory: Any) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "secrets.txt"
+    outside.write_text("a.py\n")
+    for name in (".gitignore", ".ignore", ".rgignore", "sub/.gitignore"):
+        (tree / name).unlink(missing_ok=True)
+        (tree / name).symlink_to(outside)
+    assert "a.py" in [path for path, _, _ in await found(tree, "needle")]
+
+
+async def test_callgates_own_files_are_not_searched(tree: Path) -> None:
+    (tree / "callgate.yaml").write_text("version: 1 # needle\n")
+    (tree / "own").mkdir()
+    (tree / "sub" / "second.md").hardlink_to(tree / "callgate.yaml")
+    async with Callgate.open("memory://", tree / "callgate.yaml", working_directory=tree) as plain:
+        assert plain.tools() == ()
+    gate = Callgate.open("memory://", tree / "callgate.yaml", working_directory=tree, builtin_tools=["files"])
+    async with gate:
+        output = (await call(gate, "search_files", pattern="needle", glob="*")).unwrap()
+    paths = [match["path"] for match in output["matches"]]
+    assert "a.py" in paths
+    assert not {"callgate.yaml", "sub/second.md"} & set(paths)
+
+
+async def test_what_the_program_says_and_no_file_has_is_not_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Led astray by a link, ripgrep says what lies elsewhere: none of it is passed on."""
+    true = Hit("a.py", 10, 2, b"needle = 1\n", 0)
+    lies = [
+        Hit("a.py", 0, 1, b"root:x:0:0\n", 0),
+        Hit("a.py", 10, 7, b"needle = 1\n", 0),
+        Hit("a.py", 900, 9, b"beyond\n", 0),
+        Hit("../outside", 0, 1, b"climbs\n", 0),
+        Hit("sub", 0, 1, b"a directory\n", 0),
+        Hit("sub/../a.py", 10, 2, b"needle = 1\n", 0),
+        Hit("gone.txt", 0, 1, b"gone\n", 0),
+    ]
+
+    def said(*_: Any, **__: Any) -> tuple[list[Hit], bool]:
+        return sorted([true, *lies]), False
+
+    monkeypatch.setattr(search, "find", said)
+    assert await found(tree, "needle") == [("a.py", 2, "needle = 1")]
+
+
+async def test_more_than_can_be_held_is_cut(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ripgrep, "_MOST_HITS", 0)
+    output = (await once(tree, "search_files", pattern="needle")).unwrap()
+    assert output["truncated"] is True
+
+
+async def test_without_the_program_it_says_how_to_install_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(_: str) -> None:
+        return None
+
+    async with opened(tree) as gate:
+        monkeypatch.setattr(ripgrep, "find_program", nowhere)
+        assert "callgate[files]" in str(await call(gate, "search_files", pattern="needle"))
+    monkeypatch.setattr("callgate.tools.catalogue.find_program", nowhere)
+    async with opened(tree) as gate:
+        [tool] = [tool for tool in gate.tools() if tool.name == "search_files"]
+        assert "callgate[files]" in (tool.unavailable or "")
+
+
+def test_a_program_is_not_looked_for_where_the_process_happens_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "some-tool").write_text("#!/bin/sh\n")
+    (tmp_path / "some-tool").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}bin")
+    assert find_program("some-tool") is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_program("some-tool") == str(tmp_path / "some-tool")
+
+
+async def test_what_is_not_there_says_so(tree: Path) -> None:
+    outcome = await once(tree, "search_files", pattern="a", path="nothing")
+    assert outcome.error is not None
+    assert outcome.error.category is Category.RESOURCE

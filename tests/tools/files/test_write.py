@@ -1,0 +1,194 @@
+"""write_file: all or nothing, asked about with the difference it makes, and no surprise to who reads it. TOOL-12."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callgate import Callgate, Context, Failed, Pending, Previewed
+from callgate.events.staleness import content_hash
+from callgate.model.levels import Autonomy, Category, Happened
+from callgate.tools.files import write
+from tests.journeys.gates import parts_of
+from tests.tools.files.calling import call, once, opened
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+async def test_bytes_are_counted_and_not_characters(tmp_path: Path) -> None:
+    """TOOL-12: write reports bytes."""
+    done = (await once(tmp_path, "write_file", path="a.txt", content="grün")).unwrap()
+    assert done["bytes_written"] == 5
+    assert done["path"] == str(tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_bytes() == "grün".encode()
+
+
+async def test_a_mode_replaces_or_adds_and_others_are_refused(tmp_path: Path) -> None:
+    """TOOL-12: mode other than w and a is refused."""
+    async with opened(tmp_path) as gate:
+        for mode, content in (("w", "one\r\n"), ("a", "two\n")):
+            assert (await call(gate, "write_file", path="a.txt", content=content, mode=mode)).ok
+        assert (tmp_path / "a.txt").read_bytes() == b"one\r\ntwo\n"
+        for mode in ("x", "r+", "wb", ""):
+            outcome = await call(gate, "write_file", path="a.txt", content="", mode=mode)
+            assert outcome.error is not None
+            assert outcome.error.category is Category.USER_INPUT
+        assert (await call(gate, "write_file", path="a.txt", content="", mode="w")).ok
+        assert (tmp_path / "a.txt").read_bytes() == b""
+
+
+async def test_a_content_that_looks_like_a_path_is_none(tmp_path: Path) -> None:
+    assert (await once(tmp_path, "write_file", path="a.txt", content="/etc/passwd")).ok
+    assert (tmp_path / "a.txt").read_text() == "/etc/passwd"
+
+
+async def test_the_permissions_stay_and_what_lends_rights_does_not(tmp_path: Path) -> None:
+    file = tmp_path / "a.sh"
+    file.write_text("old")
+    file.chmod(0o4750)
+    assert (await once(tmp_path, "write_file", path="a.sh", content="new")).ok
+    assert stat.S_IMODE(file.stat().st_mode) == 0o750
+    before = os.umask(0o027)
+    try:
+        assert (await once(tmp_path, "write_file", path="b.txt", content="new")).ok
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == 0o640
+
+
+async def test_who_holds_the_old_file_open_still_reads_it_whole(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    with file.open() as reader:
+        assert (await once(tmp_path, "write_file", path="a.txt", content="a longer new content")).ok
+        assert reader.read() == "old"
+
+
+async def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("old")
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(write, "write_all", full)
+    outcome = await once(tmp_path, "write_file", path="a.txt", content="new")
+    assert isinstance(outcome, Failed)
+    assert outcome.happened is Happened.NONE
+    assert names(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "category"),
+    [
+        ("folder", "x", Category.RESOURCE),
+        ("nothing/a.txt", "x", Category.RESOURCE),
+        ("a.txt/b.txt", "x", Category.RESOURCE),
+    ],
+    ids=["a-directory", "no-directory", "below-a-file"],
+)
+async def test_what_cannot_be_written_says_why(tmp_path: Path, path: str, content: str, category: Category) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.txt").write_text("old")
+    outcome = await once(tmp_path, "write_file", path=path, content=content)
+    assert outcome.error is not None
+    assert outcome.error.category is category
+    assert names(tmp_path) == ["a.txt", "folder"]
+
+
+async def test_a_file_that_would_become_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "_LARGEST", 10)
+    (tmp_path / "a.txt").write_text("123456")
+    for arguments in ({"content": "78901", "mode": "a"}, {"content": "1" * 11}):
+        outcome = await once(tmp_path, "write_file", path="a.txt", **arguments)
+        assert outcome.error is not None
+        assert outcome.error.category is Category.USER_INPUT
+    (tmp_path / "a.txt").write_text("1" * 11)
+    assert "larger than" in str(await once(tmp_path, "write_file", path="a.txt", content="1"))
+
+
+async def test_a_person_is_asked_and_shown_the_difference(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    async with opened(tmp_path) as gate:
+        asked = await gate.call("write_file", {"path": "a.txt", "content": "one\nthree\n"})
+        assert isinstance(asked, Pending)
+        shown_to_ann = (await gate.approval(asked.approval_id)).preview or {}
+        assert "-two\n+three\n" in shown_to_ann["text"]
+        assert (tmp_path / "a.txt").read_text() == "one\ntwo\n"
+        await gate.approve(asked.approval_id, by="ann")
+        assert (await gate.resume(asked.approval_id)).ok
+        assert (tmp_path / "a.txt").read_text() == "one\nthree\n"
+
+
+async def test_an_approval_is_void_once_the_file_is_another(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    async with opened(tmp_path) as gate:
+        asked = await gate.call("write_file", {"path": "a.txt", "content": "two\n"})
+        assert isinstance(asked, Pending)
+        await gate.approve(asked.approval_id, by="ann")
+        (tmp_path / "a.txt").write_text("what nobody saw\n")
+        outcome = await gate.resume(asked.approval_id)
+        assert outcome.error is not None
+        assert outcome.error.code == "approval_void"
+        assert (tmp_path / "a.txt").read_text() == "what nobody saw\n"
+
+
+async def shown(folder: Path, **arguments: Any) -> str:
+    async with opened(folder) as gate:
+        outcome = await gate.call("write_file", arguments, Context(autonomy=Autonomy.A0))
+        assert isinstance(outcome, Previewed)
+        assert outcome.preview is not None
+        return outcome.preview.text
+
+
+async def test_a_preview_is_bounded_and_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\x00")
+    (tmp_path / "same").write_text("x")
+    assert "a new file" in await shown(tmp_path, path="new", content="x")
+    assert "no text" in await shown(tmp_path, path="binary", content="x")
+    assert "nothing changes" in await shown(tmp_path, path="same", content="x")
+    assert "too large to show" in await shown(tmp_path, path="new", content="x\n" * 2000)
+    cut = await shown(tmp_path, path="new", content=("x" * 200 + "\n") * 500)
+    assert "more characters" in cut
+    assert len(cut) < 21_000
+    assert "the preview failed" in await shown(tmp_path, path="nothing/new", content="x")
+    assert names(tmp_path) == ["binary", "same"]
+
+
+async def noted(gate: Callgate, file: Path, content: str) -> None:
+    """Wait until this is noted: that comes after the call, which does not wait for it."""
+    digest = content_hash(write.digest_of(content.encode()))
+    async with asyncio.timeout(10):
+        while True:
+            last = await parts_of(gate).store.read(lambda reader: reader.reading("agent", "default", str(file)))
+            if last is not None and last.digest == digest:
+                return
+            await asyncio.sleep(0.002)  # nobody tells of a note
+
+
+@pytest.mark.requirement("STL-02", "STL-05")
+async def test_a_file_that_changed_since_it_was_read_is_told_as_stale(tmp_path: Path) -> None:
+    """Whatever part of it is read; one's own writing is no surprise."""
+    file = tmp_path / "a.txt"
+    file.write_text("one\ntwo\n")
+    async with opened(tmp_path) as gate:
+        for arguments in ({"path": "a.txt"}, {"path": "./a.txt", "offset": 2}):
+            assert (await call(gate, "read_file", **arguments)).ok
+            await noted(gate, file, "one\ntwo\n")
+        for name, arguments in (("write_file", {"content": "ours\n"}), ("read_file", {})):
+            assert (await call(gate, name, path="a.txt", **arguments)).ok
+            await noted(gate, file, "ours\n")
+        file.write_text("theirs\n")
+        assert (await call(gate, "read_file", path="a.txt", limit=1)).ok
+        await noted(gate, file, "theirs\n")
+        told = [event.payload or {} async for event in gate.events(types=["source.stale"])]
+        assert [one["path"] for one in told] == [str(file)]

@@ -1,0 +1,193 @@
+"""calculate and statistics: the language of expressions, its limits, and what is not in it. TOOL-08, TOOL-11."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from callgate import Callgate
+from callgate.tools.maths.expressions import reading
+from callgate.tools.maths.expressions.functions import FUNCTIONS
+from callgate.tools.maths.expressions.names import ALIASES, ARITIES
+from tests.tools.examples import run_examples
+from tests.tools.maths.asking import ask, refusal
+
+KNOWN: list[tuple[str, Any]] = [
+    ("sum(range(100))", 4950),
+    ("np.sin(np.pi/4) * np.sqrt(2)", 1.0),
+    ("numpy.cos(0) + math.cos(0) + cos(0)", 3.0),
+    ("2 + 3 * 4 - 6 / 2", 11.0),
+    ("2^10 + 1", 1025),
+    ("-2**2", -4),
+    ("2**-1", 0.5),
+    ("2**100", 2**100),
+    ("1**(10**9)", 1),
+    ("(-1)**(10**9 + 1)", -1),
+    ("7 // 2 + 7 % 4", 6),
+    ("1_000 + 0x10", 1016),
+    ("+e - e + tau / (2*pi)", 1.0),
+    ("factorial(20)", math.factorial(20)),
+    ("comb(5, 2) + perm(5, 2) + comb(10**6, 2)", 30 + 499999500000),
+    ("gcd(12, 18) + lcm(4, 6) + isqrt(17)", 22),
+    ("sum(k**2 for k in range(1, 11) if k % 2 == 0)", 220),
+    ("[i*j for i in range(1, 3) for j in range(1, 3)]", [1, 2, 2, 4]),
+    ("[k for k in np.array([1, 2])]", [1.0, 2.0]),
+    ("sum([sum(j for j in range(k)) for k in range(4)])", 4),
+    ("[1, 2, 3, 4][::2]", [1, 3]),
+    ("[1, 2, 3][-1] + (4, 5)[0]", 7),
+    ("np.linspace(0, 1, num=5)[1]", 0.25),
+    ("np.linspace(0, 1, 3)[1:]", [0.5, 1.0]),
+    ("np.array([1, 2, 3]) * 2", [2.0, 4.0, 6.0]),
+    ("-np.array([1, 2]) + +np.array([1, 1])", [0.0, -1.0]),
+    ("arange(3) + arange(0, 3) + arange(0, 1.5, 0.5)", [0.0, 2.5, 5.0]),
+    ("ones(2) + zeros(2)", [1.0, 1.0]),
+    ("where(np.array([1, -1]) > 0, 10, 20)", [10.0, 20.0]),
+    ("where(1 > 0, 10, 20)", 10),
+    ("1 if 2 > 1 else 3", 1),
+    ("5 if 2 < 1 else 3", 3),
+    ("sum(1 if np.array([1, -1]) > 0 else 0)", 1.0),
+    ("1 < 2 <= 2 < 3", 1),
+    ("not (1 < 2 and 2 < 1) or 1/0", 1),
+    ("2 > 1 or 0 > 1", 1),
+    ("sum(np.array([1, -1]) > 0 or np.array([-1, -1]) > 0)", 1.0),
+    ("sum(not (0 < np.array([1, -1]) < 2))", 1.0),
+    ("all([1, 1]) + any([0, 0])", 1),
+    ("max(1, 2, 3) + min([4, 5]) + max(np.array([1, 2]))", 9.0),
+    ("mean([1, 2, 4]) + median([1, 2, 9])", 7 / 3 + 2),
+    ("np.std([1, 2, 3, 4], ddof=1)**2 + var([1, 1])", 5 / 3),
+    ("percentile([1, 2, 3], 50) + quantile([1, 2, 3], 0.5)", 4.0),
+    ("prod([2, 3, 4]) + prod(np.array([2, 3]))", 30.0),
+    ("dot([1, 2], [3, 4]) + norm([3, 4])", 16.0),
+    ("cumsum([1, 2, 3]) + 0", [1.0, 3.0, 6.0]),
+    ("diff([1, 4, 9]) + 0", [3.0, 5.0]),
+    ("sorted([3, 1, 2])", [1, 2, 3]),
+    ("np.sort(np.array([3, 1]))", [1.0, 3.0]),
+    ("len([1, 2]) + int(2.9) + float(1)", 5.0),
+    ("round(2.567, 2) + round(2.4)", 4.57),
+    ("np.round(np.array([1.26]), 1)", [1.3]),
+    ("floor(2.5) + ceil(2.5) + trunc(-2.5) + floor(3)", 6),
+    ("floor(np.array([2.5]))", [2.0]),
+    ("abs(-3) + fabs(-2.0)", 5.0),
+    ("np.abs(np.array([-1]))", [1.0]),
+    ("log(8, 2) + ln(e) + log2(4) + log10(10)", 7.0),
+    ("atan2(0, 1) + hypot(3, 4) + fmod(7, 4) + mod(7, 4)", 11.0),
+    ("maximum(np.array([1, 5]), 3)", [3.0, 5.0]),
+    ("clip(5, 0, 2) + power(2, 3) + pow(2, 2)", 14.0),
+    ("gamma(5) + erf(0) + erfc(0) + lgamma(1)", 25.0),
+    ("erf(np.array([0]))", [0.0]),
+    ("10**300 * 10**300 // 10**590", 10**10),
+]
+
+
+@pytest.mark.parametrize(("expression", "value"), KNOWN, ids=[text for text, _ in KNOWN])
+async def test_an_expression_has_its_known_value(expression: str, value: Any) -> None:
+    """TOOL-08, TOOL-11: whole numbers are exact, and np., math. and no prefix mean the same."""
+    found = (await ask("calculate", expression=expression)).unwrap()
+    assert found == pytest.approx(value, rel=1e-12)
+    assert isinstance(found, list) == isinstance(value, list)
+    if isinstance(value, int) and not isinstance(found, float):
+        assert found == value
+
+
+NOT_COMPUTED: list[tuple[str, str]] = [
+    ("1 / 0", "divides by zero"),
+    ("0 ** -1", "divides by zero"),
+    ("(-8) ** (1/3)", "negative"),
+    ("sqrt(-1)", "no finite real number"),
+    ("gamma(-1) + gamma(1000)", "no finite real number"),
+    ("1e308 * 10", "no finite real number"),
+    ("10.0 ** 400", "too large for a float"),
+    ("sin(10**400)", "too large for a float"),
+    ("int(1e308 * 10)", "finite"),
+    ("round(1e308 * 10)", "no finite real number"),
+    ("[1, 2] * 2", "np.array"),
+    ("np.array([1, 2]) + np.array([1, 2, 3])", "2 and 3 items"),
+    ("maximum([1, 2], [1, 2, 3])", "2 and 3 items"),
+    ("dot([1], [1, 2])", "one length"),
+    ("where(np.array([1, 2]) > 0, np.array([1, 2, 3]), 0)", "one length"),
+    ("[[1], [2]]", "one number"),
+    ("[np.array([1]) for k in range(2)]", "one number"),
+    ("[1, 2][5]", "item 5 of a list of 2"),
+    ("[1, 2][0.5]", "whole number"),
+    ("[1, 2][::0]", "must not be 0"),
+    ("3[0]", "needs a list"),
+    ("[k for k in 3]", "needs a list"),
+    ("len(3)", "takes a list"),
+    ("sum(3)", "takes a list"),
+    ("max(3)", "takes a list"),
+    ("mean([])", "at least one"),
+    ("std([1], ddof=1)", "ddof"),
+    ("factorial(-1)", "negative"),
+    ("factorial(2.5)", "whole number"),
+    ("quantile([1], 2)", "between 0 and 1"),
+    ("range(0, 1, 0)", "step of range"),
+    ("arange(0, 1, 0)", "not 0"),
+    ("round(1.5, 10**6)", "too many"),
+    ("", "empty"),
+    ("1 +", "cannot be read"),
+    ("2x", "cannot be read"),
+    ("1j", "no real number"),
+    ("sin", "not known"),
+    ("x + 1", "not known"),
+    ("foo(1)", "not known"),
+    ("np.linalg(1)", "not known"),
+    ("sin(1, 2)", "takes 1"),
+    ("clip(1)", "takes 3"),
+    ("arange()", "takes 1 to 3"),
+    ("sum(x=1)", "by name"),
+    ("1 in [1]", "`in`"),
+    ("1 << 2", "operator LShift"),
+    ("2**3000 * 2**3000", "4096 bits"),
+    ("comb(10**9, 10**8)", "too long"),
+    ("perm(10**9, 10**8)", "too long"),
+    ("factorial(501)", "goes to 500"),
+    ("range(10**40)", "over 100000 items"),
+    ("pi.real", "attribute real"),
+    ("sin(1)(2)", "no name of a function"),
+    ("1 @ 2", "not in the language"),
+    ("~1", "not in the language"),
+    ("(lambda: 1)", "lambda"),
+    ("[k for [k] in [1]]", "no plain name"),
+    ("[sin for sin in [1]]", "no plain name"),
+]
+
+
+@pytest.mark.parametrize(("expression", "said"), NOT_COMPUTED, ids=[text or "empty" for text, _ in NOT_COMPUTED])
+async def test_what_has_no_value_says_why(expression: str, said: str) -> None:
+    assert said in await refusal("calculate", expression=expression)
+
+
+def test_every_name_that_is_read_has_a_function() -> None:
+    assert set(ARITIES) == set(FUNCTIONS)
+    assert set(ALIASES.values()) <= set(ARITIES)
+    assert not set(ALIASES) & set(ARITIES)
+
+
+def test_a_tree_tells_its_variables_and_not_those_of_its_loops() -> None:
+    read = reading.read("a*x + sum(k for k in range(3))", None)
+    assert read.names == {"a", "x"}
+
+
+async def test_statistics_of_a_list() -> None:
+    """TOOL-11."""
+    figures = (await ask("statistics", data=[1, 2, 3, 4])).unwrap()
+    assert figures == pytest.approx(
+        {"mean": 2.5, "std": math.sqrt(1.25), "min": 1, "max": 4, "median": 2.5, "count": 4}
+    )
+    more = (await ask("statistics", data=[1, 2, 3, 4], metrics=["sum", "var", "q25", "q75", "iqr", "count"])).unwrap()
+    assert more == {"sum": 10, "var": 1.25, "q25": 1.75, "q75": 3.25, "iqr": 1.5, "count": 4}
+    assert list((await ask("statistics", data=[7], metrics=["max"])).unwrap()) == ["max"]
+
+
+async def test_statistics_of_nothing_too_much_or_by_an_unknown_name_are_input_errors() -> None:
+    """TOOL-11: the statistics of [] are an input error."""
+    assert "data is empty" in await refusal("statistics", data=[])
+    assert "too large for sum" in await refusal("statistics", data=[1e308, 1e308], metrics=["sum"])
+    assert "metrics" in await refusal("statistics", data=[1], metrics=["mode"])
+
+
+async def test_the_examples_run() -> None:
+    async with Callgate.open("memory://", builtin_tools=["maths"]) as gate:
+        await run_examples(gate, *[tool.name for tool in gate.tools() if tool.name != "symbolic_solve"])

@@ -1,0 +1,117 @@
+"""symbolic_solve: known solutions, what is no equation, and a solver that would think for ever. TOOL-11."""
+
+from __future__ import annotations
+
+import multiprocessing
+from typing import Any
+
+import pytest
+
+from callgate import Callgate
+from callgate.model.levels import Category
+from callgate.tools.maths.equations import solve
+from callgate.tools.maths.expressions.reading import read
+from callgate.tools.maths.expressions.symbols import symbolic
+from tests.tools.examples import run_examples
+from tests.tools.maths.asking import ask, refusal
+
+
+@pytest.mark.slow
+async def test_a_quadratic_equation_has_its_known_solutions() -> None:
+    """TOOL-11: x**2 - 5*x + 6 is 0 at 2 and 3."""
+    assert (await ask("symbolic_solve", equation="x**2 - 5*x + 6")).unwrap() == ["2", "3"]
+    assert "not in the language" in await refusal("symbolic_solve", equation="__import__('os')")
+
+
+@pytest.mark.parametrize(
+    ("equation", "variable", "solutions"),
+    [
+        ("x**2 - 5*x + 6", "x", ["2", "3"]),
+        ("a*t^2 = b", "t", ["-sqrt(b/a)", "sqrt(b/a)"]),
+        ("np.sin(x) == 0.5", "x", ["pi/6", "5*pi/6"]),
+        ("0.1*x = 1", "x", ["10"]),
+        ("exp(x) = 0", "x", []),
+    ],
+    ids=["quadratic", "symbols", "sine", "decimal", "none"],
+)
+def test_an_equation_has_its_known_solutions(equation: str, variable: str, solutions: list[str]) -> None:
+    assert solve(equation, variable) == solutions
+
+
+@pytest.mark.parametrize(
+    ("equation", "variable", "said"),
+    [
+        ("x = 1 = 2", "x", "more than one ="),
+        ("x < 1", "x", "no other comparison"),
+        ("x == 1 == 2", "x", "no other comparison"),
+        ("y + 1", "x", "does not have the variable x"),
+        ("x", "x.__class__", "plain name"),
+        ("x + pi", "pi", "plain name"),
+        ("x = x", "x", "every x"),
+        ("cos(x) = x", "x", "closed form"),
+        ("log(0) + x", "x", "without a value"),
+        ("x**300 = a + b", "x", "too long"),
+        ("__import__('os')", "x", "not in the language"),
+    ],
+)
+def test_what_cannot_be_solved_says_why(equation: str, variable: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        solve(equation, variable)
+
+
+@pytest.mark.slow
+async def test_a_solver_that_thinks_for_ever_is_killed_at_its_limit() -> None:
+    """SymPy runs in a process of its own, and that is gone when the call has ended."""
+    async with Callgate.open("memory://", builtin_tools=["maths"]) as gate:
+        outcome = await gate.call("symbolic_solve", {"equation": "((x+a)**50 + (x+b)**50)**20 = c"}, timeout=4)
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT
+    assert [child for child in multiprocessing.active_children() if "symbolic_solve" in child.name] == []
+
+
+@pytest.mark.slow
+async def test_the_examples_run() -> None:
+    async with Callgate.open("memory://", builtin_tools=["maths"]) as gate:
+        await run_examples(gate, "symbolic_solve")
+
+
+def built(text: str) -> Any:
+    return symbolic(read(text, None, argument="equation"), argument="equation")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("-x + +y", "-x + y"),
+        ("x - 2/3", "x - 2/3"),
+        ("e + pi + tau", "E + 3*pi"),
+        ("log2(8) + log10(100) + log(e)", "6"),
+        ("pow(x, 2) * sqrt(4)", "2*x**2"),
+        ("abs(x) + atan2(0, 1)", "Abs(x)"),
+        ("factorial(5) + True", "121"),
+    ],
+)
+def test_sympy_gets_what_was_written(text: str, written: str) -> None:
+    assert str(built(text)) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x / 0", "divides by zero"),
+        ("10**(10**9)", "exponent"),
+        ("10**10**10", "exponent"),
+        ("x**1001", "exponent"),
+        ("x**(log(0) - log(0))", "exponent"),
+        ("factorial(10**6)", "factorial over"),
+        ("x // 2", "//"),
+        ("mean([x])", "cannot be solved"),
+        ("[x]", "cannot be solved"),
+        ("not x", "cannot be solved"),
+        ("1 if x else 2", "cannot be solved"),
+        ("round(x)", "round"),
+    ],
+)
+def test_what_has_no_symbolic_meaning_or_is_too_large_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        built(text)

@@ -1,0 +1,102 @@
+"""matrix_solve, matrix_eigenvalues and matrix_svd: known answers, shapes that are none, and limits. TOOL-11."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from tests.tools.maths.asking import ask, refusal
+
+
+async def test_linear_equations_are_solved() -> None:
+    """TOOL-11: the known vector."""
+    found = (await ask("matrix_solve", A=[[3, 1], [1, 2]], b=[9, 8])).unwrap()
+    assert found["x"] == pytest.approx([2, 3])
+    assert found["relative_error"] < 1e-12
+    assert (await ask("matrix_solve", A=[[2]], b=[0])).unwrap() == {"x": [0.0], "relative_error": 0.0}
+
+
+SINGULAR: dict[str, Any] = {
+    "dependent-rows": [[1, 2], [2, 4]],
+    "zeros": [[0, 0], [0, 0]],
+    "singular-but-for-rounding": [[1, 2, 3], [4, 5, 6], [7, 8, 9]],
+}
+
+
+@pytest.mark.parametrize("kind", SINGULAR)
+async def test_a_singular_matrix_is_an_error(kind: str) -> None:
+    """TOOL-11."""
+    rows = SINGULAR[kind]
+    assert "singular" in await refusal("matrix_solve", A=rows, b=[1] * len(rows))
+
+
+@pytest.mark.parametrize("name", ["matrix_solve", "matrix_eigenvalues"])
+async def test_a_matrix_that_is_not_square_is_an_error(name: str) -> None:
+    """TOOL-11."""
+    more = {"b": [1, 2]} if name == "matrix_solve" else {}
+    assert "not square" in await refusal(name, A=[[1, 2, 3], [4, 5, 6]], **more)
+
+
+NO_MATRIX: dict[str, tuple[list[list[float]], str]] = {
+    "no-rows": ([], "empty"),
+    "empty-row": ([[]], "empty"),
+    "ragged": ([[1, 2], [3]], "different lengths"),
+    "large": ([[1.0] * 501] * 501, "larger than 500"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_MATRIX)
+async def test_what_is_no_matrix_or_too_large_is_an_input_error(kind: str) -> None:
+    rows, said = NO_MATRIX[kind]
+    for name, more in (("matrix_solve", {"b": [1]}), ("matrix_eigenvalues", {}), ("matrix_svd", {})):
+        assert said in await refusal(name, A=rows, **more)
+
+
+async def test_other_wrong_input_says_what_is_wrong() -> None:
+    assert "one number per row" in await refusal("matrix_solve", A=[[1, 0], [0, 1]], b=[1])
+    assert "A" in await refusal("matrix_svd", A=[["a"]])
+    assert "too large" in await refusal("matrix_svd", A=[[1e308, 1e308], [1e308, 1e308]])
+    assert "too large" in await refusal("matrix_eigenvalues", A=[[1e308, 1e308], [1e308, 1e308]])
+
+
+async def test_real_eigenvalues_come_in_order_with_their_vectors() -> None:
+    found = (await ask("matrix_eigenvalues", A=[[3, 0], [0, 2]], vectors=True)).unwrap()
+    assert found["eigenvalues"] == [2.0, 3.0]
+    assert [[abs(item) for item in vector] for vector in found["eigenvectors"]] == [[0.0, 1.0], [1.0, 0.0]]
+    assert (await ask("matrix_eigenvalues", A=[[2, 1], [0, 3]])).unwrap() == {"eigenvalues": [2.0, 3.0]}
+
+
+def as_complex(told: Any) -> complex:
+    return complex(told["re"], told["im"]) if type(told) is dict else complex(told)  # pyright: ignore[reportUnknownArgumentType]
+
+
+async def test_complex_eigenvalues_are_told_as_their_parts() -> None:
+    """A turn by 90 degrees: A v = λ v holds for what comes back."""
+    found = (await ask("matrix_eigenvalues", A=[[0, -1], [1, 0]], vectors=True)).unwrap()
+    assert found["eigenvalues"] == [{"re": 0.0, "im": -1.0}, {"re": 0.0, "im": 1.0}]
+    for value, vector in zip(found["eigenvalues"], found["eigenvectors"], strict=True):
+        number = as_complex(value)
+        first, second = (as_complex(part) for part in vector)
+        assert abs(-second - number * first) < 1e-12
+        assert abs(first - number * second) < 1e-12
+
+
+async def test_singular_values_and_their_matrices_give_the_matrix_back() -> None:
+    rows = [[3, 0], [0, 4], [0, 0]]
+    found = (await ask("matrix_svd", A=rows)).unwrap()
+    assert found["singular_values"] == pytest.approx([4, 3])
+    assert found["rank"] == 2
+    again = [
+        [
+            sum(u * s * v for u, s, v in zip(line, found["singular_values"], column, strict=True))
+            for column in found["V"]
+        ]
+        for line in found["U"]
+    ]
+    assert [item for line in again for item in line] == pytest.approx([item for row in rows for item in row])
+    full = (await ask("matrix_svd", A=rows, full=True)).unwrap()
+    assert [len(full["U"]), len(full["U"][0]), len(full["V"])] == [3, 3, 2]
+    assert (await ask("matrix_svd", A=[[1, 1], [1, 1]])).unwrap()["rank"] == 1
+    assert math.isclose((await ask("matrix_svd", A=[[1, 1], [1, 1]])).unwrap()["singular_values"][0], 2)
