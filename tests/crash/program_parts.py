@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
-from callgate import Callgate, tool
+from callgate import Callgate, Context, tool
+from callgate.model.event import Event
 
 SOURCE = """
 seen = [await look(n) for n in range(3)]
@@ -23,6 +25,13 @@ first = await note("first")
 await stand()
 second = await note("second")
 [first, second]
+"""
+LED = """
+await note("first")
+await halt()
+if await look(0) == 1:
+    await note("second")
+await halt()
 """
 
 
@@ -61,7 +70,14 @@ def tools(folder: Path) -> list[Any]:
             await asyncio.Event().wait()
         return 1
 
-    return [look, note, pay, stand]
+    @tool(effects="read_only")
+    async def halt() -> int:
+        """Stand still until whoever started this process says something."""
+        say(halted=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        return 1
+
+    return [look, note, pay, stand, halt]
 
 
 def say(**facts: Any) -> None:
@@ -69,14 +85,26 @@ def say(**facts: Any) -> None:
     print(json.dumps(facts), flush=True)  # noqa: T201 - it is how this process speaks
 
 
+def die(_event: Event) -> None:
+    """This process is killed at once."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 async def play(part: str, folder: Path, name: str) -> None:
     """One part, in a process of its own."""
     async with Callgate.open(f"sqlite:///{folder / 'town.db'}", working_directory=folder) as gate:
         gate.add(tools(folder))
         if part == "run":
-            run = await gate.run_program(STUCK if name == "stuck" else SOURCE, program_id=name)
+            run = await gate.run_program({"stuck": STUCK, "led": LED}.get(name, SOURCE), program_id=name)
             say(state=run.state.value, approvals=[each.approval_id for each in run.waiting])
             await asyncio.Event().wait()
+        elif part in {"propose", "propose and die"}:
+            gate.add_programs()
+            if part == "propose and die":
+                gate.on("program.proposed", die)
+            given = {"source": 'await note("dry")', "dry_run": True}
+            made = await gate.call("run_program", given, Context(session="s", idempotency_key=name))
+            say(run=made.unwrap())
         elif part == "approve":
             await gate.approve(name, by="ann")
             say(approved=True)

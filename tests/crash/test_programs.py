@@ -29,7 +29,8 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow]
 @contextmanager
 def playing(part: str, folder: Path, name: str) -> Generator[subprocess.Popen[str]]:
     order = [sys.executable, "-m", "tests.crash.program_parts", part, str(folder), name]
-    with subprocess.Popen(order, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(order, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
         try:
             yield process
         finally:
@@ -72,6 +73,40 @@ def test_killed_in_the_middle_of_a_run_it_goes_on_without_a_second_effect(tmp_pa
         done = heard(second)
     assert (done["state"], done["value"]) == ("finished", ["first", "second"])
     assert witnessed(tmp_path) == ["noted first", "noted second"]
+
+
+def test_a_dry_run_that_was_killed_and_is_tried_again_under_its_key_gives_its_proposal_and_no_effect(
+    tmp_path: Path,
+) -> None:
+    with playing("propose and die", tmp_path, "k1") as first:
+        assert first.wait(timeout=60) == -signal.SIGKILL
+    with playing("propose", tmp_path, "k1") as second:
+        run = heard(second)["run"]
+    assert (run["state"], [each["tool"] for each in run["plan"]]) == ("proposed", ["note"])
+    assert not (tmp_path / "witness").exists()
+
+
+async def test_an_older_state_of_the_run_that_was_killed_does_not_let_an_effect_happen_again(tmp_path: Path) -> None:
+    with playing("run", tmp_path, "led") as first:
+        assert heard(first) == {"halted": True}
+        with sqlite3.connect(tmp_path / "town.db") as db:
+            (older,) = db.execute("SELECT blob FROM sealed WHERE id = 'program:led:state'").fetchone()
+        db.close()
+        assert first.stdin is not None
+        first.stdin.write("\n")
+        first.stdin.flush()
+        assert heard(first) == {"halted": True}
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait()
+    with sqlite3.connect(tmp_path / "town.db") as db:
+        changed = db.execute("UPDATE sealed SET blob = ? WHERE id = 'program:led:state'", (older,))
+        assert changed.rowcount == 1
+    db.close()
+    async with Callgate.open(f"sqlite:///{tmp_path / 'town.db'}", working_directory=tmp_path) as gate:
+        gate.add(tools(tmp_path))
+        with pytest.raises(ProgramConflict, match="an older one was put back"):
+            await gate.resume_program("led")
+    assert witnessed(tmp_path) == ["noted first", "looked 0", "noted second"]
 
 
 def _change(folder: Path, name: str) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from callgate import tool
+from callgate import Callgate, Context, tool
 from callgate.model.program import ProgramState
 from callgate.model.tool import Preview
+from callgate.testing import HandClock
 from tests.journeys.gates import gate_of
 from tests.journeys.program_tools import CHAINED, Town
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from callgate.model.event import Event
 
 pytestmark = pytest.mark.usefixtures("on_each_store")
 
@@ -56,15 +63,55 @@ async def test_one_yes_covers_the_list_and_the_program_runs_in_earnest() -> None
     assert (town.paid, town.sent) == ([30, 1, 2], ["paid 30"])
 
 
-async def test_a_no_to_the_list_lets_none_of_it_happen() -> None:
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("reject", "ann said no to the list: not today"),
+        ("respond", "ann answered instead of deciding about the list: ask me tomorrow"),
+        ("expire", "the question about the list is expired"),
+    ],
+)
+async def test_any_answer_but_yes_lets_nothing_of_the_list_happen_also_not_what_needed_nobody(
+    answer: str, told: str
+) -> None:
+    town, clock = Town(), HandClock()
+    async with gate_of(*town.tools, clock=clock) as gate:
+        run = await gate.run_program("send('first')\npay(5)\nsend('last')", dry_run=True)
+        question = run.waiting[0].approval_id
+        if answer == "reject":
+            await gate.reject(question, by="ann", why="not today")
+        elif answer == "respond":
+            await gate.respond(question, by="ann", text="ask me tomorrow")
+        else:
+            clock.turn(365 * 86_400)
+        done = await gate.resume_program(run.id)
+        assert done.error is not None
+        assert (done.state, done.error.kind) == (ProgramState.FAILED, "refused")
+        assert told in done.error.message
+        assert await gate.resume_program(run.id) == done
+        assert (await gate.verify_audit()).ok
+    assert (town.paid, town.sent) == ([], [])
+
+
+async def test_a_dry_run_asked_for_again_gives_the_same_proposal_and_nothing_is_made() -> None:
     town = Town()
     async with gate_of(*town.tools) as gate:
-        run = await gate.run_program(SOURCE, dry_run=True)
-        await gate.reject(run.waiting[0].approval_id, by="ann", why="not today")
-        done = await gate.resume_program(run.id)
-    assert done.error is not None
-    assert "not today" in done.error.message
-    assert (town.paid, town.sent) == ([], [])
+        first = await gate.run_program("send('a')", program_id="p1", dry_run=True)
+        assert first.state is ProgramState.PROPOSED
+        assert await gate.run_program("send('a')", program_id="p1", dry_run=True) == first
+        assert town.sent == []
+        done = await gate.resume_program("p1")
+        assert await gate.run_program("send('a')", program_id="p1", dry_run=True) == done
+    assert town.sent == ["a"]
+
+
+async def test_a_dry_run_asked_for_again_after_the_yes_makes_nothing_either() -> None:
+    town = Town()
+    async with gate_of(*town.tools) as gate:
+        run = await gate.run_program("pay(5)", program_id="p1", dry_run=True)
+        await gate.approve(run.waiting[0].approval_id, by="ann")
+        again = await gate.run_program("pay(5)", program_id="p1", dry_run=True)
+    assert (again.state, town.paid) == (ProgramState.PROPOSED, [])
 
 
 async def test_a_program_that_comes_to_another_effect_than_its_dry_run_stops_there() -> None:
@@ -161,3 +208,155 @@ async def test_a_dry_run_that_sleeps_for_a_read_goes_on_as_one() -> None:
         run = await gate.resume_program(run.id)
         assert (run.state, [each.tool for each in run.plan]) == (ProgramState.PROPOSED, ["send", "pay"])
     assert (town.sent, town.paid) == ([], [])
+
+
+class Changing:
+    """Something that says another number whenever it is looked at."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    @property
+    def look(self) -> Any:
+        """The tool."""
+
+        @tool(effects="read_only")
+        async def look() -> int:
+            """Look, and see something else than before."""
+            self.looks += 1
+            return self.looks
+
+        return look
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import asyncio\nx = await look()\nawait asyncio.gather(send(str(x)), send('second'))",
+        "if look() == 1:\n    send('charge')\nelse:\n    price(1)\nsend('ship')",
+        "if look() == 1:\n    price(1)\nelse:\n    send('more')\nsend('ship')",
+        "if look() == 1:\n    send('charge')\nsend('ship')",
+        "given = ways[look() - 1]\ntry:\n    send(*given)\nexcept TypeError:\n    pass\nsend('ship')",
+    ],
+    ids=["another first", "a read instead", "one more", "one less", "arguments that do not fit"],
+)
+async def test_nothing_is_made_from_the_first_effect_on_that_is_not_the_one_of_the_dry_run(source: str) -> None:
+    town = Town()
+    async with gate_of(*town.tools, Changing().look) as gate:
+        run = await gate.run_program(source, inputs={"ways": [["a"], ["a", "b", "c"]]}, dry_run=True)
+        assert (run.state, run.waiting) == (ProgramState.PROPOSED, ())
+        done = await gate.resume_program(run.id)
+    assert done.error is not None
+    assert (done.state, done.error.kind, town.sent) == (ProgramState.FAILED, "diverged", [])
+
+
+def _reloading(gate: Callgate, done: list[int], *, at: int = 1) -> list[Any]:
+    """A tool that reads, until another one reloads it, the first time it is called or later: then it has effects."""
+    calls: list[int] = []
+
+    @tool(name="peek", effects="read_only", allowed_callers=CHAINED)
+    async def peek(number: int) -> int:
+        """Look at a number."""
+        return number
+
+    @tool(name="peek", effects="system_state", risk="low", allowed_callers=CHAINED)
+    async def poke(number: int) -> int:
+        """Look at a number."""
+        done.append(number)
+        return number
+
+    @tool(effects="read_only")
+    async def reload() -> int:
+        """The source of the other tool is reloaded meanwhile."""
+        calls.append(1)
+        if len(calls) == at:
+            gate.add(poke, update=True)
+        return 1
+
+    return [peek, reload]
+
+
+async def test_a_tool_that_has_effects_since_the_dry_run_began_is_shown_and_not_made() -> None:
+    done: list[int] = []
+    async with gate_of() as gate:
+        gate.add(_reloading(gate, done))
+        run = await gate.run_program("reload()\npeek(3)", dry_run=True)
+    assert (run.state, [each.tool for each in run.plan], done) == (ProgramState.PROPOSED, ["peek"], [])
+
+
+async def test_a_tool_that_has_effects_since_the_real_run_began_is_not_in_the_list_and_stops_it() -> None:
+    done: list[int] = []
+    async with gate_of() as gate:
+        gate.add(_reloading(gate, done, at=2))
+        run = await gate.run_program("reload()\npeek(3)", dry_run=True)
+        assert (run.state, run.plan) == (ProgramState.PROPOSED, ())
+        run = await gate.resume_program(run.id)
+    assert run.error is not None
+    assert (run.error.kind, done) == ("diverged", [])
+
+
+async def test_a_tool_that_has_effects_since_the_program_began_is_made_under_a_key_like_every_effect() -> None:
+    done: list[int] = []
+    async with gate_of() as gate:
+        gate.add(_reloading(gate, done))
+        run = await gate.run_program("reload()\npeek(3)", Context(session="s"), program_id="p1")
+        assert run.ok
+        events = [event.payload or {} async for event in gate.events(types=["tool_call.attempted"])]
+    assert done == [3]
+    assert [each.get("key") for each in events] == [None, "program:p1:1"]
+
+
+async def test_the_interpreter_of_a_dry_run_is_never_gone_on_with_in_earnest(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("version: 1\nglobal:\n  rules:\n    - {match: ask, verdict: confirm, why: asks}\n")
+    made: list[tuple[str, str]] = []
+
+    @tool(effects="read_only")
+    async def ask(question: str) -> str:
+        """Look at something that needs a person's yes."""
+        return question
+
+    @tool(effects="system_state", risk="low", allowed_callers=CHAINED)
+    async def order(item: str) -> str:
+        """Order something; its number comes back."""
+        made.append(("order", item))
+        return "no. 42"
+
+    @tool(effects="system_state", risk="low", allowed_callers=CHAINED)
+    async def ship(number: str) -> str:
+        """Ship an order."""
+        made.append(("ship", number))
+        return number
+
+    source = "number = order('tea')\nask('sure?')\nship(number)"
+    async with gate_of(ask, order, ship, config=tmp_path / "c.yaml") as gate:
+        run = await gate.run_program(source, program_id="p1", dry_run=True)
+        await gate.approve(run.waiting[0].approval_id, by="ann")
+        assert (await gate.resume_program("p1")).state is ProgramState.PROPOSED
+        asked = asyncio.Event()
+
+        def heard(_event: Event) -> None:
+            asked.set()
+
+        gate.on("gate.required", heard)
+        earnest = asyncio.ensure_future(gate.resume_program("p1", wait=60))
+        await asyncio.wait_for(asked.wait(), 5)
+        earnest.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await earnest
+        run = await gate.resume_program("p1")
+        await gate.approve(run.waiting[0].approval_id, by="ann")
+        done = await gate.resume_program("p1")
+    assert done.error is not None
+    # In its dry run the number was a stand-in: the program stops, and ships nothing under it.
+    assert (done.error.kind, made) == ("diverged", [("order", "tea")])
+
+
+async def test_a_list_that_is_too_long_for_a_person_ends_the_dry_run_and_says_so() -> None:
+    town = Town()
+    async with gate_of(*town.tools) as gate:
+        run = await gate.run_program("for i in range(101):\n    pay(i)", dry_run=True)
+        assert run.error is not None
+        assert (run.state, run.error.kind) == (ProgramState.FAILED, "limit")
+        assert "101 calls" in run.error.message
+        assert (await gate.find_program(run.id)) == run
+    assert town.paid == []

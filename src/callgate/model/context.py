@@ -166,6 +166,25 @@ class Context:
             layers = (*layers, Layer(name="narrowed autonomy", max_autonomy=Autonomy(level)))
         return replace(self, layers=layers, **changes)
 
+    def covers(self, other: Context) -> bool:
+        """Whether the other is of the same asker and may do the same or less; what cannot be known here is a no."""
+        if any(getattr(self, name) != getattr(other, name) for name in ("principal", "user", "session", "role")):
+            return False
+        # What is not set is the role's or the configuration's, and that may be more or less than what is set.
+        scopes = self.scopes == other.scopes or None not in {self.scopes, other.scopes}
+        level = self.autonomy == other.autonomy or None not in {self.autonomy, other.autonomy}
+        return (
+            scopes
+            and self._narrower_scopes(other.scopes)
+            and level
+            and self._narrower_autonomy(other.autonomy)
+            and self._narrower_timeout(other.timeout)
+            and self._narrower_directory(other.working_directory)
+            and (other.read_only or not self.read_only)
+            and (other.no_web or not self.no_web)
+            and other.layers[: len(self.layers)] == self.layers
+        )
+
     def _narrower_scopes(self, value: Any) -> bool:
         return self.scopes is None or (value is not None and frozenset(value) <= self.scopes)
 

@@ -70,7 +70,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramError:
-    """Why a program did not finish; `kind`: syntax, types, raised, limit, value, diverged, journal, interrupted."""
+    """Why it did not finish; `kind`: syntax, types, raised, limit, value, refused, diverged, journal, interrupted."""
 
     kind: str
     message: str

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from callgate.approvals.show import payload
 from callgate.flows.program.stand_in import stand_in
 from callgate.flows.program.steps import SandboxError
+from callgate.model.approval import ApprovalState
 from callgate.model.levels import Category, Verdict
 from callgate.model.outcome import ErrorInfo, Outcome, Previewed, Refused, Succeeded
 from callgate.model.program import Planned
 
 if TYPE_CHECKING:
     from callgate.flows.program.running import Asking
+    from callgate.model.approval import Approval
     from callgate.model.decision import Decision
     from callgate.secrets.strike import Striker
 
@@ -28,6 +30,7 @@ class DryRun:
     """Answers a program's calls without any effect: reads are made, effects are shown and answered by a stand-in."""
 
     read: Make
+    """The call under a context in which the gate refuses effects."""
     explain: Explain
     """What would be decided about the call in earnest."""
     show: Make
@@ -52,27 +55,54 @@ class DryRun:
         return Succeeded(tool=asking.tool.name, call_id=shown.call_id, value=stand_in(asking.tool.output_schema))
 
 
-def as_planned(exact: tuple[dict[str, Any], ...], make: Make) -> Make:
-    """Makes only what was planned, one after the other in its order: that is what a person said yes to.
+class AsPlanned:
+    """Makes only what was planned, one after the other in its order: that is what a person said yes to."""
 
-    Raises:
-        SandboxError: Out of `make`, where the program comes to another effect than its dry run.
-    """
-    expected = {each["ordinal"]: (each["tool"], each["arguments"]) for each in exact}
-    # Calls come in the order of their ordinals, and a lock lets in who came first.
-    turn = asyncio.Lock()
+    def __init__(self, exact: tuple[dict[str, Any], ...], make: Make) -> None:
+        self._expected = {each["ordinal"]: (each["tool"], each["arguments"]) for each in exact}
+        self._make = make
+        # Calls come in the order of their ordinals, and a lock lets in who came first.
+        self._turn = asyncio.Lock()
 
-    async def made(asking: Asking) -> Outcome:
+    def check(self, ordinal: int, asking: Asking | None) -> None:
+        """Each call is compared as the program comes to it, so that none behind the first other one is made.
+
+        Raises:
+            SandboxError: The program comes to another effect than its dry run here, or leaves one out.
+        """
+        found = None if asking is None or asking.tool.read_only else (asking.tool.name, asking.arguments)
+        told = self._expected.get(ordinal)
+        if told == found:
+            return
+        was = "no effect" if told is None else told[0]
+        now = "no effect" if found is None else "other arguments" if found[0] == was else found[0]
+        raise SandboxError("diverged", f"call {ordinal} was {was} in its dry run, and has {now} now")
+
+    async def make(self, asking: Asking) -> Outcome:
+        """How the call ends.
+
+        Raises:
+            SandboxError: Its tool has effects by now, and had none when the program came to it.
+        """
         if asking.tool.read_only:
-            return await make(asking)
-        if expected.get(asking.ordinal) != (asking.tool.name, asking.arguments):
-            told = expected.get(asking.ordinal, ("no effect", None))[0]
-            found = "other arguments" if told == asking.tool.name else asking.tool.name
-            raise SandboxError("diverged", f"call {asking.ordinal} was {told} in its dry run, and has {found} now")
-        async with turn:
-            return await make(asking)
+            return await self._make(asking)
+        self.check(asking.ordinal, asking)
+        async with self._turn:
+            return await self._make(asking)
 
-    return made
+
+def refusal(question: Approval) -> str | None:
+    """Why nothing of the list may be made, for a person; None after a yes."""
+    who, said = question.decided_by or "somebody", question.text
+    match question.state:
+        case ApprovalState.APPROVED | ApprovalState.USED:
+            return None
+        case ApprovalState.REJECTED:
+            return f"{who} said no to the list" + (f": {said}" if said else "")
+        case ApprovalState.ANSWERED:
+            return f"{who} answered instead of deciding about the list: {said}"
+        case state:
+            return f"the question about the list is {state.value}: nobody said yes to it"
 
 
 def _refused(asking: Asking, decision: Decision) -> Refused:

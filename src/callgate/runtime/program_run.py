@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from callgate.errors import ProgramConflict, StoreError
+from callgate.errors import LimitExceeded, ProgramConflict, StoreError
 from callgate.events.vocabulary import (
     PROGRAM_FAILED,
     PROGRAM_FINISHED,
@@ -30,7 +30,8 @@ from callgate.flows.program.running import Asking, Asleep, Means, Running
 from callgate.flows.program.steps import Called, Elsewhere, Gone, Pace, SandboxError, Start, Step
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.program import Planned, ProgramError, ProgramRun, ProgramState, Waiting
-from callgate.runtime.program_rows import Program, Rows, Snapshot, Standing
+from callgate.runtime.program_forms import Program, Snapshot, Standing
+from callgate.runtime.program_rows import Rows
 from callgate.runtime.program_text import Printed, shown
 
 if TYPE_CHECKING:
@@ -52,6 +53,19 @@ class Proposal(NamedTuple):
     waiting: tuple[Waiting, ...]
 
 
+def _anything(_ordinal: int, _asking: Asking | None) -> None:
+    """A program that was not planned may come to any call."""
+
+
+class Manner(NamedTuple):
+    """How a program's calls are made: at once, as they were planned, or only shown."""
+
+    make: Callable[[Asking], Awaitable[Outcome]]
+    check: Callable[[int, Asking | None], None] = _anything
+    propose: Callable[[], Awaitable[Proposal]] | None = None
+    """Only for a dry run, at its end."""
+
+
 class ProgramOnItsWay:
     """A program that this process runs now."""
 
@@ -64,20 +78,20 @@ class ProgramOnItsWay:
         *,
         tools: Iterable[Tool],
         direct: Callable[[], Iterable[Tool]],
-        make: Callable[[Asking], Awaitable[Outcome]],
-        propose: Callable[[], Awaitable[Proposal]] | None = None,
+        manner: Manner,
     ) -> None:
         self._parts = parts
         self._rows = rows
         self._program = program
         self._standing = standing
-        self._propose = propose
+        self._propose = manner.propose
         plain = calls_plainly(program.source)
         self._functions = Functions(tools, plain=plain)
         self._direct = direct
         self._printed = Printed(int(program.limits.output_bytes))
         self._journal = Journal()
         self._keeping = asyncio.Lock()
+        self._rested = False
         limits = program.limits
         self._start = Start(
             source=program.source,
@@ -92,7 +106,13 @@ class ProgramOnItsWay:
         )
         machine = Machine(parts.clock.now)
         self._means = Means(
-            make=make, keep=self._keep, machine=machine, calls=int(limits.calls), at_once=int(limits.at_once)
+            make=manner.make,
+            check=manner.check,
+            now=self._now,
+            keep=self._keep,
+            machine=machine,
+            calls=int(limits.calls),
+            at_once=int(limits.at_once),
         )
         self._begin: Callable[[Session, str], Awaitable[Step]] = self._first_step
         self._running = Running(functions=self._functions, journal=self._journal, means=self._means)
@@ -143,13 +163,13 @@ class ProgramOnItsWay:
     async def _first_step(self, session: Session, engine: str) -> Step:
         if self._standing.segments == 0:
             return await session.begin(check=True)
-        journal = read_journal(await self._rows.journal(self._standing.segments))
+        journal = read_journal(await self._rows.journal(self._standing))
         self._journal.calls, self._journal.settled, self._journal.moments = (
             journal.calls,
             journal.settled,
             journal.moments,
         )
-        snapshot = await self._rows.snapshot()
+        snapshot = await self._rows.snapshot(self._standing)
         if snapshot is not None and (snapshot.engine, snapshot.segments) == (engine, self._standing.segments):
             asks = [self._again(*each) for each in snapshot.unanswered]
             if None not in asks:
@@ -168,13 +188,21 @@ class ProgramOnItsWay:
         tool = self._parts.registry.find(name)
         return None if tool is None else Asking(ordinal, tool, arguments)
 
+    def _now(self, asking: Asking) -> Asking:
+        tool = self._parts.registry.find(asking.tool.name)
+        return asking if tool is None or tool is asking.tool else asking._replace(tool=tool)
+
     async def _keep(self) -> None:
         async with self._keeping:
-            entries = self._journal.take_new()
-            if entries:
-                at = self._standing.segments
-                self._standing = replace(self._standing, segments=at + 1, calls=len(self._journal.calls))
-                await self._rows.add(at, entries, self._standing)
+            entries = list(self._journal.new)
+            if not entries:
+                return
+            standing = replace(self._standing, calls=len(self._journal.calls))
+            # Only what is durable counts as kept: what could not be written is part of the next that is.
+            self._standing, let_go = await self._rows.add(entries, standing)
+            self._journal.kept(len(entries))
+        if let_go:
+            raise asyncio.CancelledError
 
     async def _sleep(self, session: Session, asleep: Asleep, engine: str) -> ProgramRun:
         await self._keep()
@@ -203,7 +231,7 @@ class ProgramOnItsWay:
 
     async def _finish(self, value: Any) -> ProgramRun:
         if self._propose is not None:
-            return await self._proposed(await self._propose())
+            return await self._proposed(self._propose)
         most = self._program.limits.output_bytes
         try:
             plain = plain_value(value, most=int(most))
@@ -219,9 +247,12 @@ class ProgramOnItsWay:
         struck = self._parts.striker.strike(plain)
         return await self._rest(PROGRAM_FINISHED, state=ProgramState.FINISHED, value=struck)
 
-    async def _proposed(self, proposal: Proposal) -> ProgramRun:
+    async def _proposed(self, propose: Callable[[], Awaitable[Proposal]]) -> ProgramRun:
         """A dry run is over: the program begins anew, in earnest, when it is resumed."""
-        facts = proposal._asdict()
+        try:
+            facts = (await propose())._asdict()
+        except LimitExceeded as error:
+            return await self._fail(ProgramError(kind="limit", message=f"nobody can be asked about its list: {error}"))
         return await self._rest(PROGRAM_PROPOSED, state=ProgramState.PROPOSED, real=True, **facts)
 
     async def _fail(self, error: ProgramError) -> ProgramRun:
@@ -232,6 +263,8 @@ class ProgramOnItsWay:
 
     async def _interrupted(self, stopped: BaseException) -> ProgramRun:
         """What it was answered so far is kept, also when nobody waits for it any more."""
+        if self._rested:
+            raise stopped
         keeping = asyncio.ensure_future(self._keep_place())
         if not isinstance(stopped, asyncio.CancelledError):
             return replace(await keeping, error=ProgramError(kind="interrupted", message=str(stopped)))
@@ -245,8 +278,11 @@ class ProgramOnItsWay:
 
     async def _rest(self, event: str, snapshot: Snapshot | None = None, **change: Any) -> ProgramRun:
         printed = self._printed.shown(self._parts.striker.strike_text)
-        self._standing = replace(self._standing, printed=printed, calls=len(self._journal.calls), **change)
-        await self._rows.rest(self._program, self._standing, event, snapshot)
+        standing = replace(self._standing, printed=printed, calls=len(self._journal.calls), **change)
+        self._standing, let_go = await self._rows.rest(self._program, standing, event, snapshot)
+        self._rested = True
+        if let_go:
+            raise asyncio.CancelledError
         return self._standing.shown(self._program.id)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,29 +13,27 @@ from typing import Any
 from callgate.errors import ProgramConflict, ProgramNotFound
 from callgate.events import vocabulary
 from callgate.flows.program.functions import Functions
-from callgate.flows.program.handed import NotPlain, plain_value
 from callgate.flows.program.running import Asking
-from callgate.model.approval import ApprovalState
+from callgate.model.approval import Approval, ApprovalState
 from callgate.model.call import Call
-from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.context import Context, numbering
 from callgate.model.decision import Decision
 from callgate.model.ids import uuid7
 from callgate.model.levels import Autonomy, Caller
 from callgate.model.outcome import Outcome
-from callgate.model.program import OVER, ProgramEntry, ProgramLimits, ProgramRun, ProgramState, Waiting
+from callgate.model.program import OVER, ProgramEntry, ProgramError, ProgramLimits, ProgramRun, ProgramState, Waiting
 from callgate.model.tool import Tool
 from callgate.pipeline.deciding import reread
 from callgate.runtime.entering import enter
 from callgate.runtime.opened import Opened
-from callgate.runtime.program_plan import DryRun, Make, as_planned
-from callgate.runtime.program_rows import Program, Rows, Standing
-from callgate.runtime.program_run import ProgramOnItsWay, Proposal
+from callgate.runtime.program_asked import asker, check_covers, check_same, check_text, fingerprint
+from callgate.runtime.program_forms import Program, Standing
+from callgate.runtime.program_plan import AsPlanned, DryRun, Make, refusal
+from callgate.runtime.program_rows import Rows, effect_key
+from callgate.runtime.program_run import Manner, ProgramOnItsWay, Proposal
 from callgate.runtime.program_tool import RUN, make_program_tool
 from callgate.runtime.turns import Turns
 
-LONGEST_SOURCE = 128 * 1024
-_MOST_INPUTS = 64 * 1024 * 1024
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _STATES = {
     vocabulary.PROGRAM_STARTED: ProgramState.RUNNING,
@@ -72,8 +71,10 @@ class Programs(Turns):
             limits: What it may use.
             dry_run: Make only its reads, and answer each effect with a stand-in of the declared shape. The program is
                 then `proposed`, with the ordered list of its effects and, where they need a person, one question about
-                all of them; `resume_program` runs it in earnest, and it stops where it comes to another effect.
-            program_id: Made when left out. With the id of a program that is there already and is the same, it goes on.
+                all of them; `resume_program` runs it in earnest, and it stops where it comes to another effect. Asked
+                for again, a dry run gives what it found.
+            program_id: Made when left out. With the id of a program that is there already and is the same, it goes on,
+                if the context may do what the program may.
 
         Returns:
             How far it came. A program that needs a person is `sleeping`: decide, and `resume_program` it, here or in
@@ -81,12 +82,13 @@ class Programs(Turns):
 
         Raises:
             ConfigurationError: The sandbox is not installed.
-            ProgramConflict: The id is another program's, or somebody else runs this one.
+            ProgramConflict: The id is another program's, the context may do less than it, somebody else runs it, or
+                what was kept of it was changed.
             ValueError: The source, the inputs or the id cannot be.
         """
         opened = self._open()
         ground = replace(context or opened.default_context, caller=Caller.CHAIN, idempotency_key=None)
-        given = _checked(source, inputs or {})
+        given = check_text(source, inputs or {})
         name = program_id or uuid7()
         if not _ID.fullmatch(name):
             message = f"a program's id has letters, digits, '-' and '_', 64 at most, not {name!r}"
@@ -101,23 +103,36 @@ class Programs(Turns):
             started_at=opened.parts.clock.now(),
         )
         rows = Rows(opened.parts, name)
-        if name in opened.programs or not await rows.create(program, digest=_digest(program)):
+        if name not in opened.programs:
+            with _held(opened, name):
+                standing = await rows.create(program, digest=fingerprint(opened.parts.keys, program))
+                if standing is not None:
+                    return await self._go(opened, rows, program, standing, wait)
+        try:
             return await self._go_on(opened, rows, same_as=program, wait=wait)
-        return await self._go(opened, rows, program, await rows.standing(), wait)
+        except ProgramNotFound:
+            raise ProgramConflict(f"program {name} is just being begun by somebody else") from None
 
     async def resume_program(
         self, program_id: str, context: Context | None = None, *, wait: float | None = None
     ) -> ProgramRun:
         """Let a program go on that slept or was interrupted, under its asker's own context. One that is over is told.
 
+        Args:
+            program_id: Which one.
+            context: Who lets it go on: its asker, who may do at least what the program may. Left out, it is whoever has
+                the gate, for its asker.
+            wait: Seconds to wait for a person where one has to decide; else the program sleeps at once.
+
         Raises:
             ProgramNotFound: No such program, or another asker's.
-            ProgramConflict: Somebody runs it, or what was kept of it was changed.
+            ProgramConflict: Somebody runs it, the context may do less than the program's own, or what was kept of it
+                was changed.
         """
         opened = self._open()
         rows = Rows(opened.parts, program_id)
         if context is not None:
-            await self._check_asker(rows, context)
+            check_covers(context, await self._of_asker(rows, context))
         return await self._go_on(opened, rows, same_as=None, wait=wait)
 
     async def find_program(self, program_id: str, context: Context | None = None) -> ProgramRun:
@@ -127,10 +142,12 @@ class Programs(Turns):
             ProgramNotFound: No such program, or another asker's.
             ProgramConflict: What was kept of it was changed.
         """
-        rows = Rows(self._open().parts, program_id)
+        opened = self._open()
+        rows = Rows(opened.parts, program_id)
         if context is not None:
-            await self._check_asker(rows, context)
-        return (await rows.standing()).shown(program_id)
+            await self._of_asker(rows, context)
+        standing = await rows.standing()
+        return replace(standing, state=_state_now(opened, program_id, standing)).shown(program_id)
 
     async def program_source(self, program_id: str) -> str:
         """The text of a program.
@@ -186,29 +203,44 @@ class Programs(Turns):
             return entry
         return replace(entry, state=_state_now(opened, entry.id, standing), waiting=standing.waiting)
 
-    async def _check_asker(self, rows: Rows, context: Context) -> None:
-        asker = (await rows.program()).context
-        if (asker.principal, asker.session) != (context.principal, context.session):
+    async def _of_asker(self, rows: Rows, context: Context) -> Program:
+        program = await rows.program()
+        if asker(program.context) != asker(context):
             raise ProgramNotFound(f"Unknown program: {rows.id}")
+        return program
 
     async def _go_on(self, opened: Opened, rows: Rows, *, same_as: Program | None, wait: float | None) -> ProgramRun:
-        program, standing = await rows.program(), await rows.standing()
-        if same_as is not None and _digest(program) != _digest(same_as):
-            raise ProgramConflict(f"{rows.id} is the id of another program")
+        program = await rows.program()
+        if same_as is not None:
+            check_same(same_as, program)
+        standing = await rows.standing()
         if standing.state in OVER:
             return standing.shown(rows.id)
         if _state_now(opened, rows.id, standing) is ProgramState.RUNNING:
             raise ProgramConflict(f"program {rows.id} is running")
-        if await self._is_undecided(standing):
+        if same_as is not None and program.dry_run and standing.real:
+            # Asking for the dry run again is no yes to its list: only `resume_program` goes on in earnest.
             return standing.shown(rows.id)
-        # The journal of a dry run holds stand-ins, and what was shown for them is not in it.
-        anew = not standing.real or standing.state is ProgramState.PROPOSED
-        opened.programs.add(rows.id)
-        try:
+        with _held(opened, rows.id):
+            question = await self._question(standing)
+            if question is not None and question.state is ApprovalState.PENDING:
+                return standing.shown(rows.id)
+            no = None if question is None else refusal(question)
+            if no is not None:
+                return await self._refuse(rows, program, standing, opened.parts.striker.strike_text(no))
+            # The journal of a dry run holds stand-ins, and what was shown for them is not in it.
+            anew = not standing.real or standing.state is ProgramState.PROPOSED
             taken = await rows.take(program, standing, anew=anew)
-        finally:
-            opened.programs.discard(rows.id)
-        return await self._go(opened, rows, program, taken, wait)
+            return await self._go(opened, rows, program, taken, wait)
+
+    async def _refuse(self, rows: Rows, program: Program, standing: Standing, why: str) -> ProgramRun:
+        """One answer decides the whole list: after a no nothing of it is made, also what needed nobody."""
+        error = ProgramError(kind="refused", message=why)
+        over = replace(standing, state=ProgramState.FAILED, error=error, waiting=())
+        ended, let_go = await rows.rest(program, over, vocabulary.PROGRAM_FAILED)
+        if let_go:
+            raise asyncio.CancelledError
+        return ended.shown(rows.id)
 
     async def _go(
         self, opened: Opened, rows: Rows, program: Program, standing: Standing, wait: float | None
@@ -217,36 +249,43 @@ class Programs(Turns):
         numbered = numbering(ground)
 
         async def make(asking: Asking) -> Outcome:
-            # An effect is known by its place in the program, so that the program run again meets the ledger.
-            key = None if asking.tool.read_only else _key(program, asking.ordinal)
+            key = None if asking.tool.read_only else effect_key(program, asking.ordinal)
             call = Call(asking.tool.name, asking.arguments, key=key)
             return await enter(opened, call, numbered(asking.ordinal), wait=wait)
 
-        way = partial(
-            ProgramOnItsWay,
+        run = ProgramOnItsWay(
             opened.parts,
             rows,
             program,
             standing,
             tools=self._functions(ground),
             direct=lambda: self._functions(replace(ground, caller=Caller.DIRECT)),
+            manner=self._manner(opened, program, standing, make=make, wait=wait),
         )
-        if standing.real:
-            earnest = as_planned(standing.exact, make) if program.dry_run else make
-            run = way(make=earnest)
-        else:
-            dry = self._dry_run(opened, program, make)
-            propose = partial(self._propose, program, dry)
-            run = way(make=dry.make, propose=propose)
-        opened.programs.add(program.id)
         opened.under_way += 1
         try:
             return await run.go(opened.sandboxes)
         finally:
             opened.under_way -= 1
-            opened.programs.discard(program.id)
 
-    def _dry_run(self, opened: Opened, program: Program, make: Make) -> DryRun:
+    def _manner(
+        self, opened: Opened, program: Program, standing: Standing, *, make: Make, wait: float | None
+    ) -> Manner:
+        if not standing.real:
+            dry = self._dry_run(opened, program, wait)
+            return Manner(dry.make, propose=partial(self._propose, program, dry))
+        if program.dry_run:
+            planned = AsPlanned(standing.exact, make)
+            return Manner(planned.make, planned.check)
+        return Manner(make)
+
+    def _dry_run(self, opened: Opened, program: Program, wait: float | None) -> DryRun:
+        reading = numbering(program.context.narrow(read_only=True))
+
+        async def read(asking: Asking) -> Outcome:
+            # The gate itself refuses an effect here, also one that was a read when the program began.
+            return await enter(opened, Call(asking.tool.name, asking.arguments), reading(asking.ordinal), wait=wait)
+
         async def explain(asking: Asking) -> Decision:
             return await self.explain(asking.tool.name, asking.arguments, program.context)
 
@@ -255,12 +294,12 @@ class Programs(Turns):
             context = program.context.narrow(autonomy=Autonomy.A0)
             return await enter(opened, Call(asking.tool.name, asking.arguments), context)
 
-        return DryRun(read=make, explain=explain, show=show, striker=opened.parts.striker)
+        return DryRun(read=read, explain=explain, show=show, striker=opened.parts.striker)
 
     async def _propose(self, program: Program, dry: DryRun) -> Proposal:
         """One question about everything the dry run came to, where any of it needs a person."""
         listed = sorted(dry.planned.items())
-        calls = [Call(plan.tool, arguments, key=_key(program, ordinal)) for ordinal, (plan, arguments) in listed]
+        calls = [Call(plan.tool, arguments, key=effect_key(program, ordinal)) for ordinal, (plan, arguments) in listed]
         asked = await self.plan(calls, program.context, ask=True) if calls else None
         waiting: tuple[Waiting, ...] = ()
         if asked is not None and asked.approval_id is not None:
@@ -271,18 +310,26 @@ class Programs(Turns):
         )
         return Proposal(tuple(plan for _, (plan, _) in listed), exact, waiting)
 
-    async def _is_undecided(self, standing: Standing) -> bool:
-        """Whether a proposed program still waits for the answer about its list."""
+    async def _question(self, standing: Standing) -> Approval | None:
+        """The question about the list of a proposed program, where it needs a person."""
         if standing.state is not ProgramState.PROPOSED or not standing.waiting:
-            return False
-        return (await reread(self._open().parts, standing.waiting[0].approval_id)).state is ApprovalState.PENDING
+            return None
+        return await reread(self._open().parts, standing.waiting[0].approval_id)
 
     def _functions(self, ground: Context) -> list[Tool]:
         return list(self.pool(ground))
 
 
-def _key(program: Program, ordinal: int) -> str:
-    return f"program:{program.id}:{ordinal}"
+@contextmanager
+def _held(opened: Opened, program_id: str) -> Generator[None]:
+    """One at a time in this process, from before it is taken up until it rests."""
+    if program_id in opened.programs:
+        raise ProgramConflict(f"program {program_id} is running")
+    opened.programs.add(program_id)
+    try:
+        yield
+    finally:
+        opened.programs.discard(program_id)
 
 
 def _state_now(opened: Opened, program_id: str, standing: Standing) -> ProgramState:
@@ -290,28 +337,3 @@ def _state_now(opened: Opened, program_id: str, standing: Standing) -> ProgramSt
     mine = standing.owner == opened.parts.store.owner
     stopped = standing.state is ProgramState.RUNNING and mine and program_id not in opened.programs
     return ProgramState.INTERRUPTED if stopped else standing.state
-
-
-def _checked(source: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(source, str) or not source.strip():
-        message = "a program is text, and not empty"
-        raise ValueError(message)
-    if len(source) > LONGEST_SOURCE:
-        message = f"a program has {LONGEST_SOURCE} characters at most, not {len(source)}"
-        raise ValueError(message)
-    for name in inputs:
-        if not str(name).isidentifier():
-            message = f"an input needs a name Python accepts, not {name!r}"
-            raise ValueError(message)
-    try:
-        given: dict[str, Any] = plain_value(dict(inputs), most=_MOST_INPUTS)
-        dumps([source, given])
-    except (NotPlain, NotCanonical) as error:
-        message = f"a program and its inputs are text and JSON values: {error}"
-        raise ValueError(message) from None
-    return given
-
-
-def _digest(program: Program) -> str:
-    said = [program.source, program.inputs, program.context.principal, program.context.session, program.dry_run]
-    return hashlib.sha256(dumps(said)).hexdigest()

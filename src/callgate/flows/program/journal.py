@@ -89,10 +89,9 @@ class Journal:
         self._asked += 1
         self.new.append(["clock", moment])
 
-    def take_new(self) -> list[list[Any]]:
-        """What has to be kept now."""
-        new, self.new = self.new, []
-        return new
+    def kept(self, entries: int) -> None:
+        """So many of what is new are durable."""
+        del self.new[:entries]
 
     def rewind(self) -> None:
         """The program begins again, and is answered again what it was answered."""

@@ -78,6 +78,10 @@ class Means:
     """What a running program needs of the gate."""
 
     make: Callable[[Asking], Awaitable[Outcome]]
+    check: Callable[[int, Asking | None], None]
+    """Whether the program may come to this call; raises where it may not. None for a call that no tool takes."""
+    now: Callable[[Asking], Asking]
+    """The call with its tool as it is by now: what only read when the program began may have effects since."""
     keep: Callable[[], Awaitable[None]]
     """Make the journal durable."""
     machine: Machine
@@ -185,9 +189,11 @@ class Running:
             [positional, named] = handed
             asking = Asking(ordinal, *self._functions.bind(called.name, positional=positional, named=named))
         except NoSuchCall as error:
+            self._means.check(ordinal, None)
             answer = Error(error.kind, str(error))
             self._journal.answered(ordinal, answer)
             return ordinal, answer, None
+        self._means.check(ordinal, asking)
         return ordinal, None, asking
 
     def _start(self, ordinal: int, work: Coroutine[Any, Any, None]) -> None:
@@ -196,6 +202,7 @@ class Running:
     async def _make(self, asking: Asking) -> None:
         """Make a call; its answer goes into the journal, a question to a person beside it."""
         async with self._places:
+            asking = self._means.now(asking)
             if not asking.tool.read_only:
                 # What led to an effect is durable before the effect: run again, the program comes to this same call.
                 await self._means.keep()
