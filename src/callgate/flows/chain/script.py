@@ -9,10 +9,21 @@ from typing import NamedTuple
 
 from callgate.flows.chain.faults import ChainRefused, Diagnostic
 from callgate.flows.chain.text import Text, parse
-from callgate.flows.chain.values import HEAVIEST, Item, Listing, Literal, Result, Table, Value, results_in
+from callgate.flows.chain.values import (
+    DEEPEST,
+    HEAVIEST,
+    HEAVIEST_IN_ALL,
+    Item,
+    Listing,
+    Literal,
+    Result,
+    Table,
+    Value,
+    results_in,
+)
 
 MOST_CALLS = 500
-_DEEPEST = 50
+_TOO_DEEP = "this is nested too deeply to be read"
 _ONLY = "a chain has assignments and calls of tools, and nothing else"
 _WHAT: dict[type[ast.AST], str] = {
     ast.Starred: "a list of arguments that is spread out",
@@ -45,10 +56,14 @@ class Written(NamedTuple):
     named: tuple[tuple[str, Value], ...]
 
     @property
+    def values(self) -> tuple[Value, ...]:
+        """Its arguments."""
+        return (*self.positional, *(value for _, value in self.named))
+
+    @property
     def needs(self) -> frozenset[int]:
         """The calls whose results it takes."""
-        values = (*self.positional, *(value for _, value in self.named))
-        return frozenset(place for value in values for place in results_in(value))
+        return frozenset(place for value in self.values for place in results_in(value))
 
 
 @dataclass(slots=True)
@@ -58,6 +73,12 @@ class Script:
     calls: list[Written] = field(default_factory=list[Written])
     names: dict[str, Value] = field(default_factory=dict[str, Value])
     """What each name stands for at the end."""
+
+    @property
+    def weight(self) -> int:
+        """Of everything that is looked up when it is made."""
+        arguments = sum(value.weight for call in self.calls for value in call.values)
+        return arguments + sum(value.weight for value in self.names.values())
 
 
 def read_script(source: str) -> Script:
@@ -76,6 +97,8 @@ def read_script(source: str) -> Script:
             faults += refused.diagnostics
     if not statements:
         faults.append(Diagnostic(1, 1, "the text has no call"))
+    if not faults and reader.script.weight > HEAVIEST_IN_ALL:
+        faults.append(Diagnostic(1, 1, "the values of this chain are too large together"))
     if faults:
         raise ChainRefused(*faults)
     return reader.script
@@ -112,9 +135,11 @@ class _Reader:
         self._refused.discard(target.id)
 
     def _value(self, node: ast.expr, depth: int = 0) -> Value:
-        if depth > _DEEPEST:
-            raise self._no(node, "this is nested too deeply to be read")
+        if depth > DEEPEST:
+            raise self._no(node, _TOO_DEEP)
         value = self._read(node, depth)
+        if value.depth > DEEPEST:
+            raise self._no(node, _TOO_DEEP)
         if value.weight > HEAVIEST:
             raise self._no(node, "this value is too large")
         return value
