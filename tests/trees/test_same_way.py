@@ -10,11 +10,12 @@ from py_trees.behaviour import Behaviour
 from py_trees.blackboard import Blackboard
 from py_trees.common import Status
 from py_trees.composites import Selector, Sequence
-from py_trees.decorators import Retry
+from py_trees.decorators import Retry, Timeout
 
 from callgate import Callgate, Context, NoEffect, tool
 from callgate.flows.trees.runner import TreeRun
 from callgate.flows.trees.statuses import NodeStatus
+from callgate.model.approval import ApprovalState
 from callgate.testing import memory_gate
 
 ADA = Context(user="ada", session="s")
@@ -126,6 +127,22 @@ async def test_a_leaf_that_was_let_go_of_is_not_called_when_the_tree_is_run_agai
         bank.busy = 0
         ended = await gate.run_tree(tree(gate), ADA, run="monday", every=0.01)
         assert (ended.status, bank.paid) == (NodeStatus.FAILURE, ["card"])
+
+
+async def test_a_question_whose_branch_was_left_is_not_asked_again(tmp_path: Path):
+    bank = Bank()
+
+    def tree(gate: Callgate) -> Behaviour:
+        asking = Timeout("patience", gate.leaf("tell"), duration=0.05)
+        pay = Selector("pay", memory=True, children=[asking, gate.leaf("by_card")])
+        return Sequence("s", memory=True, children=[pay, gate.leaf("tell", name="in the end")])
+
+    store = f"sqlite:///{tmp_path / 'a.db'}"
+    run = await run_twice(tree, bank, store)
+    assert (run.status, bank.paid) == (NodeStatus.SUCCESS, ["card"])
+    async with memory_gate(*bank.tools, store=store) as gate:
+        states = sorted(question.state for question in await gate.approvals(states=None))
+        assert states == [ApprovalState.USED, ApprovalState.WITHDRAWN]
 
 
 async def test_a_tree_that_ended_at_a_failure_tries_that_leaf_anew():
