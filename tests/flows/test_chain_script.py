@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.flows.chain.faults import ChainRefused, Diagnostic
-from callgate.flows.chain.script import Script, read_script
+from callgate.flows.chain.script import MOST_CALLS, Script, read_script
 from callgate.flows.chain.text import LONGEST
 from callgate.flows.chain.values import NotThere, look_up
 
@@ -152,6 +152,8 @@ def test_what_is_no_text_is_no_chain(source: Any):
     assert "a chain is text" in refused(source)[0].message
 
 
+HEAVY = f"x = [{'1, ' * 18}]\nx = [{'x, ' * 18}]\nx = [{'x, ' * 50}]\n"
+"""A few words for a value of sixteen thousand parts, which is as heavy as one may be."""
 HOSTILE = {
     "long": "f()\n" * LONGEST,
     "many calls": "f();" * 600,
@@ -172,6 +174,10 @@ HOSTILE = {
     "many arguments": "a = [" + "1," * 15_000 + "]\n" + "f(a)\n" * 300,
     "long text": f"a = '{'x' * 20_000}'\nb = [" + "a," * 5_000 + "]\nf(b)",
     "long key": f"a = {{'{'x' * 20_000}': 1}}\nb = [" + "a," * 5_000 + "]\nf(b)",
+    "deep names": "a = 1\n" + "a = [a]\n" * 2_000 + "g(a)",
+    "deep accesses": "a = f()\n" + "a = a.b\n" * 2_000 + "g(a)",
+    "many heavy names": f"{HEAVY}f()\n" + "".join(f"y{n} = [x]\n" for n in range(300)),
+    "many heavy arguments": HEAVY + "f(x)\n" * 300,
     "indents": "".join(" " * depth + "if 1:\n" for depth in range(110)),
 }
 
@@ -181,6 +187,11 @@ def test_hostile_text_is_refused_in_words(name: str):
     faults = refused(HOSTILE[name])
     assert faults
     assert all(fault.message and len(fault.message) < 300 for fault in faults)
+
+
+def test_the_longest_chain_of_plain_calls_is_not_too_large():
+    text = "a0 = f()\n" + "".join(f"a{n + 1} = g(a{n}, a{n}, a{n // 2}.x, [a{n}])\n" for n in range(MOST_CALLS - 1))
+    assert len(read_script(text).calls) == MOST_CALLS
 
 
 def test_hostile_text_ends_no_process_in_a_thread_neither():

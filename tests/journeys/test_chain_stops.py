@@ -11,6 +11,7 @@ from callgate import Context, Pending, Succeeded, tool
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
 from tests.journeys.chained import recorded, shelf, statuses
+from tests.journeys.faulty import make_faulty
 from tests.journeys.gates import gate_of
 
 pytestmark = pytest.mark.usefixtures("on_each_store")
@@ -115,9 +116,55 @@ async def test_a_no_stops_the_chain_and_another_text_under_the_same_key_repeats_
         assert (again.status, again.waiting) == ("refused", [2])
         assert "too dear" in (again.error or "")
         other = await gate.chain("put('z'); put('y')", context)
-        assert (other.status, other.waiting) == ("refused", [1])
-        assert "was used for put with other arguments" in (other.error or "")
+        assert (other.status, other.steps) == ("refused", [])
+        assert "key k was used for another chain" in (other.error or "")
+        (refusal,) = await recorded(gate, "chain.refused")
+        assert refusal["code"] == "idempotency_conflict"
     assert done == ["put x"]
+
+
+def refuse(_arguments: dict[str, Any], _context: Context) -> str:
+    return "closed today"
+
+
+@pytest.mark.parametrize("first", ["pay(3)", "closed()"])
+async def test_a_text_whose_first_call_was_not_made_cannot_be_changed_under_its_key(first: str):
+    """Places without a row in the ledger are where an effect could be moved to."""
+    done: list[str] = []
+
+    @tool(effects="system_state", risk="high", allowed_callers={"chain"}, concurrency_safe=True)
+    async def pay(amount: int) -> None:
+        """Pay, which a person has to allow."""
+
+    @tool(effects="system_state", allowed_callers={"chain"}, risk="low", concurrency_safe=True, check=refuse)
+    async def closed() -> None:
+        """Refuse."""
+
+    @tool(effects="system_state", risk="low", allowed_callers={"chain"}, concurrency_safe=True)
+    async def put(text: str) -> None:
+        """Change something."""
+        done.append(f"put {text}")
+
+    context = Context(idempotency_key="k")
+    async with gate_of(pay, closed, put) as gate:
+        chain = await gate.chain(f"{first}; put('x')", context, parallel_mutations=True)
+        assert (chain.ok, done) == (False, ["put x"])
+        moved = await gate.chain("put('x')", context, parallel_mutations=True)
+        assert (moved.status, done) == ("refused", ["put x"])
+        assert "key k was used for another chain" in moved.to_human()
+        assert (await gate.chain("put('x')", Context(idempotency_key="k", session="other"))).ok
+
+
+async def test_a_text_that_cannot_be_bound_to_its_key_is_not_made():
+    done, tools = shelf()
+    async with gate_of(*tools) as gate:
+        faulty = make_faulty(gate)
+        faulty.broken = True
+        chain = await gate.chain("put('x')")
+        assert (chain.status, chain.steps, done) == ("refused", [], [])
+        assert "the store is unavailable" in (chain.error or "")
+        faulty.broken = False
+        assert (await gate.chain("put('x')", Context(idempotency_key=chain.key))).ok
 
 
 async def test_what_a_result_does_not_have_stops_the_chain_there():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 from collections.abc import Awaitable, Callable
@@ -354,6 +355,17 @@ async def in_a_bare_thread(steps: SkillContext) -> Any:
     return answers[0]
 
 
+async def in_an_executor(*work: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(None, *work)
+
+
+async def in_a_callback(gate: Callgate) -> Any:
+    loop = asyncio.get_running_loop()
+    made: asyncio.Future[asyncio.Task[Any]] = loop.create_future()
+    loop.call_later(0, lambda: made.set_result(loop.create_task(gate.call("destroy"))))
+    return await (await made)
+
+
 WAYS: dict[str, Callable[[Callgate, SkillContext], Awaitable[Any]]] = {
     "its own way": lambda _, steps: steps.call("destroy"),
     "a gate in a closure": lambda gate, _: gate.call("destroy", {}, Context(autonomy=Autonomy.A4)),
@@ -361,6 +373,11 @@ WAYS: dict[str, Callable[[Callgate, SkillContext], Awaitable[Any]]] = {
     "a task": lambda gate, _: asyncio.create_task(gate.call("destroy")),
     "a thread": lambda gate, _: asyncio.to_thread(gate.anywhere().call_blocking, "destroy", {}),
     "a bare thread": lambda _, steps: in_a_bare_thread(steps),
+    "an executor": lambda _, steps: in_an_executor(steps.call_blocking, "destroy"),
+    "an executor that was handed the context": lambda gate, _: in_an_executor(
+        contextvars.copy_context().run, gate.anywhere().call_blocking, "destroy", {}
+    ),
+    "a callback of the loop": lambda gate, _: in_a_callback(gate),
 }
 
 

@@ -458,6 +458,26 @@ async def test_equal_leaves_and_the_rounds_of_a_loop_have_keys_of_their_own():
         assert len({row.key.key for row in await gate.attempts()}) == 5
 
 
+NAMES = [
+    ["a", "a", "a#0", "a#1"],
+    ["a", "a", "a##0", "a#0", "a#0"],
+    ["a", "a", "a#", "a#", "a##", "a##"],
+    ["#", "#", "##0", "##", "##", "##1", "#1"],
+]
+
+
+@pytest.mark.parametrize("names", NAMES, ids=" ".join)
+async def test_no_leaf_can_be_named_like_one_of_several_equal_ones(names: list[str]):
+    desk = Desk()
+    async with memory_gate(*desk.tools, config=FREE) as gate:
+        leaves = [gate.leaf("note", name=name) for name in names]
+        tree = sequence(*leaves)
+        assert len({leaf.path for leaf in leaves}) == len(names)
+        for _ in range(2):
+            assert (await gate.run_tree(tree, ADA, run="r", blackboard={"text": "x"})).status is NodeStatus.SUCCESS
+            assert desk.done == ["x"] * len(names)
+
+
 async def test_a_resumed_run_that_asks_for_something_else_is_refused_and_does_nothing():
     desk = Desk()
     async with memory_gate(*desk.tools, config=FREE) as gate:

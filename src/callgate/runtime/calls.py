@@ -63,10 +63,6 @@ class Calls(Face):
         call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
         return await enter(opened, call, context or opened.default_context, wait=wait)
 
-    async def _make(self, call: Call, context: Context, *, wait: float | None = None) -> Outcome:
-        """Make a call that a flow put together."""
-        return await enter(self._open(), call, context, wait=wait)
-
     @property
     def context(self) -> Context:
         """Who asks where a call does not say.

@@ -16,6 +16,7 @@ from callgate.formats.names import wire_names
 from callgate.model.ids import uuid7
 from callgate.model.levels import Caller
 from callgate.runtime.chain_run import ChainRun, note_chain
+from callgate.runtime.chain_text import bind_text
 from callgate.runtime.opened import Face, Opened, at_once
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Chains(Face):
         Args:
             source: The text.
             context: Who asks; the gate's own when left out. Its `idempotency_key` is the key of the chain: the same
-                chain called again under it goes on where it stopped, and runs nothing twice.
+                text under it goes on where it stopped, and runs nothing twice; another text is refused.
             mode: "dep" makes calls in waves, by the results they take and by the order of effects; "seq" in sequence.
             parallel_mutations: Let calls that change something share a wave where their tools are concurrency-safe.
             wait: Seconds that each call waits for a person where one has to decide; at once Pending when left out.
@@ -73,6 +74,7 @@ class Chains(Face):
         try:
             script = read_script(source)
             analysis = _analysed(opened, script, ground, mode=mode, parallel_mutations=parallel_mutations)
+            await bind_text(opened.parts, source, ground)
         except ChainRefused as refused:
             return _refused(opened, chain, ground, refused)
         run = ChainRun(opened, chain, ground, analysis)

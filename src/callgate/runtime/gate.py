@@ -56,7 +56,7 @@ class Callgate(
         self._choices = choices
         self._health = HealthBoard(choices.clock)
         self._registry = Registry(self._health)
-        self._shelf = SkillShelf(self._registry, GateWay(self._make, lambda: self._open().home))
+        self._shelf = SkillShelf(self._registry, GateWay(self._open))
         self._opened: Opened | None = None
         self._unlisten: tuple[Callable[[], None], ...] = ()
 

@@ -5,25 +5,26 @@ A skill is made anew whenever one of its tools comes, changes or goes: what it d
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from callgate.runtime.entering import enter
+from callgate.runtime.way_taken import WayTaken
 from callgate.skills.declaring import findings
 from callgate.skills.making import make_skill_tool
 from callgate.sync import Bridge
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-    from collections.abc import Coroutine
-
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Outcome
     from callgate.model.tool import Tool
     from callgate.registry.registry import Changes, Registry
+    from callgate.runtime.opened import Opened
     from callgate.skills.skill import Skill
 
 _log = logging.getLogger("callgate")
@@ -50,20 +51,35 @@ class SkillReport:
 class GateWay:
     """The way to one gate, for the calls inside its skills."""
 
-    def __init__(
-        self, call: Callable[..., Coroutine[Any, Any, Outcome]], home: Callable[[], AbstractEventLoop]
-    ) -> None:
-        self._call = call
-        self._home = home
+    def __init__(self, opened: Callable[[], Opened]) -> None:
+        self._opened = opened
+
+    def of_run(self, context: Context, key: str | None) -> RunWay:
+        """The way for the calls of one run of a skill; without a key, nothing is known of it in another run."""
+        opened = self._opened()
+        if key is None:
+            return RunWay(opened, None)
+        return RunWay(opened, WayTaken(opened, "skill", context, key=key))
+
+
+class RunWay:
+    """The way to the gate, for the calls of one run of a skill."""
+
+    def __init__(self, opened: Opened, taken: WayTaken | None) -> None:
+        self._bridge = Bridge(opened.home)
+        self._make = partial(enter, opened) if taken is None else taken.call
+        self._taken = taken
 
     async def call(self, call: Call, context: Context, *, wait: float | None) -> Outcome:
-        return await Bridge(self._home()).wait(self._work(call, context, wait))
+        try:
+            return await self._bridge.wait(partial(self._make, call, context, wait=wait))
+        except asyncio.CancelledError:
+            if self._taken is not None:
+                self._taken.let_go(call)
+            raise
 
     def call_blocking(self, call: Call, context: Context, *, wait: float | None) -> Outcome:
-        return Bridge(self._home()).run(self._work(call, context, wait))
-
-    def _work(self, call: Call, context: Context, wait: float | None) -> Callable[[], Coroutine[Any, Any, Outcome]]:
-        return partial(self._call, call, context, wait=wait)
+        return self._bridge.run(partial(self._make, call, context, wait=wait))
 
 
 class SkillShelf:

@@ -14,8 +14,8 @@ from callgate.model.attempt import AttemptKey
 from callgate.model.ids import uuid7
 from callgate.pipeline import deciding
 from callgate.pipeline.recall import recorded_outcome
-from callgate.runtime.entering import enter
 from callgate.runtime.opened import Face
+from callgate.runtime.way_taken import WayTaken
 
 if TYPE_CHECKING:
     from callgate.flows.trees.contract import Contract
@@ -99,7 +99,8 @@ class Trees(Face):
             run: The name of the run; one is made when left out.
         """
         opened = self._open()
-        return TreeCalls(_TreeGate(opened), context or opened.default_context, run=run or uuid7())
+        ground, name = context or opened.default_context, run or uuid7()
+        return TreeCalls(_TreeGate(opened, WayTaken(opened, "tree", ground, key=name)), ground, run=name)
 
     async def run_tree(
         self,
@@ -143,12 +144,16 @@ class Trees(Face):
 class _TreeGate:
     """What the calls of a tree have of the gate."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: Opened, taken: WayTaken) -> None:
         self._opened = opened
+        self._taken = taken
         self.home: asyncio.AbstractEventLoop = opened.home
 
     async def call(self, call: Call, context: Context, /) -> Outcome:
-        return await enter(self._opened, call, context)
+        return await self._taken.call(call, context)
+
+    def let_go(self, call: Call, /) -> None:
+        self._taken.let_go(call)
 
     async def is_decided(self, approval_id: str, /) -> bool:
         try:

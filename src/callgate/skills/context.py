@@ -12,8 +12,8 @@ from callgate.errors import ToolExecutionError
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.layer import Layer
-from callgate.model.levels import Caller, Effect
-from callgate.model.outcome import Outcome, Refused
+from callgate.model.levels import Caller, Effect, Happened
+from callgate.model.outcome import Failed, Outcome, Refused
 from callgate.model.step_key import step_key
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
@@ -23,7 +23,18 @@ LAYER = "skill:"
 
 
 class Gateway(Protocol):
-    """The way to a gate, from any thread and any loop."""
+    """The way to a gate."""
+
+    def of_run(self, context: Context, key: str | None) -> RunGateway:
+        """The way for the calls of one run of a skill, under its key."""
+        ...
+
+
+class RunGateway(Protocol):
+    """The way to a gate for the calls of one run, from any thread and any loop.
+
+    What an earlier run under the same key went past is told again.
+    """
 
     async def call(self, call: Call, context: Context, *, wait: float | None) -> Outcome:
         """Make a call, awaited on whatever loop this is."""
@@ -46,7 +57,7 @@ class SkillContext:
         self, tool_context: ToolContext, gateway: Gateway, *, skill: str, tools: tuple[str, ...], read_only: bool
     ) -> None:
         self._inner = tool_context
-        self._gateway = gateway
+        self._gateway = gateway.of_run(tool_context.context, tool_context.key)
         self._numbers = itertools.count()
         self._strayed: str | None = None
         self.skill = skill
@@ -171,4 +182,6 @@ def _left_something(outcome: Outcome) -> bool:
     """Whether an earlier run left something behind, or may have."""
     if isinstance(outcome, Refused):
         return outcome.error is not None and outcome.error.code == "outcome_unknown"
+    if isinstance(outcome, Failed) and outcome.happened is Happened.NONE:
+        return False
     return outcome.deduped and Effect.READ_ONLY.value not in outcome.side_effects

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from callgate.flows.chain.faults import ChainRefused, Diagnostic
 from callgate.flows.chain.text import Text, parse
 from callgate.flows.chain.values import (
+    DEEPEST,
     HEAVIEST,
     HEAVIEST_TOGETHER,
     Item,
@@ -22,7 +23,7 @@ from callgate.flows.chain.values import (
 )
 
 MOST_CALLS = 500
-_DEEPEST = 50
+_TOO_DEEP = "this is nested too deeply to be read"
 _ONLY = "a chain has assignments and calls of tools, and nothing else"
 _WHAT: dict[type[ast.AST], str] = {
     ast.Starred: "a list of arguments that is spread out",
@@ -125,9 +126,11 @@ class _Reader:
         self._refused.discard(target.id)
 
     def _value(self, node: ast.expr, depth: int = 0) -> Value:
-        if depth > _DEEPEST:
-            raise self._no(node, "this is nested too deeply to be read")
+        if depth > DEEPEST:
+            raise self._no(node, _TOO_DEEP)
         value = self._read(node, depth)
+        if value.depth > DEEPEST:
+            raise self._no(node, _TOO_DEEP)
         if value.weight > HEAVIEST:
             raise self._no(node, "this value is too large")
         return value

@@ -23,6 +23,7 @@ class Literal:
 
     value: Any
     weight: int = field(init=False)
+    depth: int = 0
 
     def __post_init__(self) -> None:
         more = len(self.value) // _LETTERS if isinstance(self.value, str) else 0
@@ -36,6 +37,7 @@ class Result:
     place: int
     """Of the call, from 0."""
     weight: int = 100
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,10 @@ class Item:
     place: str
     """Where the text says so, for whoever has to be told that it is not there."""
     weight: int = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", 1 + self.of.weight + self.key.weight)
+        _measure(self, (self.of, self.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,10 @@ class Listing:
 
     items: tuple[Value, ...]
     weight: int = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", 1 + sum(item.weight for item in self.items))
+        _measure(self, self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +73,25 @@ class Table:
 
     items: tuple[tuple[str, Value], ...]
     weight: int = field(init=False)
+    depth: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", 1 + sum(item.weight + len(key) // _LETTERS for key, item in self.items))
+        _measure(self, [item for _, item in self.items], more=sum(len(key) // _LETTERS for key, _ in self.items))
 
 
 HEAVIEST = 20_000
 """Names stand for values that hold others: a few lines could make a value that no memory holds."""
-HEAVIEST_TOGETHER = 400_000
-"""All that the names stand for and the calls take: the values of a chain are put together while others wait."""
+HEAVIEST_TOGETHER = 300_000
+"""Of all names and arguments of a chain: each of them is looked up on the loop that others wait for."""
+DEEPEST = 50
+"""Values in values: as many names as one likes may stand one in the other, and are walked like that."""
 Value = Literal | Result | Item | Listing | Table
 Results = Mapping[int, Any]
+
+
+def _measure(value: Item | Listing | Table, parts: Sequence[Value], *, more: int = 0) -> None:
+    object.__setattr__(value, "weight", 1 + more + sum(part.weight for part in parts))
+    object.__setattr__(value, "depth", 1 + max((part.depth for part in parts), default=0))
 
 
 def look_up(value: Value, results: Results) -> Any:

@@ -32,7 +32,11 @@ class TreeGate(Protocol):
         ...
 
     async def call(self, call: Call, context: Context, /) -> Outcome:
-        """Make a call."""
+        """Make a call, or tell again how it ended where an earlier run went past that."""
+        ...
+
+    def let_go(self, call: Call, /) -> None:
+        """The run goes on without a call that has not ended; from any thread."""
         ...
 
     async def is_decided(self, approval_id: str, /) -> bool:
@@ -150,7 +154,13 @@ class TreeCalls:
         task = self._begin(self._bring_to_end(made, context, started=started))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        started.stoppable(task.cancel)
+
+        def stop() -> None:
+            # Said at once: the tree may call the next leaf before this one has heard of its end.
+            self._gate.let_go(made)
+            task.cancel()
+
+        started.stoppable(stop)
         return started
 
     async def settled(self) -> None:

@@ -228,6 +228,8 @@ class ToolLeaf(Behaviour):
         node: Behaviour = self
         while node.parent is not None:
             twins = [child for child in node.parent.children if child.name == node.name]
-            yield node.name if len(twins) == 1 else f"{node.name}#{twins.index(node)}"
+            # Marks that are written in names are doubled: no name can be that of a numbered twin.
+            name = node.name.replace("#", "##")
+            yield name if len(twins) == 1 else f"{name}#{twins.index(node)}"
             node = node.parent
         yield node.name
