@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -100,14 +101,18 @@ async def test_where_everything_is_granted_programs_get_the_working_directory(tm
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other tests are of a normal user already")
-def test_it_works_for_a_normal_user_as_well(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_it_works_for_a_normal_user_as_well() -> None:
     """The libraries are loaded first: a normal user may not be able to read where the tests' Python lies."""
-    place = tmp_path_factory.mktemp("user")
-    for folder in (place, *place.parents[:2]):
-        folder.chmod(0o777)
+    with TemporaryDirectory() as place:  # beside the tests' own, which only their user may enter
+        _works_for_a_normal_user(Path(place))
+
+
+def _works_for_a_normal_user(place: Path) -> None:
+    place.chmod(0o777)
     code = """
 import asyncio, os, sys, json, tempfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy
 from tests.tools.code.test_run_shell import open_gate

@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
+from callgate.tools.code.alone import alone
 from callgate.tools.code.enclosure import Enclosure, enclosed
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
@@ -30,6 +31,8 @@ T = TypeVar("T")
 STOPPED = -1
 """The return code of a program that did not end by itself."""
 _CHUNK = 65_536
+_IF_ALIVE = 'IFS= read -r _ && exec </dev/null && exec "$@"'
+"""Bubblewrap takes the end of a pipe for a yes: a Callgate that was killed meanwhile must not have said go."""
 _PID = re.compile(rb'"child-pid"\s*:\s*(\d+)\D')
 
 
@@ -61,8 +64,13 @@ class Program:
 async def enclosure(
     grounds: Grounds, *, writable: Sequence[str], readable: Sequence[str] = ()
 ) -> AsyncGenerator[Enclosure]:
-    """`enclosed` for coroutines: what it put in place is taken away also when nobody waits any more."""
-    inside = enclosed(grounds, writable=writable, readable=readable)
+    """`enclosed` for coroutines, alone: what it put in place is taken away also when nobody waits any more."""
+    async with alone(), _entered(enclosed(grounds, writable=writable, readable=readable)) as made:
+        yield made
+
+
+@contextlib.asynccontextmanager
+async def _entered(inside: contextlib.AbstractContextManager[Enclosure]) -> AsyncGenerator[Enclosure]:
     entering = asyncio.ensure_future(asyncio.to_thread(inside.__enter__))
     try:
         made = await asyncio.shield(entering)
@@ -89,7 +97,8 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
         # A sandbox that could not be made has ended by itself; that is told below.
         with contextlib.suppress(ProcessLookupError, BrokenPipeError):
             _bind(box, bounds)
-            os.write(box.go, b"1")
+            for handle in box.go:
+                os.write(handle, b"\n")
         stopped = await _until_done(box, bounds)
     finally:
         box.kill()
@@ -165,7 +174,8 @@ class _Box:
 
     outer: subprocess.Popen[bytes]
     outer_handle: int
-    go: int
+    go: tuple[int, int]
+    """Where bubblewrap, and then the program, waits for a word of ours."""
     stdout: _Output
     stderr: _Output
     tell: int
@@ -176,6 +186,9 @@ class _Box:
     group: Path | None = None
 
     def kill(self) -> None:
+        # Before the init is known it is of bubblewrap's own group; afterwards it has a session of its own.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.outer.pid, signal.SIGKILL)
         for handle in (self.init_handle, self.outer_handle):
             if handle >= 0:
                 with contextlib.suppress(ProcessLookupError):
@@ -194,7 +207,8 @@ class _Box:
         while part := os.read(self.tell, _CHUNK):
             self.told += part
         os.close(self.tell)
-        os.close(self.go)
+        for handle in self.go:
+            os.close(handle)
         for stream in (self.outer.stdout, self.outer.stderr):
             if stream is not None:
                 stream.close()
@@ -211,22 +225,24 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
         raise NoEffect("bubblewrap is not installed, and no program is run without it")
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         held, go = _pipe(theirs, ours)
+        alive, tell_alive = _pipe(theirs, ours)
         told, tell = _pipe(theirs, ours, reading=True)
         filtering = _in_memory(theirs, system_call_filter(may_fork=program.may_fork))
         options = [*inside.options, "--chdir", program.directory, "--seccomp", str(filtering)]
         options += ("--block-fd", str(held), "--json-status-fd", str(told))
         listed = _in_memory(theirs, b"".join(os.fsencode(option) + b"\0" for option in options))
         outer = subprocess.Popen(  # noqa: ASYNC220, S603 - it returns with the fork, as asyncio's own does
-            [bubblewrap, "--args", str(listed), "--", *program.command],
+            [bubblewrap, "--args", str(listed), "--", "/bin/sh", "-c", _IF_ALIVE, "sh", *program.command],
             env={},
             cwd="/",
-            stdin=subprocess.DEVNULL,
+            stdin=alive,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=(held, told, filtering, listed),
+            process_group=0,
         )
         ours.pop_all()
-    box = _box(outer, go, tell=tell)
+    box = _box(outer, (go, tell_alive), tell=tell)
     try:
         found = await _find_init(box)
     except BaseException:
@@ -245,7 +261,7 @@ def _not_made(box: _Box) -> NoEffect:
     return NoEffect(f"the sandbox could not be made, so nothing was run: {why}")
 
 
-def _box(outer: subprocess.Popen[bytes], go: int, *, tell: int) -> _Box:
+def _box(outer: subprocess.Popen[bytes], go: tuple[int, int], *, tell: int) -> _Box:
     if outer.stdout is None or outer.stderr is None:  # pragma: no cover - both were asked for
         raise OSError("no pipes")
     box = _Box(
