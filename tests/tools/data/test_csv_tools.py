@@ -113,6 +113,12 @@ async def test_objects_are_written_in_the_order_of_the_columns_or_sorted() -> No
     assert (await ask("json_to_csv", data=[], columns=["a"])).unwrap() == ""
 
 
+async def test_whole_numbers_are_written_with_every_digit() -> None:
+    """TOOL-05: also those of more than 64 bits, and inside of lists."""
+    written = await ask("json_to_csv", data=[{"a": 2**70, "b": [2**70], "c": {"d": -(2**64)}}])
+    assert written.unwrap() == f'a,b,c\n{2**70},[{2**70}],"{{""d"":{-(2**64)}}}"\n'
+
+
 async def test_what_was_written_is_read_again() -> None:
     rows = [{"name": "Zoë\n2", "n": 1, "f": 0.1}, {"name": "=1+1", "n": -7, "f": 1e-9}]
     written = (await ask("json_to_csv", data=rows)).unwrap()

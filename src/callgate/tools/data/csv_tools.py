@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
-
-import orjson
 
 from callgate.adapters.function import tool
 from callgate.tools.data.nothing_outside import nothing_outside
@@ -136,4 +135,6 @@ def json_to_csv(data: list[dict[str, Any]], columns: list[str] | None = None) ->
 
 
 def _text(value: Any) -> Any:
-    return orjson.dumps(value).decode() if isinstance(value, (dict, list, bool)) else value
+    if not isinstance(value, (dict, list, bool)):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,18 +1,18 @@
 """Asking a query in a process of its own, which is gone when the answer is there, or nobody waits for it any more.
 
 Memory can only be bounded for a whole process, and an engine can only be stopped for certain with one. Nothing of the
-environment goes with it, and it starts outside of the working directory.
+environment goes with it, and it starts outside of the working directory. What is said is JSON of the standard library,
+which keeps every digit of a whole number.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import sys
 from typing import Any
-
-import orjson
 
 _CODE = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from callgate.tools.data.sql_worker import main; main()"
@@ -41,7 +41,7 @@ async def ask_in_process(question: dict[str, Any]) -> list[dict[str, Any]]:
         cwd=os.sep,
     )
     try:
-        said, _ = await worker.communicate(orjson.dumps(question))
+        said, _ = await worker.communicate(json.dumps(question).encode())
     finally:
         with contextlib.suppress(ProcessLookupError):
             worker.kill()
@@ -53,7 +53,7 @@ async def ask_in_process(question: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _places() -> str:
     """Where to import from: as here, but never from the working directory."""
-    return orjson.dumps([os.path.abspath(place) for place in sys.path if place]).decode()  # noqa: PTH100 - as it is there
+    return json.dumps([os.path.abspath(place) for place in sys.path if place])  # noqa: PTH100 - as it is there
 
 
 def _without_answer(code: int | None) -> Exception:
@@ -64,7 +64,7 @@ def _without_answer(code: int | None) -> Exception:
 
 
 def _read(said: bytes) -> list[dict[str, Any]]:
-    answer = orjson.loads(said)
+    answer = json.loads(said)
     if "rows" in answer:
         return answer["rows"]
     raise _ERRORS[answer["error"]](answer["text"])
