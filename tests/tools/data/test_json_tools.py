@@ -49,6 +49,12 @@ async def test_text_is_read_and_a_value_taken_out_of_it() -> None:
     assert (await ask("json_parse", content="null")).unwrap() == {"data": None, "type": "null"}
 
 
+@pytest.mark.parametrize("number", [2**63 - 1, 2**64, -(2**63) - 1, 2**70])
+async def test_a_whole_number_keeps_every_digit(number: int) -> None:
+    parsed = await ask("json_parse", content=f'{{"id": [{number}]}}', extract_path="id.0")
+    assert parsed.unwrap() == {"data": number, "type": "number"}
+
+
 @pytest.mark.parametrize(
     ("content", "path", "said"),
     [
