@@ -126,6 +126,10 @@ def test_what_two_readers_could_understand_differently_is_refused(text: str):
         "2001:0:7f00:1::",
         "64:ff9b::7f00:1",
         "64:ff9b::808:808",
+        "64:ff9b:1::7f00:1",
+        "2606:4700::5efe:7f00:1",
+        "2606:4700::200:5efe:a9fe:a9fe",
+        "2606:4700::100:5efe:a00:1",
         "fec0::1",
     ],
 )
@@ -139,7 +143,9 @@ def test_private_hosts_are_recognised_in_every_dress(name: str):
     assert refusal(open_to_all, url) == ""
 
 
-@pytest.mark.parametrize("name", ["example.com", "8.8.8.8", "2606:4700::1111", "internal.example.com"])
+@pytest.mark.parametrize(
+    "name", ["example.com", "8.8.8.8", "2606:4700::1111", "2606:4700::5eff:7f00:1", "internal.example.com"]
+)
 def test_public_hosts_are_public(name: str):
     assert not is_private(name)
 

@@ -24,6 +24,9 @@ _HOST_AND_PORT = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::\d+)?")
 _PORT = re.compile(r"(.*):(\d{1,5})")
 _PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
 _UNICAST = ipaddress.IPv6Network("2000::/3")
+_ISATAP = 0x00005EFE
+_WITHOUT_FLAGS = 0xFCFFFFFF
+"""The flags of an interface (unique, group) may be set or not."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -133,8 +136,11 @@ def _is_public(address: Address) -> bool:
         return False
     if isinstance(address, ipaddress.IPv4Address):
         return True
-    # Addresses that carry another one inside (mapped, translated, tunnelled) lead to that other one.
-    return address in _UNICAST and address.sixtofour is None and address.teredo is None
+    # Addresses that carry another one inside (mapped, translated, tunnelled) lead to that other one. Mapped and
+    # translated ones (NAT64) are no unicast; of tunnels three are left.
+    if address not in _UNICAST or address.sixtofour is not None or address.teredo is not None:
+        return False
+    return int(address) >> 32 & _WITHOUT_FLAGS != _ISATAP
 
 
 def _fits(host: Host, pattern: str) -> bool:

@@ -64,6 +64,14 @@ async def test_ragged_rows_are_neither_cut_nor_filled_with_something() -> None:
     assert found.unwrap() == [{"a": 1, "b": None}, {"a": 1, "b": 2, "col_2": 3, "col_3": 4}]
 
 
+async def test_one_long_row_costs_the_others_nothing() -> None:
+    """TOOL-05: when names were put together for each row, this went through ten billion of them."""
+    found = await ask("csv_to_json", csv_content="a\n" + "," * 100_000 + "\n" + "1\n" * 100_000)
+    rows = found.unwrap()
+    assert (len(rows[0]), rows[0]["col_100000"]) == (100_001, "")
+    assert (len(rows), rows[-1]) == (100_001, {"a": 1})
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -76,6 +84,7 @@ async def test_ragged_rows_are_neither_cut_nor_filled_with_something() -> None:
         ({"csv_content": "col_1\n1,2\n"}, "mend one"),
         ({"csv_content": "a" * 100_000 + "\n1" * 400}, "too large"),
         ({"csv_content": ",".join(f"c{at}" for at in range(5000)) + "\n1" * 5000}, "too large"),
+        ({"csv_content": "a\n" + "," * 500_000}, "500000 values beyond"),
     ],
     ids=[
         "twice",
@@ -87,6 +96,7 @@ async def test_ragged_rows_are_neither_cut_nor_filled_with_something() -> None:
         "name-taken",
         "long-name",
         "many-columns",
+        "long-rows",
     ],
 )
 async def test_what_cannot_be_read_is_an_input_error(arguments: dict[str, Any], said: str) -> None:
@@ -101,6 +111,12 @@ async def test_objects_are_written_in_the_order_of_the_columns_or_sorted() -> No
     assert (await ask("json_to_csv", data=rows)).unwrap() == ('a,b,c\n"x,""y""",1,\n"[1,{""d"":true}]",false,\n')
     assert (await ask("json_to_csv", data=rows, columns=["c", "b"])).unwrap() == "c,b\n,1\n,false\n"
     assert (await ask("json_to_csv", data=[], columns=["a"])).unwrap() == ""
+
+
+async def test_whole_numbers_are_written_with_every_digit() -> None:
+    """TOOL-05: also those of more than 64 bits, and inside of lists."""
+    written = await ask("json_to_csv", data=[{"a": 2**70, "b": [2**70], "c": {"d": -(2**64)}}])
+    assert written.unwrap() == f'a,b,c\n{2**70},[{2**70}],"{{""d"":{-(2**64)}}}"\n'
 
 
 async def test_what_was_written_is_read_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -48,6 +49,12 @@ async def test_text_is_read_and_a_value_taken_out_of_it() -> None:
     assert (await ask("json_parse", content="null")).unwrap() == {"data": None, "type": "null"}
 
 
+@pytest.mark.parametrize("number", [2**63 - 1, 2**64, -(2**63) - 1, 2**70])
+async def test_a_whole_number_keeps_every_digit(number: int) -> None:
+    parsed = await ask("json_parse", content=f'{{"id": [{number}]}}', extract_path="id.0")
+    assert parsed.unwrap() == {"data": number, "type": "number"}
+
+
 @pytest.mark.parametrize(
     ("content", "path", "said"),
     [
@@ -87,6 +94,63 @@ async def test_a_query_that_multiplies_its_data_is_stopped_and_told_so(query: st
     outcome = await ask("json_query", data=list(range(3000)), query=query)
     assert outcome.error.category is Category.USER_INPUT
     assert said in str(outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("data", "query"),
+    [
+        ({"g": "x" * 50_000, "l": [""] * 16_000}, "join(g, l)"),
+        ({"g": "x" * 450_000, "l": [""] * 160_000}, "join(g, l)"),
+        ("x" * 50_000, "|".join(["[@, @]"] * 8) + " | join('', @)"),
+        ("\0" * 80_000, "|".join(["[@, @]"] * 7) + " | to_string(@)"),
+        ("9" * 4300, "to_number(@) | " + "|".join(["[@, @]"] * 16) + " | to_string(@)"),
+        (list(range(9)), "|".join(["[@, @]"] * 16) + " | abs(@)"),
+    ],
+    ids=["join", "join-of-gigabytes", "join-of-copies", "to_string", "long-numbers", "what-an-error-shows"],
+)
+async def test_a_text_is_measured_before_it_is_made(data: Any, query: str) -> None:
+    """TOOL-04: a small question does not take the memory of the machine, nor give an answer of megabytes."""
+    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
+        await gate.call("json_query", {"data": 1, "query": "@"})
+        tracemalloc.start()
+        try:
+            outcome: Any = await gate.call("json_query", {"data": data, "query": query})
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert outcome.error.category is Category.USER_INPUT
+    assert peak < 150_000_000
+    assert len(str(outcome)) < 1000
+
+
+async def test_texts_are_made_as_jmespath_says() -> None:
+    assert (await ask("json_query", data=["a", "b"], query="join(', ', @)")).unwrap() == "a, b"
+    assert (await ask("json_query", data=[], query="join(', ', @)")).unwrap() == ""
+    found = await ask("json_query", data=["x", {"a": [1, 2.5, None, "é"]}], query="[*].to_string(@)")
+    assert found.unwrap() == ["x", '{"a":[1,2.5,null,"\\u00e9"]}']
+
+
+@pytest.mark.parametrize(
+    ("data", "query"),
+    [
+        ([1e308, 1e308], "sum(@)"),
+        (["1e999"], "[].to_number(@)"),
+        (["nan"], "[].to_number(@)"),
+        (1, "`NaN`"),
+        (1, "&a"),
+        (1, "[&a]"),
+        (1, "to_string(&a)"),
+        (1, '`"\\ud800"`'),
+    ],
+    ids=["sum", "infinite", "nan", "literal", "expression", "inside", "as-text", "half-a-letter"],
+)
+async def test_what_is_not_json_is_an_input_error(data: Any, query: str) -> None:
+    """TOOL-04: the error says what to do, and the tool is not said to have broken its word."""
+    outcome = await ask("json_query", data=data, query=query)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "query finds" in str(outcome) or "query cannot" in str(outcome)
+    assert "unexpectedly" not in str(outcome)
 
 
 async def test_large_data_is_asked_without_being_searched_for_paths() -> None:

@@ -74,6 +74,17 @@ def test_names_and_values_of_any_kind_are_data(engine: str) -> None:
     assert found == {"rows": [{"se lect": "'; --", "list": '[1,{"k":null}]', "big": 2**63 - 1, "ok": truth}]}
 
 
+async def test_numbers_of_more_than_64_bits_lose_no_digit() -> None:
+    """TOOL-06: in a table they are refused with the reason; inside of lists and in what is found they stay exact."""
+    outcome = await ask("SELECT * FROM t", {"t": [{"a": 2**70}]})
+    assert outcome.error.category is Category.USER_INPUT
+    assert f"tables.t.a has the number {2**70}, which has more than 64 bits" in str(outcome)
+    nested = await ask("SELECT a FROM t", {"t": [{"a": [2**70, "ä"]}]})
+    assert nested.unwrap() == [{"a": f'[{2**70},"ä"]'}]
+    found = await ask("SELECT sum(a) AS a FROM t", {"t": [{"a": 2**63 - 1}] * 3}, engine="duckdb")
+    assert found.unwrap() == [{"a": 3 * (2**63 - 1)}]
+
+
 def test_sqlite_takes_mixed_columns_and_opens_json() -> None:
     mixed = {"t": [{"v": 1}, {"v": "1"}, {"v": 1.5}, {}, {"v": [7, 8]}]}
     assert ask_here("sqlite", "SELECT typeof(v) AS k FROM t", mixed) == {

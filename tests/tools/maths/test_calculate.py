@@ -23,6 +23,8 @@ KNOWN: list[tuple[str, Any]] = [
     ("-2**2", -4),
     ("2**-1", 0.5),
     ("2**100", 2**100),
+    ("2**2000", 2**2000),
+    ("[-2**4095, 10**400]", [-(2**4095), 10**400]),
     ("1**(10**9)", 1),
     ("(-1)**(10**9 + 1)", -1),
     ("7 // 2 + 7 % 4", 6),
@@ -184,6 +186,7 @@ async def test_statistics_of_a_list() -> None:
 async def test_statistics_of_nothing_too_much_or_by_an_unknown_name_are_input_errors() -> None:
     """TOOL-11: the statistics of [] are an input error."""
     assert "data is empty" in await refusal("statistics", data=[])
+    assert "too large for iqr" in await refusal("statistics", data=[-1.7e308, 1.7e308], metrics=["iqr"])
     assert "too large for sum" in await refusal("statistics", data=[1e308, 1e308], metrics=["sum"])
     assert "metrics" in await refusal("statistics", data=[1], metrics=["mode"])
 

@@ -106,6 +106,9 @@ async def test_where_a_density_is_undefined_no_sample_falls() -> None:
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("monte_carlo", {"expression": "y"}, "variables here: x"),
+    ("monte_carlo", {"expression": "x*1e200"}, "too large for a float"),
+    ("monte_carlo", {"expression": "x*1.7e308"}, "too large for a float"),
+    ("monte_carlo", {"expression": "(x - 0.5)*1.7e308*2", "samples": 2}, "too large for a float"),
     ("monte_carlo", {"expression": "1/(x - x)"}, "no finite real value for 10000 of 10000"),
     ("monte_carlo", {"expression": "[1, 2]"}, "one number for each x"),
     ("monte_carlo", {"expression": "x", "samples": 0}, "samples"),

@@ -51,6 +51,8 @@ INSIDE = {
     "six to four": "2002:7f00:1::",
     "teredo": "2001:0:4136:e378:8000:63bf:80ff:fffe",
     "six documents": "2001:db8::1",
+    "isatap": "2606:4700::5efe:7f00:1",
+    "isatap unique": "2606:4700::200:5efe:a9fe:a9fe",
 }
 """Addresses that no tool may reach unless private addresses are granted."""
 SPELLINGS = {

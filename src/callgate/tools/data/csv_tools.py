@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
-
-import orjson
 
 from callgate.adapters.function import tool
 from callgate.tools.data.nothing_outside import nothing_outside
@@ -56,11 +55,20 @@ def csv_to_json(  # noqa: PLR0917 - a tool's arguments have names
     named = names if has_header else further
     if has_header and not set(further).isdisjoint(names):
         raise ValueError(f"csv_content has rows with {widest} values and a header of {len(names)}; mend one of them")
-    if sum(len(name) + 8 for name in named) * len(rows) + 2 * len(csv_content) > MOST_BYTES:
+    beyond = sum(max(0, len(row) - len(named)) for row in rows)
+    size = _size(named) * len(rows) + _size(further[-1:]) * beyond + 2 * len(csv_content)
+    if size > MOST_BYTES:
         raise ValueError(
-            f"csv_content is too large as JSON: {len(rows)} rows of {len(named)} columns; give it in parts"
+            f"csv_content is too large as JSON: {len(rows)} rows of {len(named)} columns, and {beyond} values beyond"
+            " them; give it in parts"
         )
-    return [_object(row, [*names, *further], least=len(named)) for row in rows]
+    every = [*names, *further]
+    return [_object(row, every, least=len(named)) for row in rows]
+
+
+def _size(names: Sequence[str]) -> int:
+    """Of the names and the signs around them, in one row."""
+    return sum(len(name) + 8 for name in names)
 
 
 def _rows(content: str, delimiter: str) -> list[list[str]]:
@@ -127,4 +135,6 @@ def json_to_csv(data: list[dict[str, Any]], columns: list[str] | None = None) ->
 
 
 def _text(value: Any) -> Any:
-    return orjson.dumps(value).decode() if isinstance(value, (dict, list, bool)) else value
+    if not isinstance(value, (dict, list, bool)):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

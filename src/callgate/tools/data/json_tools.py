@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Annotated, Any, cast
 
 import orjson
@@ -13,6 +15,7 @@ from callgate.tools.data.nothing_outside import nothing_outside
 LONGEST_QUERY = 10_000
 DEEPEST = 200
 """Levels of nesting. What lies deeper is read by nobody, and breaks who walks through it."""
+_LONG_NUMBER = re.compile(r"[0-9]{19}")
 
 _OF_JSON = {
     dict: "object",
@@ -52,6 +55,9 @@ def json_parse(content: str, extract_path: str | None = None) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         raise ValueError(f"content is no JSON: {error}") from None
     _need_shallow(value)
+    if _LONG_NUMBER.search(content):
+        # The fast reader makes floats of whole numbers of more than 64 bits. It has seen that this is JSON.
+        value = json.loads(content)
     for step in extract_path.split(".") if extract_path else ():
         value = _inside(value, step, path=extract_path)
     return {"data": value, "type": _OF_JSON[type(value)]}

@@ -1,18 +1,18 @@
 """Asking a query in a process of its own, which is gone when the answer is there, or nobody waits for it any more.
 
 Memory can only be bounded for a whole process, and an engine can only be stopped for certain with one. Nothing of the
-environment goes with it, and it starts outside of the working directory.
+environment goes with it, and it starts outside of the working directory. What is said is JSON of the standard library,
+which keeps every digit of a whole number.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import sys
 from typing import Any
-
-import orjson
 
 from callgate.tools.libraries import places
 
@@ -35,7 +35,7 @@ async def ask_in_process(question: dict[str, Any]) -> list[dict[str, Any]]:
         PermissionError: It wants something else than to read.
     """
     worker = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", "-c", _CODE, orjson.dumps(places()).decode()),
+        *(sys.executable, "-I", "-S", "-c", _CODE, json.dumps(places())),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -43,7 +43,7 @@ async def ask_in_process(question: dict[str, Any]) -> list[dict[str, Any]]:
         cwd=os.sep,
     )
     try:
-        said, _ = await worker.communicate(orjson.dumps(question))
+        said, _ = await worker.communicate(json.dumps(question).encode())
     finally:
         with contextlib.suppress(ProcessLookupError):
             worker.kill()
@@ -61,7 +61,7 @@ def _without_answer(code: int | None) -> Exception:
 
 
 def _read(said: bytes) -> list[dict[str, Any]]:
-    answer = orjson.loads(said)
+    answer = json.loads(said)
     if "rows" in answer:
         return answer["rows"]
     raise _ERRORS[answer["error"]](answer["text"])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
-
-import orjson
 
 MOST_ROWS = 10_000
 MOST_BYTES = 4 * 1024 * 1024
@@ -34,7 +33,7 @@ def read_rows(names: Sequence[str], found: Iterable[Sequence[Any]]) -> list[dict
     size = 0
     for values in found:
         row = {name: _as_json(value, name) for name, value in zip(names, values, strict=True)}
-        size += len(orjson.dumps(row, option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str))
+        size += len(json.dumps(row, ensure_ascii=False, default=str).encode())
         if len(rows) == MOST_ROWS:
             raise ValueError(f"query finds more than {MOST_ROWS} rows; add a LIMIT, or ask for sums and counts")
         if size > MOST_BYTES:

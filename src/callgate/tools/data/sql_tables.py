@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import orjson
 
 MOST_TABLES = 50
 MOST_COLUMNS = 500
@@ -64,7 +63,7 @@ def _cell(value: Any, where: str) -> Any:
     if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
         raise ValueError(f"{where} has the number {str(value)[:40]}, which has more than 64 bits; give it as text")
     if isinstance(value, (dict, list)):
-        return orjson.dumps(value).decode()
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return value
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib import import_module
 from typing import Any
-
-import orjson
 
 from callgate.tools.data.sql_confinement import confine
 from callgate.tools.data.sql_tables import read_tables
@@ -16,10 +15,10 @@ _TOLD = (ValueError, PermissionError)
 
 def main() -> None:  # pragma: no cover - runs where nobody measures
     """Answer the question on the standard input."""
-    question = orjson.loads(sys.stdin.buffer.read())
+    question = json.loads(sys.stdin.buffer.read())
     ask = import_module(f"callgate.tools.data.{question['engine']}_engine").ready()
     confine()
-    sys.stdout.buffer.write(orjson.dumps(answer(ask, question)))
+    sys.stdout.buffer.write(json.dumps(answer(ask, question)).encode())
     sys.stdout.buffer.flush()
 
 

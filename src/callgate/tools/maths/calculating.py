@@ -70,8 +70,8 @@ def statistics(data: list[float], metrics: list[Metric] | None = None) -> dict[s
     if len(data) > _MOST_NUMBERS:
         raise ValueError(f"data has over {_MOST_NUMBERS} numbers; give fewer")
     numbers = np.asarray(data, dtype=np.float64)
-    low, middle, high = (float(figure) for figure in np.percentile(numbers, [25, 50, 75]))
     with np.errstate(all="ignore"):
+        low, middle, high = (float(figure) for figure in np.percentile(numbers, [25, 50, 75]))
         figures = {
             "mean": float(numbers.mean()),
             "std": float(numbers.std()),

@@ -97,12 +97,22 @@ def monte_carlo(
     undefined = samples - int(np.isfinite(values).sum())
     if undefined:
         raise ValueError(f"expression has no finite real value for {undefined} of {samples} samples of x")
-    counts, edges = np.histogram(values, bins=_BINS) if np.ptp(values) else (np.array([samples]), values[[0, 0]])
+    return _spread(values)
+
+
+def _spread(values: NDArray[np.float64]) -> dict[str, Any]:
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    with np.errstate(all="ignore"):
+        mean, std, width = float(values.mean()), float(values.std()), float(np.ptp(values))
+    if not all(map(math.isfinite, (mean, std, width))):
+        raise ValueError("expression makes numbers whose mean or spread is too large for a float; make it smaller")
+    counts, edges = np.histogram(values, bins=_BINS) if width else (np.array([values.size]), values[[0, 0]])
     return {
-        "mean": float(values.mean()),
-        "std": float(values.std()),
+        "mean": mean,
+        "std": std,
         "percentiles": {str(at): float(np.percentile(values, at)) for at in _PERCENTILES},
-        "samples": samples,
+        "samples": values.size,
         "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
     }
 

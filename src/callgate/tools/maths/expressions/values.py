@@ -113,6 +113,7 @@ def to_json(value: Value) -> int | float | list[Any]:
         return [to_json(item) for item in items]
     if isinstance(value, bool):
         return int(value)
-    if not math.isfinite(value):
+    # A whole number is always finite, also where no float is as large.
+    if isinstance(value, float) and not math.isfinite(value):
         raise Undefined("the result is no finite real number: a root, logarithm or power is out of its range")
     return value
