@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -42,6 +43,55 @@ async def test_a_mode_replaces_or_adds_and_others_are_refused(tmp_path: Path) ->
             assert outcome.error.category is Category.USER_INPUT
         assert (await call(gate, "write_file", path="a.txt", content="", mode="w")).ok
         assert (tmp_path / "a.txt").read_bytes() == b""
+
+
+async def test_no_addition_is_lost_when_many_add_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as gate, opened(tmp_path) as other:
+        outcomes = await asyncio.gather(
+            *(
+                call((gate, other)[at % 2], "write_file", path="log.txt", content=f"line {at}\n", mode="a")
+                for at in range(30)
+            )
+        )
+    assert all(outcome.ok for outcome in outcomes)
+    lines = (tmp_path / "log.txt").read_text().splitlines()
+    assert sorted(lines) == sorted(f"line {at}" for at in range(30))
+    assert names(tmp_path) == ["log.txt"]
+
+
+async def test_what_another_program_adds_meanwhile_is_not_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "log.txt"
+    file.write_text("one\n")
+
+    def meanwhile(fd: int, data: bytes) -> None:
+        os.write(fd, data)
+        with file.open("a") as theirs:
+            theirs.write("theirs\n")
+
+    monkeypatch.setattr(write, "write_all", meanwhile)
+    for mode in ("a", "w"):
+        before = file.read_text()
+        outcome = await once(tmp_path, "write_file", path="log.txt", content="ours\n", mode=mode)
+        assert isinstance(outcome, Failed)
+        assert "changed by somebody else" in str(outcome)
+        assert outcome.happened is Happened.NONE
+        assert file.read_text() == f"{before}theirs\n"
+    assert names(tmp_path) == ["log.txt"]
+
+
+async def test_a_turn_that_never_comes_is_given_up(tmp_path: Path) -> None:
+    held = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        async with opened(tmp_path) as gate:
+            asker = Context(autonomy=Autonomy.A4)
+            outcome = await gate.call("write_file", {"path": "a.txt", "content": "x"}, asker, timeout=0.2)
+    finally:
+        os.close(held)
+    assert not outcome.ok
+    assert names(tmp_path) == []
 
 
 async def test_a_content_that_looks_like_a_path_is_none(tmp_path: Path) -> None:
