@@ -20,7 +20,7 @@ from callgate import Callgate, ToolContext, tool
 from callgate.model.grounds import Grounds
 from callgate.model.outcome import Outcome
 from callgate.tools.confined import Confined, create, read_all
-from tests.tools.files.calling import call
+from tests.tools.files.calling import call, once
 from tests.tools.swapping import swapping
 
 SECRET = "what-nobody-may-see"
@@ -173,6 +173,23 @@ async def test_git_is_not_written_to(world: World, path: str) -> None:
         for mode in ("w", "a"):
             assert not (await call(gate, "write_file", path=path, content=WRITTEN, mode=mode)).ok
     assert world.witness() == before
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "bare"])
+async def test_git_is_not_written_to_under_another_name(tmp_path: Path, kind: str) -> None:
+    meta = tmp_path / "meta"
+    for folder in ("hooks", "objects", "refs"):
+        (meta / folder).mkdir(parents=True)
+    if kind == "link":
+        (tmp_path / ".git").symlink_to("meta")
+    elif kind == "file":
+        (tmp_path / ".git").write_text("gitdir: meta\n")
+    else:
+        (meta / "HEAD").write_text("ref: refs/heads/main\n")
+    for mode in ("w", "a"):
+        assert not (await once(tmp_path, "write_file", path="meta/hooks/pre-commit", content=WRITTEN, mode=mode)).ok
+    assert not (meta / "hooks" / "pre-commit").exists()
+    assert (await once(tmp_path, "write_file", path="beside.txt", content=WRITTEN)).ok
 
 
 async def test_listing_and_searching_everything_shows_nothing_of_it(world: World) -> None:
