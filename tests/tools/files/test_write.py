@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,11 @@ import pytest
 from callgate import Callgate, Context, Failed, Pending, Previewed
 from callgate.events.staleness import content_hash
 from callgate.model.levels import Autonomy, Category, Happened
+from callgate.model.outcome import Outcome
+from callgate.pipeline import pipeline
+from callgate.pipeline.execute import Executed
+from callgate.pipeline.parts import Parts
+from callgate.pipeline.permit import Permit
 from callgate.tools.files import write
 from tests.journeys.gates import parts_of
 from tests.tools.files.calling import call, once, opened
@@ -190,6 +196,51 @@ async def test_an_approval_is_void_once_the_file_is_another(tmp_path: Path) -> N
         assert outcome.error is not None
         assert outcome.error.code == "approval_void"
         assert (tmp_path / "a.txt").read_text() == "what nobody saw\n"
+
+
+async def approved_and_then(folder: Path, then: Callable[[], object], **arguments: Any) -> Outcome:
+    """A write that a person approved, and something that happens after its claim, before its handler looks."""
+    async with opened(folder) as gate:
+        asked = await gate.call("write_file", arguments)
+        assert isinstance(asked, Pending)
+        await gate.approve(asked.approval_id, by="ann")
+        execute = pipeline.execute
+
+        async def late(parts: Parts, permit: Permit) -> Executed:
+            then()
+            return await execute(parts, permit)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pipeline, "execute", late)
+            return await gate.resume(asked.approval_id)
+
+
+@pytest.mark.parametrize("mode", ["w", "a"])
+async def test_a_file_that_changes_after_the_claim_is_not_written_to(tmp_path: Path, mode: str) -> None:
+    file = tmp_path / "run.sh"
+    file.write_text("echo one\n")
+    outcome = await approved_and_then(
+        tmp_path, lambda: file.write_text("what nobody saw\n"), path="run.sh", content="echo two\n", mode=mode
+    )
+    assert isinstance(outcome, Failed)
+    assert outcome.happened is Happened.NONE
+    assert "when this was approved" in str(outcome)
+    assert file.read_text() == "what nobody saw\n"
+
+
+async def test_a_link_that_turns_after_the_claim_is_not_followed_to_another_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_text("same\n")
+    (tmp_path / "link").symlink_to("one")
+
+    def turn() -> None:
+        (tmp_path / "link").unlink()
+        (tmp_path / "link").symlink_to("two")
+
+    outcome = await approved_and_then(tmp_path, turn, path="link/x", content="other\n")
+    assert isinstance(outcome, Failed)
+    assert [(tmp_path / name / "x").read_text() for name in ("one", "two")] == ["same\n", "same\n"]
 
 
 async def shown(folder: Path, **arguments: Any) -> str:

@@ -38,14 +38,14 @@ _OUTPUT = {
 
 
 def would_write(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
-    """The difference it would make, and the content it was worked out from."""
+    """The difference it would make, and which file with which content it was worked out from."""
     confined = Confined(ctx.grounds())
     with confined.spot(arguments["path"]) as spot:
         before = _current(confined, spot)
         after = _after(before, arguments["content"], mode=arguments["mode"])
     name = confined.show(spot.place)
-    state = "absent" if before is None else digest_of(before)
-    return Preview(text=_difference(before or b"", after, name=name, new=before is None), state=state)
+    text = _difference(before or b"", after, name=name, new=before is None)
+    return Preview(text=text, state=_state(spot, before))
 
 
 @tool(
@@ -73,13 +73,20 @@ def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", 
     confined = Confined(ctx.grounds())
     with confined.spot(path) as found, one_writer(found.folder, ctx):
         spot = confined.spot_in(found.folder, found.name)  # who wrote before us may have replaced it
-        after = _after(_current(confined, spot), content, mode=mode)
+        before = _current(confined, spot)
+        if not ctx.is_as_shown(_state(spot, before)):
+            raise PermissionError(f"{path} is not the file, or not as it was, when this was approved; ask again")
+        after = _after(before, content, mode=mode)
         with _beside(spot, after) as name:
             _refuse_changed(confined, spot)
             with ctx.effect_sync():
                 os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
         os.fsync(spot.folder.fd)
     return {"path": spot.place, "bytes_written": len(content.encode()), "digest": digest_of(after)}
+
+
+def _state(spot: Spot, before: bytes | None) -> str:
+    return f"{'absent' if before is None else digest_of(before)} {spot.place}"
 
 
 def _after(before: bytes | None, content: str, *, mode: str) -> bytes:
