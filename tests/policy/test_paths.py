@@ -323,6 +323,17 @@ def test_a_repository_of_any_name_is_read_only_to_tools(root: Path, names: tuple
     assert "read-only to tools" in refused(authorize(in_folder(root / "bare"), write_file(), {"path": "config"}))
 
 
+def test_what_leads_to_a_name_that_is_no_text_is_refused(root: Path):
+    os.mkdir(os.fsencode(root) + b"/d\xfe")  # noqa: PTH102 - bytes
+    os.symlink(b"d\xfe", os.fsencode(root) + b"/link")  # noqa: PTH211
+    for asked in (read_file(), write_file()):
+        for path in ("link", "link/new"):
+            found = authorize(in_folder(root), asked, {"path": path})
+            assert "no UTF-8" in refused(found)
+            assert refused(found).encode()
+            assert found.resources == ()
+
+
 def test_a_git_that_is_listed_is_open_where_it_leads_to(root: Path):
     (root / "meta").mkdir()
     (root / ".git").write_text("gitdir: meta\n")
