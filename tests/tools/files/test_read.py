@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from callgate.model.levels import Category
 from callgate.tools.files import read
+from callgate.tools.files.arguments import digest_of, moment
 from tests.tools.examples import run_examples
 from tests.tools.files.calling import call, once, opened
 
@@ -63,6 +65,20 @@ async def test_no_more_than_max_bytes_are_given_and_the_cut_is_told(tmp_path: Pa
     assert (found["content"], found["truncated"], found["total_lines"]) == ("line 1\nlin", True, None)
 
 
+async def test_a_file_of_the_far_future_is_listed_and_read_like_any_other(tmp_path: Path) -> None:
+    """Some file systems keep such a time, and others the last they know."""
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "b.txt").write_text("x")
+    os.utime(tmp_path / "a.txt", (2**40, 2**40))
+    async with opened(tmp_path) as gate:
+        assert len((await call(gate, "list_directory", path=".")).unwrap()) == 2
+        assert (await call(gate, "read_file", path="a.txt")).unwrap()["content"] == "x"
+    assert [moment(seconds) for seconds in (0, 2**40, -(2**40), 2**70)] == [
+        "1970-01-01T00:00:00+00:00",
+        *["unknown"] * 3,
+    ]
+
+
 async def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     found = await got(tmp_path, path="a.txt")
@@ -72,6 +88,10 @@ async def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
 async def test_a_large_file_is_read_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read, "_WHOLE", 1000)
     (tmp_path / "a.txt").write_text("x" * 200_000 + "\n" + LINES)
+    whole = digest_of((tmp_path / "a.txt").read_bytes())
+    found = await got(tmp_path, path="a.txt", offset=3, limit=1)
+    assert (found["content"], found["digest"]) == ("line 2\n", whole)
+    monkeypatch.setattr(read, "_DIGESTED", 2000)
     found = await got(tmp_path, path="a.txt", offset=3, limit=1)
     assert (found["content"], found["digest"]) == ("line 2\n", None)
     monkeypatch.setattr(read, "_FURTHEST", 100_000)

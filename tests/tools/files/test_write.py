@@ -20,7 +20,7 @@ from callgate.pipeline import pipeline
 from callgate.pipeline.execute import Executed
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.permit import Permit
-from callgate.tools.files import write
+from callgate.tools.files import read, write
 from tests.journeys.gates import parts_of
 from tests.tools.files.calling import call, once, opened
 
@@ -277,8 +277,12 @@ async def noted(gate: Callgate, file: Path, content: str) -> None:
 
 
 @pytest.mark.requirement("STL-02", "STL-05")
-async def test_a_file_that_changed_since_it_was_read_is_told_as_stale(tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [1_000_000, 1], ids=["as-a-whole", "by-pieces"])
+async def test_a_file_that_changed_since_it_was_read_is_told_as_stale(
+    tmp_path: Path, whole: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever part of it is read; one's own writing is no surprise."""
+    monkeypatch.setattr(read, "_WHOLE", whole)
     file = tmp_path / "a.txt"
     file.write_text("one\ntwo\n")
     async with opened(tmp_path) as gate:
