@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,29 @@ async def test_a_large_file_is_read_where_it_is_asked_for(tmp_path: Path, monkey
 async def test_the_encoding_is_the_one_that_is_named(tmp_path: Path, encoding: str, data: bytes) -> None:
     (tmp_path / "a.txt").write_bytes(data)
     assert (await got(tmp_path, path="a.txt", encoding=encoding))["content"] == "grün"
+
+
+@pytest.mark.parametrize(("encoding", "data"), [("utf-7", b"fine\n+2AA-\n"), ("utf-16-le", b"\x00\xd8a\x00")])
+async def test_half_of_a_character_is_no_text(tmp_path: Path, encoding: str, data: bytes) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    outcome = await once(tmp_path, "read_file", path="a.txt", encoding=encoding)
+    assert outcome.error is not None
+    assert outcome.error.category is Category.USER_INPUT
+    assert json.dumps(outcome.to_machine(), ensure_ascii=False).encode()
+
+
+async def test_a_file_whose_real_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.txt")).write_text("hello\n")
+    (tmp_path / "link.txt").symlink_to(os.fsdecode(b"\xff.txt"))
+    async with opened(tmp_path) as gate:
+        read_by_link = await call(gate, "read_file", path="link.txt")
+        others = [
+            await call(gate, "list_directory", path="."),
+            await call(gate, "search_files", pattern="hello", path="."),
+        ]
+    assert "no UTF-8" in str(read_by_link)
+    for outcome in (read_by_link, *others):
+        assert json.dumps(outcome.to_machine(), ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ class _Taken:
         if number < self.span.start:
             return True
         shown = f"{number}\t{piece}" if self.numbered else piece
-        data = shown.encode("utf-8", "surrogatepass")
+        data = shown.encode()  # halves of characters, which some encodings let through, are no text
         fits = ends and len(data) <= self.most
         kept = shown if fits else data[: self.most].decode("utf-8", "ignore")
         self.most -= len(data)
