@@ -9,6 +9,7 @@ import pytest
 from callgate.model.context import Context
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
+from callgate.policy import own_files
 from callgate.policy.policy import Policy
 from callgate.settings.values import Family, Settings
 from tests.policy.making import authorize, in_folder, make, reading, role, schema, with_roles
@@ -96,6 +97,28 @@ def test_no_tool_reaches_them_through_a_second_name_of_the_file(policy: Policy, 
     assert refusal(policy, "b") == ""
     together = authorize(policy, tool(input_schema={"type": "object"}), {"paths": ["b", "copy", "a", "spare"]})
     assert len(together.reasons) == 2
+
+
+def test_a_second_name_of_what_lies_deep_in_an_own_folder_is_found(policy: Policy, house: Path):
+    deep = house / ".callgate" / "plugins" / "mine"
+    deep.mkdir(parents=True)
+    (deep / "settings.json").write_text("x")
+    (deep / "around").symlink_to("..")
+    os.link(deep / "settings.json", house / "notes.txt")
+    assert OWN in refusal(policy, "notes.txt")
+
+
+def test_where_there_are_too_many_to_look_at_any_second_name_may_be_theirs(
+    policy: Policy, house: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (house / "a").write_text("free")
+    os.link(house / "a", house / "b")
+    for name in ("one", "two", "three"):
+        (house / ".callgate" / name).write_text("x")
+    assert refusal(policy, "b") == ""
+    monkeypatch.setattr(own_files, "_MOST_LOOKED_AT", 3)
+    assert OWN in refusal(policy, "b")
+    assert refusal(policy, "c") == ""
 
 
 def test_an_own_folder_that_is_a_link_is_guarded_under_both_names(tmp_path: Path):

@@ -293,6 +293,54 @@ def test_git_behind_a_link_is_still_git(root: Path):
     assert "read-only to tools" in refused(authorize(policy, write_file(), {"path": "inner/.git/config"}))
 
 
+def test_what_a_git_link_or_file_leads_to_is_git_under_its_own_name(root: Path):
+    (root / "meta" / "hooks").mkdir(parents=True)
+    (root / ".git").symlink_to("meta")
+    for path in ("meta", "meta/hooks/pre-commit", "meta/new/deep"):
+        assert "read-only to tools" in refused(authorize(in_folder(root), write_file(), {"path": path})), path
+    (root / "tree").mkdir()
+    for said in ("gitdir: own\n", "gitdir:own", f"gitdir: {root}/tree/own\n"):
+        (root / "tree" / ".git").write_text(said)
+        assert "read-only to tools" in refused(authorize(in_folder(root), write_file(), {"path": "tree/own/config"}))
+        assert refused(authorize(in_folder(root), write_file(), {"path": "tree/owned"})) == ""
+        assert refused(authorize(in_folder(root), read_file(), {"path": "tree/own/config"})) == ""
+    (root / "tree" / ".git").unlink()
+    os.mkfifo(root / "tree" / ".git")
+    assert refused(authorize(in_folder(root), write_file(), {"path": "tree/own/config"})) == ""
+
+
+@pytest.mark.parametrize("names", [("HEAD", "objects", "refs"), ("HEAD", "commondir")], ids=["bare", "worktree"])
+def test_a_repository_of_any_name_is_read_only_to_tools(root: Path, names: tuple[str, ...]):
+    (root / "bare").mkdir()
+    for name in names[1:]:
+        (root / "bare" / name).mkdir()
+    assert refused(authorize(in_folder(root), write_file(), {"path": "bare/config"})) == ""
+    (root / "bare" / "HEAD").write_text("ref: refs/heads/main\n")
+    for path in ("bare", "bare/config", "bare/hooks/new"):
+        assert "read-only to tools" in refused(authorize(in_folder(root), write_file(), {"path": path})), path
+    opened = in_folder(root, families(fs=Family(paths=(".", "bare"))))
+    assert refused(authorize(opened, write_file(), {"path": "bare/config"})) == ""
+    assert "read-only to tools" in refused(authorize(in_folder(root / "bare"), write_file(), {"path": "config"}))
+
+
+def test_what_leads_to_a_name_that_is_no_text_is_refused(root: Path):
+    os.mkdir(os.fsencode(root) + b"/d\xfe")  # noqa: PTH102 - bytes
+    os.symlink(b"d\xfe", os.fsencode(root) + b"/link")  # noqa: PTH211
+    for asked in (read_file(), write_file()):
+        for path in ("link", "link/new"):
+            found = authorize(in_folder(root), asked, {"path": path})
+            assert "no UTF-8" in refused(found)
+            assert refused(found).encode()
+            assert found.resources == ()
+
+
+def test_a_git_that_is_listed_is_open_where_it_leads_to(root: Path):
+    (root / "meta").mkdir()
+    (root / ".git").write_text("gitdir: meta\n")
+    policy = in_folder(root, families(fs=Family(paths=(".", ".git"))))
+    assert refused(authorize(policy, write_file(), {"path": "meta/config"})) == ""
+
+
 def test_git_is_opened_by_listing_it_among_the_paths(root: Path):
     policy = in_folder(root, families(fs=Family(paths=(".", ".git"))))
     assert refused(authorize(policy, write_file(), {"path": ".git/config"})) == ""

@@ -27,6 +27,11 @@ def _no_grounds() -> Grounds:
     raise LookupError("where a tool may go is known only inside a gate, and not in a process of its own")
 
 
+def _anything_was_shown(_state: str) -> bool:
+    """Nobody was asked, so nothing was shown that it could differ from."""
+    return True
+
+
 def _no_progress(_context: ToolContext, _fraction: float | None, _note: str) -> None:
     """Nobody listens."""
 
@@ -52,6 +57,8 @@ class ToolContext:
     on_mark: Callable[[], None] | None = None
     grounds: Callable[[], Grounds] = _no_grounds
     """Where this call may go: for what it meets on its way, a link or a redirect."""
+    is_as_shown: Callable[[str], bool] = _anything_was_shown
+    """Whether this is the `state` of the preview that a person approved; true where nobody was shown one."""
     strike_from_now: Callable[..., None] = _no_striking
     """Told every secret that a tool's own store gave it: (value, connector=…, key=…)."""
     entered_effect: bool = field(default=False, init=False)

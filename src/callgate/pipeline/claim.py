@@ -57,6 +57,7 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     limit = time_limit(tool, asked.context, parts.settings, per_call=asked.call.timeout)
     permit = Permit(asked, tool, passed.arguments, passed.decision, limit)
     permit.edited = passed.final is not None
+    permit.shown_state = None if passed.approval is None else passed.approval.preview_state
     if not (tool.is_async or asked.judged or tool.isolation == "process"):
         await _take_place(parts, permit)
     try:

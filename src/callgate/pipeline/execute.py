@@ -15,6 +15,7 @@ from callgate.errors import SecretsClosed
 from callgate.model.shapes import own_copy
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
+from callgate.pipeline.preview import fingerprint_of_state
 from callgate.pipeline.processes import packed, run_in_process
 from callgate.pipeline.shield import contained, finish
 from callgate.pipeline.threads import NotStarted, Running
@@ -203,8 +204,13 @@ def _context(parts: Parts, permit: Permit, now: float) -> ToolContext:
         secret_source=parts.secrets.source,
         progress_sink=parts.progress,
         grounds=partial(parts.policy.grounds, permit.tool, permit.context),
+        is_as_shown=partial(_is_as_shown, parts, permit.shown_state),
         strike_from_now=parts.striker.remember,
     )
+
+
+def _is_as_shown(parts: Parts, shown: str | None, state: str) -> bool:
+    return shown is None or fingerprint_of_state(parts, state) == shown
 
 
 async def _check_fence(parts: Parts, permit: Permit) -> None:

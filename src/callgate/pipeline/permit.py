@@ -32,6 +32,8 @@ class Permit:
     lane: Lane | None = None
     """The thread place that was taken for it."""
     edited: bool = False
+    shown_state: str | None = None
+    """What the approval binds of the state that its preview was worked out from."""
     let_go: bool = False
     """The caller was cancelled while the intent was written: it is closed, and no handler is entered."""
     used: bool = field(default=False, init=False)

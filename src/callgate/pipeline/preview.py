@@ -65,9 +65,12 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
 
 def state_digest(parts: Parts, shown: Preview | None) -> str | None:
     """What an approval binds of the state a preview was worked out from; the state itself may be anything."""
-    if shown is None or shown.state is None:
-        return None
-    return parts.keys.fingerprint(b"state\0" + repr(shown.state).encode("utf-8", "backslashreplace"))
+    return None if shown is None or shown.state is None else fingerprint_of_state(parts, shown.state)
+
+
+def fingerprint_of_state(parts: Parts, state: str) -> str:
+    """The same of a state that a handler meets."""
+    return parts.keys.fingerprint(b"state\0" + repr(state).encode("utf-8", "backslashreplace"))
 
 
 def _as_preview(parts: Parts, raw: Any) -> Preview | None:

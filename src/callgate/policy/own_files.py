@@ -16,7 +16,8 @@ from pathlib import Path
 
 _BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 """What a database keeps beside its file belongs to it."""
-_MOST_IN_A_FOLDER = 1000
+_MOST_LOOKED_AT = 50_000
+"""So many of them are looked at for other names of theirs."""
 
 Key = tuple[str, ...]
 
@@ -68,12 +69,11 @@ class OwnFiles:
         return key_of(path) in self._above
 
     def existing(self) -> Iterator[os.stat_result]:
-        """Those that are there right now."""
+        """Those that are there right now, at whatever depth."""
         for path in self._paths:
             for ending in _BESIDE:
                 yield from _status(path + ending)
-            for inner in _listed(path):
-                yield from _status(inner)
+            yield from _below(path)
 
 
 class SecondNames:
@@ -82,23 +82,43 @@ class SecondNames:
     def __init__(self, own: OwnFiles) -> None:
         self._own = own
         self._files: frozenset[tuple[int, int]] | None = None
+        self._all_seen = True
 
     def is_one(self, status: os.stat_result) -> bool:
         """Whether this file is one of Callgate's own under another name."""
         if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:  # noqa: PLR2004 - its own name, and another
             return False
         if self._files is None:
-            self._files = frozenset((own.st_dev, own.st_ino) for own in self._own.existing())
-        return (status.st_dev, status.st_ino) in self._files
+            existing = self._own.existing()
+            self._files = frozenset((own.st_dev, own.st_ino) for own in islice(existing, _MOST_LOOKED_AT))
+            self._all_seen = next(existing, None) is None
+        # Where there are more than can be looked at, a file with two names may be any of them.
+        return not self._all_seen or (status.st_dev, status.st_ino) in self._files
 
 
-def _listed(path: str) -> list[str]:
-    """What lies directly in a folder; nothing for a file."""
+def _below(path: str) -> Iterator[os.stat_result]:
+    """What lies in a folder and in those below it, links followed for what they are; nothing for a file."""
+    pending = [path]
+    while pending:
+        for entry in _listed(pending.pop()):
+            yield from _status(entry.path)
+            if _is_folder(entry):
+                pending.append(entry.path)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _listed(path: str) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(path) as entries:
-            return [entry.path for entry in islice(entries, _MOST_IN_A_FOLDER)]
+            yield from entries
     except OSError:
-        return []
+        return
 
 
 def _status(path: str) -> Iterator[os.stat_result]:

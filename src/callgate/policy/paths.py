@@ -11,12 +11,13 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from callgate.model.levels import Effect
 from callgate.model.tool import Tool
+from callgate.policy.git_places import lies_in_git, told_by
 from callgate.policy.guess import LONGEST_PATH, spellings
 from callgate.policy.own_files import OwnFiles, SecondNames, is_git, key_of
 from callgate.policy.showing import name_all, show
@@ -38,13 +39,13 @@ class Ground:
     roots: tuple[str, ...]
     """Real directories."""
     git: tuple[str, ...]
-    """Those among them that are named in a `.git`, which opens it for writing."""
+    """Those among them that are named in a `.git`, or in a repository without one, which opens it for writing."""
 
     @classmethod
     def of(cls, family: str, entries: Iterable[str], *, working_directory: str) -> Ground:
         """Resolve what the configuration says; relative entries lie in the working directory."""
         places = [os.path.join(working_directory, os.path.expanduser(entry)) for entry in entries]  # noqa: PTH111, PTH118
-        git = tuple(os.path.realpath(place) for place in places if any(map(is_git, key_of(os.path.normpath(place)))))
+        git = tuple(real for place in places for real in _opened_git(place, working_directory))
         return cls(family, tuple(map(os.path.realpath, places)), git)
 
 
@@ -177,9 +178,9 @@ class Paths:
             raise Unfit(f"path {show(text)} holds Callgate's own files, so nothing destructive may name it as a whole")
 
     def _refuse_git(self, text: str, place: str, *, literal: str) -> None:
-        if self.tool.read_only or not any(map(is_git, (*key_of(place), *key_of(literal)))):
+        if self.tool.read_only or any(_inside(place, root) for ground in self.grounds for root in ground.git):
             return
-        if not any(_inside(place, root) for ground in self.grounds for root in ground.git):
+        if any(map(is_git, (*key_of(place), *key_of(literal)))) or lies_in_git(place):
             advice = "list that .git in the paths of the scope family to open it"
             raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
 
@@ -189,6 +190,18 @@ class Paths:
                 where = name_all(map(show, ground.roots)) or "nothing"
                 advice = f"name a path inside, or add its directory to scopes.{ground.family}.paths"
                 raise Unfit(f"path {show(text)} leads to {show(place)}, and {ground.family} allows {where}; {advice}")
+
+
+def _opened_git(place: str, working_directory: str) -> Iterator[str]:
+    """What an entry opens for writing by naming it: a `.git`, what it leads to, or a repository that has none."""
+    real = os.path.realpath(place)
+    if any(map(is_git, key_of(os.path.normpath(place)))):
+        yield real
+        target = told_by(real)
+        if target is not None:
+            yield target
+    elif not _inside(working_directory, real) and lies_in_git(real):
+        yield real
 
 
 def _inside(place: str, root: str) -> bool:

@@ -23,6 +23,7 @@ from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Ground, Paths, is_pattern, real_directory
 from callgate.policy.reach import Found, Reach, Unjudged
 from callgate.policy.scopes import ANY, family_of
+from callgate.policy.showing import show
 from callgate.policy.survey import Kind, is_surroundings
 from callgate.settings.values import DEFAULT_FAMILIES, Family
 
@@ -89,7 +90,7 @@ class Resources:
         for item in found:
             try:
                 names = _host(item, airspaces) if item.kind is Kind.HOST else _path(item, ground, places=places)
-                resources.update(dict.fromkeys(names))
+                resources.update(dict.fromkeys(map(_as_text, names)))
             except (paths.Unfit, hosts.Unfit) as error:
                 advice = _ADVICE if item.kind is Kind.TEXT else ""
                 reasons.append(_refuse(f"argument {item.argument}: {error}{advice}"))
@@ -174,6 +175,19 @@ def _host(item: Found, airspaces: Iterable[Airspace]) -> Iterator[str]:
     for airspace in airspaces:
         airspace.refuse(host, item.text)
     yield f"host:{host}"
+
+
+def _as_text(name: str) -> str:
+    """What a call touches is written down, shown and compared, so it has to be text.
+
+    Raises:
+        Unfit: A name in it is none.
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise paths.Unfit(f"it leads to {show(name)}, a name that is no UTF-8 and cannot be recorded") from None
+    return name
 
 
 def _host_refused(airspaces: Iterable[Airspace], text: str) -> str | None:

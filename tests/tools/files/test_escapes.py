@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -16,11 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from callgate import Callgate, ToolContext, tool
+from callgate import Callgate, Context, Refused, ToolContext, tool
 from callgate.model.grounds import Grounds
+from callgate.model.levels import Autonomy
 from callgate.model.outcome import Outcome
 from callgate.tools.confined import Confined, create, read_all
-from tests.tools.files.calling import call
+from tests.tools.files.calling import call, once, opened
 from tests.tools.swapping import swapping
 
 SECRET = "what-nobody-may-see"
@@ -173,6 +175,44 @@ async def test_git_is_not_written_to(world: World, path: str) -> None:
         for mode in ("w", "a"):
             assert not (await call(gate, "write_file", path=path, content=WRITTEN, mode=mode)).ok
     assert world.witness() == before
+
+
+@pytest.mark.parametrize("autonomy", [Autonomy.A0, Autonomy.A2, Autonomy.A4], ids=["A0", "A2", "A4"])
+async def test_a_link_to_a_name_that_is_no_text_is_refused_and_raises_nothing(
+    tmp_path: Path, autonomy: Autonomy
+) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xfe")
+    folder.mkdir()
+    (folder / "a.txt").write_text(SECRET)
+    (tmp_path / "link").symlink_to(folder)
+    async with opened(tmp_path) as gate:
+        for name, arguments in (
+            ("write_file", {"path": "link/a.txt", "content": WRITTEN}),
+            ("read_file", {"path": "link/a.txt"}),
+            ("list_directory", {"path": "link"}),
+            ("search_files", {"pattern": ".", "path": "link"}),
+        ):
+            outcome = await gate.call(name, arguments, Context(autonomy=autonomy))
+            assert isinstance(outcome, Refused)
+            assert json.dumps(outcome.to_machine(), ensure_ascii=False).encode()
+    assert (folder / "a.txt").read_text() == SECRET
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "bare"])
+async def test_git_is_not_written_to_under_another_name(tmp_path: Path, kind: str) -> None:
+    meta = tmp_path / "meta"
+    for folder in ("hooks", "objects", "refs"):
+        (meta / folder).mkdir(parents=True)
+    if kind == "link":
+        (tmp_path / ".git").symlink_to("meta")
+    elif kind == "file":
+        (tmp_path / ".git").write_text("gitdir: meta\n")
+    else:
+        (meta / "HEAD").write_text("ref: refs/heads/main\n")
+    for mode in ("w", "a"):
+        assert not (await once(tmp_path, "write_file", path="meta/hooks/pre-commit", content=WRITTEN, mode=mode)).ok
+    assert not (meta / "hooks" / "pre-commit").exists()
+    assert (await once(tmp_path, "write_file", path="beside.txt", content=WRITTEN)).ok
 
 
 async def test_listing_and_searching_everything_shows_nothing_of_it(world: World) -> None:

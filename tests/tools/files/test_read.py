@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from callgate.model.levels import Category
 from callgate.tools.files import read
+from callgate.tools.files.arguments import digest_of, moment
 from tests.tools.examples import run_examples
 from tests.tools.files.calling import call, once, opened
 
@@ -63,6 +66,20 @@ async def test_no_more_than_max_bytes_are_given_and_the_cut_is_told(tmp_path: Pa
     assert (found["content"], found["truncated"], found["total_lines"]) == ("line 1\nlin", True, None)
 
 
+async def test_a_file_of_the_far_future_is_listed_and_read_like_any_other(tmp_path: Path) -> None:
+    """Some file systems keep such a time, and others the last they know."""
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "b.txt").write_text("x")
+    os.utime(tmp_path / "a.txt", (2**40, 2**40))
+    async with opened(tmp_path) as gate:
+        assert len((await call(gate, "list_directory", path=".")).unwrap()) == 2
+        assert (await call(gate, "read_file", path="a.txt")).unwrap()["content"] == "x"
+    assert [moment(seconds) for seconds in (0, 2**40, -(2**40), 2**70)] == [
+        "1970-01-01T00:00:00+00:00",
+        *["unknown"] * 3,
+    ]
+
+
 async def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     found = await got(tmp_path, path="a.txt")
@@ -72,6 +89,10 @@ async def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
 async def test_a_large_file_is_read_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read, "_WHOLE", 1000)
     (tmp_path / "a.txt").write_text("x" * 200_000 + "\n" + LINES)
+    whole = digest_of((tmp_path / "a.txt").read_bytes())
+    found = await got(tmp_path, path="a.txt", offset=3, limit=1)
+    assert (found["content"], found["digest"]) == ("line 2\n", whole)
+    monkeypatch.setattr(read, "_DIGESTED", 2000)
     found = await got(tmp_path, path="a.txt", offset=3, limit=1)
     assert (found["content"], found["digest"]) == ("line 2\n", None)
     monkeypatch.setattr(read, "_FURTHEST", 100_000)
@@ -86,6 +107,29 @@ async def test_a_large_file_is_read_where_it_is_asked_for(tmp_path: Path, monkey
 async def test_the_encoding_is_the_one_that_is_named(tmp_path: Path, encoding: str, data: bytes) -> None:
     (tmp_path / "a.txt").write_bytes(data)
     assert (await got(tmp_path, path="a.txt", encoding=encoding))["content"] == "grün"
+
+
+@pytest.mark.parametrize(("encoding", "data"), [("utf-7", b"fine\n+2AA-\n"), ("utf-16-le", b"\x00\xd8a\x00")])
+async def test_half_of_a_character_is_no_text(tmp_path: Path, encoding: str, data: bytes) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    outcome = await once(tmp_path, "read_file", path="a.txt", encoding=encoding)
+    assert outcome.error is not None
+    assert outcome.error.category is Category.USER_INPUT
+    assert json.dumps(outcome.to_machine(), ensure_ascii=False).encode()
+
+
+async def test_a_file_whose_real_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.txt")).write_text("hello\n")
+    (tmp_path / "link.txt").symlink_to(os.fsdecode(b"\xff.txt"))
+    async with opened(tmp_path) as gate:
+        read_by_link = await call(gate, "read_file", path="link.txt")
+        others = [
+            await call(gate, "list_directory", path="."),
+            await call(gate, "search_files", pattern="hello", path="."),
+        ]
+    assert "no UTF-8" in str(read_by_link)
+    for outcome in (read_by_link, *others):
+        assert json.dumps(outcome.to_machine(), ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(

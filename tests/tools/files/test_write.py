@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,12 @@ import pytest
 from callgate import Callgate, Context, Failed, Pending, Previewed
 from callgate.events.staleness import content_hash
 from callgate.model.levels import Autonomy, Category, Happened
-from callgate.tools.files import write
+from callgate.model.outcome import Outcome
+from callgate.pipeline import pipeline
+from callgate.pipeline.execute import Executed
+from callgate.pipeline.parts import Parts
+from callgate.pipeline.permit import Permit
+from callgate.tools.files import read, write
 from tests.journeys.gates import parts_of
 from tests.tools.files.calling import call, once, opened
 
@@ -42,6 +49,55 @@ async def test_a_mode_replaces_or_adds_and_others_are_refused(tmp_path: Path) ->
             assert outcome.error.category is Category.USER_INPUT
         assert (await call(gate, "write_file", path="a.txt", content="", mode="w")).ok
         assert (tmp_path / "a.txt").read_bytes() == b""
+
+
+async def test_no_addition_is_lost_when_many_add_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as gate, opened(tmp_path) as other:
+        outcomes = await asyncio.gather(
+            *(
+                call((gate, other)[at % 2], "write_file", path="log.txt", content=f"line {at}\n", mode="a")
+                for at in range(30)
+            )
+        )
+    assert all(outcome.ok for outcome in outcomes)
+    lines = (tmp_path / "log.txt").read_text().splitlines()
+    assert sorted(lines) == sorted(f"line {at}" for at in range(30))
+    assert names(tmp_path) == ["log.txt"]
+
+
+async def test_what_another_program_adds_meanwhile_is_not_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "log.txt"
+    file.write_text("one\n")
+
+    def meanwhile(fd: int, data: bytes) -> None:
+        os.write(fd, data)
+        with file.open("a") as theirs:
+            theirs.write("theirs\n")
+
+    monkeypatch.setattr(write, "write_all", meanwhile)
+    for mode in ("a", "w"):
+        before = file.read_text()
+        outcome = await once(tmp_path, "write_file", path="log.txt", content="ours\n", mode=mode)
+        assert isinstance(outcome, Failed)
+        assert "changed by somebody else" in str(outcome)
+        assert outcome.happened is Happened.NONE
+        assert file.read_text() == f"{before}theirs\n"
+    assert names(tmp_path) == ["log.txt"]
+
+
+async def test_a_turn_that_never_comes_is_given_up(tmp_path: Path) -> None:
+    held = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        async with opened(tmp_path) as gate:
+            asker = Context(autonomy=Autonomy.A4)
+            outcome = await gate.call("write_file", {"path": "a.txt", "content": "x"}, asker, timeout=0.2)
+    finally:
+        os.close(held)
+    assert not outcome.ok
+    assert names(tmp_path) == []
 
 
 async def test_a_content_that_looks_like_a_path_is_none(tmp_path: Path) -> None:
@@ -142,6 +198,51 @@ async def test_an_approval_is_void_once_the_file_is_another(tmp_path: Path) -> N
         assert (tmp_path / "a.txt").read_text() == "what nobody saw\n"
 
 
+async def approved_and_then(folder: Path, then: Callable[[], object], **arguments: Any) -> Outcome:
+    """A write that a person approved, and something that happens after its claim, before its handler looks."""
+    async with opened(folder) as gate:
+        asked = await gate.call("write_file", arguments)
+        assert isinstance(asked, Pending)
+        await gate.approve(asked.approval_id, by="ann")
+        execute = pipeline.execute
+
+        async def late(parts: Parts, permit: Permit) -> Executed:
+            then()
+            return await execute(parts, permit)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pipeline, "execute", late)
+            return await gate.resume(asked.approval_id)
+
+
+@pytest.mark.parametrize("mode", ["w", "a"])
+async def test_a_file_that_changes_after_the_claim_is_not_written_to(tmp_path: Path, mode: str) -> None:
+    file = tmp_path / "run.sh"
+    file.write_text("echo one\n")
+    outcome = await approved_and_then(
+        tmp_path, lambda: file.write_text("what nobody saw\n"), path="run.sh", content="echo two\n", mode=mode
+    )
+    assert isinstance(outcome, Failed)
+    assert outcome.happened is Happened.NONE
+    assert "when this was approved" in str(outcome)
+    assert file.read_text() == "what nobody saw\n"
+
+
+async def test_a_link_that_turns_after_the_claim_is_not_followed_to_another_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_text("same\n")
+    (tmp_path / "link").symlink_to("one")
+
+    def turn() -> None:
+        (tmp_path / "link").unlink()
+        (tmp_path / "link").symlink_to("two")
+
+    outcome = await approved_and_then(tmp_path, turn, path="link/x", content="other\n")
+    assert isinstance(outcome, Failed)
+    assert [(tmp_path / name / "x").read_text() for name in ("one", "two")] == ["same\n", "same\n"]
+
+
 async def shown(folder: Path, **arguments: Any) -> str:
     async with opened(folder) as gate:
         outcome = await gate.call("write_file", arguments, Context(autonomy=Autonomy.A0))
@@ -176,8 +277,12 @@ async def noted(gate: Callgate, file: Path, content: str) -> None:
 
 
 @pytest.mark.requirement("STL-02", "STL-05")
-async def test_a_file_that_changed_since_it_was_read_is_told_as_stale(tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [1_000_000, 1], ids=["as-a-whole", "by-pieces"])
+async def test_a_file_that_changed_since_it_was_read_is_told_as_stale(
+    tmp_path: Path, whole: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever part of it is read; one's own writing is no surprise."""
+    monkeypatch.setattr(read, "_WHOLE", whole)
     file = tmp_path / "a.txt"
     file.write_text("one\ntwo\n")
     async with opened(tmp_path) as gate:

@@ -13,12 +13,14 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held, read_all
-from callgate.tools.files.arguments import FilePath, digest_of, moment, what_was_seen
+from callgate.tools.files.arguments import FilePath, digest_of, digest_of_open, moment, what_was_seen
 
 USUAL_LINES = 2000
 _MOST_BYTES = 10_000_000
 _WHOLE = 16 * 1024 * 1024
-"""A file up to this size is read as a whole, and has a digest."""
+"""A file up to this size is read as a whole."""
+_DIGESTED = 256 * 1024 * 1024
+"""A file up to this size has a digest."""
 _FURTHEST = 1024 * 1024 * 1024
 """So far into a larger file lines are looked for."""
 _CHUNK = 64 * 1024
@@ -37,7 +39,7 @@ _OUTPUT: dict[str, Any] = {
         "lines_returned": {"type": "integer"},
         "total_lines": {"type": ["integer", "null"], "description": "null where the end was not reached."},
         "truncated": {"type": "boolean", "description": "Whether more of the file follows."},
-        "digest": {"type": ["string", "null"], "description": "SHA-256 of the whole file, unless it is large."},
+        "digest": {"type": ["string", "null"], "description": "SHA-256 of the whole file, up to 256 MiB."},
     },
     "additionalProperties": False,
 }
@@ -136,12 +138,12 @@ def _codec(encoding: str) -> str:
 
 def _source(held: Held) -> tuple[BinaryIO, str | None]:
     """The bytes to read, and the digest of all of them where the file is not too large for it."""
-    if held.status.st_size > _WHOLE:
-        return io.BufferedReader(io.FileIO(held.fd, closefd=False)), None
-    content = read_all(held.fd, _WHOLE + 1)
-    if len(content) > _WHOLE:  # it grew, or its size was never told
-        return io.BufferedReader(io.FileIO(held.fd, closefd=False)), None
-    return io.BytesIO(content), digest_of(content)
+    content = b"" if held.status.st_size > _WHOLE else read_all(held.fd, _WHOLE + 1)
+    if held.status.st_size <= _WHOLE and len(content) <= _WHOLE:
+        return io.BytesIO(content), digest_of(content)
+    # The size was told, or it grew since, or was never true.
+    digest = None if held.status.st_size > _DIGESTED else digest_of_open(held.fd, _DIGESTED)
+    return io.BufferedReader(io.FileIO(held.fd, closefd=False)), digest
 
 
 @dataclass(slots=True)
@@ -173,7 +175,7 @@ class _Taken:
         if number < self.span.start:
             return True
         shown = f"{number}\t{piece}" if self.numbered else piece
-        data = shown.encode("utf-8", "surrogatepass")
+        data = shown.encode()  # halves of characters, which some encodings let through, are no text
         fits = ends and len(data) <= self.most
         kept = shown if fits else data[: self.most].decode("utf-8", "ignore")
         self.most -= len(data)

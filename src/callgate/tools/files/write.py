@@ -15,6 +15,7 @@ from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Spot, create, read_all, write_all
 from callgate.tools.files.arguments import FilePath, Text, digest_of, what_was_seen
+from callgate.tools.files.one_writer import one_writer
 
 _LARGEST = 64 * 1024 * 1024
 """What a file may have in the end, in bytes."""
@@ -37,14 +38,14 @@ _OUTPUT = {
 
 
 def would_write(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
-    """The difference it would make, and the content it was worked out from."""
+    """The difference it would make, and which file with which content it was worked out from."""
     confined = Confined(ctx.grounds())
     with confined.spot(arguments["path"]) as spot:
         before = _current(confined, spot)
         after = _after(before, arguments["content"], mode=arguments["mode"])
     name = confined.show(spot.place)
-    state = "absent" if before is None else digest_of(before)
-    return Preview(text=_difference(before or b"", after, name=name, new=before is None), state=state)
+    text = _difference(before or b"", after, name=name, new=before is None)
+    return Preview(text=text, state=_state(spot, before))
 
 
 @tool(
@@ -70,12 +71,22 @@ def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", 
         ctx: Where it may go.
     """
     confined = Confined(ctx.grounds())
-    with confined.spot(path) as spot:
-        after = _after(_current(confined, spot), content, mode=mode)
-        with _beside(spot, after) as name, ctx.effect_sync():
-            os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
+    with confined.spot(path) as found, one_writer(found.folder, ctx):
+        spot = confined.spot_in(found.folder, found.name)  # who wrote before us may have replaced it
+        before = _current(confined, spot)
+        if not ctx.is_as_shown(_state(spot, before)):
+            raise PermissionError(f"{path} is not the file, or not as it was, when this was approved; ask again")
+        after = _after(before, content, mode=mode)
+        with _beside(spot, after) as name:
+            _refuse_changed(confined, spot)
+            with ctx.effect_sync():
+                os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
         os.fsync(spot.folder.fd)
     return {"path": spot.place, "bytes_written": len(content.encode()), "digest": digest_of(after)}
+
+
+def _state(spot: Spot, before: bytes | None) -> str:
+    return f"{'absent' if before is None else digest_of(before)} {spot.place}"
 
 
 def _after(before: bytes | None, content: str, *, mode: str) -> bytes:
@@ -94,6 +105,19 @@ def _current(confined: Confined, spot: Spot) -> bytes | None:
     if len(content) > _LARGEST:
         raise ValueError(f"{confined.show(spot.place)} is larger than {_LARGEST} bytes, and is not written to")
     return content
+
+
+def _refuse_changed(confined: Confined, spot: Spot) -> None:
+    """Another program knows nothing of our turns; what it wrote since we looked is not thrown away."""
+    now = confined.spot_in(spot.folder, spot.name).status
+    if _version(now) != _version(spot.status):
+        raise BlockingIOError(f"{confined.show(spot.place)} was changed by somebody else meanwhile; nothing is written")
+
+
+def _version(status: os.stat_result | None) -> tuple[int, ...] | None:
+    if status is None:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @contextlib.contextmanager

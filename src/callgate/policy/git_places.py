@@ -1,0 +1,63 @@
+"""Git's directories under other names: behind a `.git` that is a link or a file, and repositories without one.
+
+Only what lies on the way to a path is looked at: a `.git` somewhere else that points here is not found by itself, but
+what it points to has the shape of a repository.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+_LONGEST_SAID = 4096
+_SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
+"""What makes a directory a repository, or the part of one that belongs to another working tree."""
+
+
+def lies_in_git(place: str) -> bool:
+    """Whether a real path is, or lies in, a directory of git's that is not called `.git`."""
+    return any(_has_shape(folder) or _leads_around(folder, place) for folder in _way_to(place))
+
+
+def told_by(path: str) -> str | None:
+    """Where a `.git` that is a link or a file says that the directory is; None for anything else."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return os.path.realpath(path)
+        if not stat.S_ISREG(mode):
+            return None
+        said = _beginning(path)
+    except (OSError, ValueError):
+        return None
+    if not said.startswith("gitdir:"):
+        return None
+    return os.path.realpath(os.path.join(os.path.dirname(path), said.removeprefix("gitdir:").strip()))  # noqa: PTH118, PTH120
+
+
+def _way_to(place: str) -> Iterator[str]:
+    """Every directory from the top to the path, and the path itself."""
+    at = place.find(os.sep)
+    while at != -1:
+        yield place[:at] or os.sep
+        at = place.find(os.sep, at + 1)
+    yield place
+
+
+def _leads_around(folder: str, place: str) -> bool:
+    target = told_by(os.path.join(folder, ".git"))  # noqa: PTH118 - a text all along
+    return target is not None and (place == target or place.startswith(target.rstrip(os.sep) + os.sep))
+
+
+def _has_shape(folder: str) -> bool:
+    return any(all(os.path.lexists(f"{folder}/{name}") for name in names) for names in _SHAPES)
+
+
+def _beginning(path: str) -> str:
+    # A pipe that takes the file's place must not keep the call waiting.
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        return os.fsdecode(os.read(fd, _LONGEST_SAID))
+    finally:
+        os.close(fd)
