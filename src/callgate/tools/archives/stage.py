@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Generator
 
 from callgate.tools.archives.members import Member
 from callgate.tools.archives.pouring import Sink
+from callgate.tools.archives.sweeping import new_stage, sweep
 from callgate.tools.confined import Confined, Held, create, inside, write_all
 
 _MOST_NAMES = 100
@@ -102,15 +102,15 @@ class Stage:
 
 @contextlib.contextmanager
 def staged(confined: Confined, folder: Held) -> Generator[Stage]:
-    """A stage in a directory that is held. Whatever was not published in the end is removed."""
-    name = f".callgate-unpacking-{secrets.token_hex(8)}"
-    os.mkdir(name, dir_fd=folder.fd)
-    stage = Stage(confined, folder, name=name)
-    try:
-        yield stage
-    finally:
-        if stage.published is None:
-            shutil.rmtree(name, ignore_errors=True, dir_fd=folder.fd)
+    """A stage in a directory that is held. Whatever was not published in the end is removed, also by the next one."""
+    sweep(confined, folder)
+    with new_stage(confined, folder) as name:
+        stage = Stage(confined, folder, name=name)
+        try:
+            yield stage
+        finally:
+            if stage.published is None:
+                shutil.rmtree(name, ignore_errors=True, dir_fd=folder.fd)
 
 
 def free_name(folder: Held, wanted: str) -> str:
