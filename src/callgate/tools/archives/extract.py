@@ -90,6 +90,7 @@ def make_extract(shelf: Shelf) -> Any:
             chosen = _chosen(opened.archive, pattern=pattern, files=files)
             stem = _stem(opened.held.place)
             made = _made(opened.archive, chosen)
+            confined.refuse(inside(beside.folder.place, stem), None)  # nor a name that resembles one of ours
             _refuse_places(confined, made, top=inside(beside.folder.place, free_name(beside.folder, stem)))
             documents = _Documents(chosen if process_documents else ())
             documents.read(opened.archive)
