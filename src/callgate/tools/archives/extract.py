@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from callgate.tools.archives.members import Member
 from callgate.tools.archives.pouring import Kept
 from callgate.tools.archives.sections import count_sections, text_of
 from callgate.tools.archives.shelf import Shelf
-from callgate.tools.archives.stage import Stage, staged
+from callgate.tools.archives.stage import Stage, free_name, staged
 from callgate.tools.confined import Confined, inside
 
 _LARGEST_DOCUMENT = 16 * 1024 * 1024
@@ -37,14 +38,17 @@ _OUTPUT: dict[str, Any] = {
 
 def would_extract(arguments: dict[str, Any], ctx: ToolContext, *, shelf: Shelf) -> Preview:
     """What would be unpacked, and which archive that was worked out from."""
-    with shelf.find(arguments.get("archive_name"), ctx) as opened:
+    confined = Confined(ctx.grounds())
+    with shelf.find(arguments.get("archive_name"), ctx) as opened, confined.spot(opened.held.place) as beside:
         chosen = _chosen(opened.archive, pattern=arguments.get("pattern"), files=arguments.get("files"))
-        where = f"{inside(opened.held.place.rpartition('/')[0], _stem(opened.held.place))}"
+        where = inside(beside.folder.place, free_name(beside.folder, _stem(opened.held.place)))
         lines = [f"{each.size:>12} {each.name}" for each in chosen[:_LISTED]]
         more = [f"… and {len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
         total = sum(each.size for each in chosen)
         head = f"{len(chosen)} files, {total} bytes, out of {opened.held.place} into the new directory {where}"
-        return Preview(text="\n".join((head, *lines, *more)), state=opened.digest)
+        # What was agreed to are these bytes, from this place to that one.
+        bound = f"{opened.digest}\0{opened.held.place}\0{where}".encode("utf-8", "surrogateescape")
+        return Preview(text="\n".join((head, *lines, *more)), state=hashlib.sha256(bound).hexdigest())
 
 
 def make_extract(shelf: Shelf) -> Any:
@@ -85,14 +89,16 @@ def make_extract(shelf: Shelf) -> Any:
         with shelf.find(archive_name, ctx) as opened, confined.spot(opened.held.place) as beside:
             chosen = _chosen(opened.archive, pattern=pattern, files=files)
             stem = _stem(opened.held.place)
-            _refuse_places(confined, chosen, top=inside(beside.folder.place, stem))
+            made = _made(opened.archive, chosen)
+            confined.refuse(inside(beside.folder.place, stem), None)  # nor a name that resembles one of ours
+            _refuse_places(confined, made, top=inside(beside.folder.place, free_name(beside.folder, stem)))
             documents = _Documents(chosen if process_documents else ())
             documents.read(opened.archive)
             prove(opened.archive, chosen)
             with staged(confined, beside.folder) as stage:
-                _fill(stage, opened.archive, chosen=chosen)
+                _fill(stage, opened.archive, made=made)
                 with ctx.effect_sync():
-                    stored = stage.publish(stem)
+                    stored = stage.publish(stem, lambda top: _refuse_places(confined, made, top=top))
         return {
             "extracted": len(chosen),
             "processed": documents.processed,
@@ -103,12 +109,17 @@ def make_extract(shelf: Shelf) -> Any:
     return archive_extract
 
 
-def _fill(stage: Stage, archive: Archive, *, chosen: tuple[Member, ...]) -> None:
-    if len(chosen) == len(archive.files):
-        for each in archive.members:
-            if each.is_directory:
-                stage.make_directory(each.name)
-    archive.format.pour(chosen, stage.writer())
+def _made(archive: Archive, chosen: tuple[Member, ...]) -> tuple[Member, ...]:
+    """All that is made: the files, and with all of them also the directories that the archive names."""
+    whole = len(chosen) == len(archive.files)
+    return (*(each for each in archive.members if whole and each.is_directory), *chosen)
+
+
+def _fill(stage: Stage, archive: Archive, *, made: tuple[Member, ...]) -> None:
+    for each in made:
+        if each.is_directory:
+            stage.make_directory(each.name)
+    archive.format.pour(tuple(each for each in made if not each.is_directory), stage.writer())
 
 
 def _chosen(archive: Archive, *, pattern: str | None, files: list[str] | None) -> tuple[Member, ...]:
@@ -127,10 +138,10 @@ def _chosen(archive: Archive, *, pattern: str | None, files: list[str] | None) -
     return chosen
 
 
-def _refuse_places(confined: Confined, chosen: tuple[Member, ...], *, top: str) -> None:
-    """What lies in a .git, or would come to lie where nobody may write, is refused before anything is written."""
+def _refuse_places(confined: Confined, made: tuple[Member, ...], *, top: str) -> None:
+    """What lies in a .git, or would come to lie where nobody may write, is refused: under the name it will have."""
     confined.refuse(top, None)
-    for each in chosen:
+    for each in made:
         confined.refuse(inside(top, each.name), None)
 
 

@@ -1,12 +1,17 @@
-"""Sections: where in a text a line stands, by the headings above it."""
+"""Sections: where in a text a line stands, by the headings above it.
+
+Strangers wrote these texts: a line costs what it is long, whatever stands in it, and only the beginning of a long one
+can be a heading.
+"""
 
 from __future__ import annotations
 
-import re
+import io
 from collections.abc import Iterator
 
-_HEADING = re.compile(r"#{1,6} +(.*?)[ #]*$")
 _BINARY = b"\0"
+_DEEPEST = 6
+_LONGEST = 1000
 
 
 def text_of(data: bytes | bytearray) -> str | None:
@@ -22,13 +27,26 @@ def text_of(data: bytes | bytearray) -> str | None:
 def lines_with_sections(text: str) -> Iterator[tuple[int, str, str]]:
     """(number, the heading it stands under, the line); the heading is empty before the first one."""
     section = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        heading = _HEADING.match(line)
+    for number, line in enumerate(_lines(text), start=1):
+        heading = _heading(line)
         if heading is not None:
-            section = heading[1]
+            section = heading
         yield number, section, line
 
 
 def count_sections(text: str) -> int:
     """How many sections a text has; one, if it has no headings."""
-    return max(1, sum(_HEADING.match(line) is not None for line in text.splitlines()))
+    return max(1, sum(_heading(line) is not None for line in _lines(text)))
+
+
+def _lines(text: str) -> Iterator[str]:
+    # One at a time: a list of millions of short lines takes many times the memory of the text.
+    return (line.removesuffix("\n") for line in io.StringIO(text, newline=None))
+
+
+def _heading(line: str) -> str | None:
+    start = line[:_LONGEST]
+    title = start.lstrip("#")
+    if not 1 <= len(start) - len(title) <= _DEEPEST or not title.startswith(" "):
+        return None
+    return title.lstrip(" ").rstrip(" #")

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
-import io
-import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from callgate.model.context import Context
 from callgate.model.tool_context import ToolContext
 from callgate.tools.archives.arguments import watching
+from callgate.tools.archives.copied import copied
 from callgate.tools.archives.examining import Archive, examine
 from callgate.tools.confined import Confined, Held
 
 _SESSIONS = 256
 _OF_A_SESSION = 8
 _MARK = "#"
-_DIGITS = 16
 _NONE_OPEN = "no archive is open in this session; call archive_open first"
-_CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,51 +122,6 @@ def _not_open(name: str) -> str:
 @contextlib.contextmanager
 def _opened(path: str, ctx: ToolContext) -> Generator[Opened]:
     confined = Confined(ctx.grounds())
-    with confined.file(path) as held:
-        file = cast("BinaryIO", io.BufferedReader(_HeldFile(held, watching(ctx)), _CHUNK))
+    with confined.file(path) as held, copied(held, watching(ctx)) as file:
         archive = examine(file, held.status.st_size)
-        digest = _digest(file)
-        yield Opened(archive, held, digest, f"{confined.show(held.place)}{_MARK}{digest}")
-
-
-def _digest(file: BinaryIO) -> str:
-    seen = hashlib.sha256()
-    file.seek(0)
-    while piece := file.read(_CHUNK):
-        seen.update(piece)
-    return seen.hexdigest()[:_DIGITS]
-
-
-class _HeldFile(io.RawIOBase):
-    """Reads a file that is held. It has no name: what reads archives must not open it again by one."""
-
-    def __init__(self, held: Held, watch: Callable[[], None]) -> None:
-        super().__init__()
-        self._watch = watch
-        self._fd = held.fd
-        self._size = held.status.st_size
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        self._watch()
-        # What was added since it was looked at is not part of it.
-        data = os.pread(self._fd, max(0, min(len(buffer), self._size - self._at)), self._at)
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
-        if start + offset < 0:
-            raise OSError(errno.EINVAL, "before the beginning of the file")
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
+        yield Opened(archive, held, file.digest, f"{confined.show(held.place)}{_MARK}{file.digest}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Generator
 
 from callgate.tools.archives.members import Member
 from callgate.tools.archives.pouring import Sink
+from callgate.tools.archives.sweeping import new_stage, sweep
 from callgate.tools.confined import Confined, Held, create, inside, write_all
 
 _MOST_NAMES = 100
@@ -63,18 +63,21 @@ class Stage:
 
         return Written
 
-    def publish(self, wanted: str) -> str:
+    def publish(self, wanted: str, judge: Callable[[str], None]) -> str:
         """Give it a name that is free, the wanted one if it is; from now on it is there, as a whole.
+
+        Args:
+            wanted: The name.
+            judge: Asked about the path it would get, whatever name that is in the end; raises where it may not be.
 
         Raises:
             FileExistsError: So many of that name are there already.
+            PermissionError: Nothing of this may be there.
         """
-        for number in range(1, _MOST_NAMES):
-            name = wanted if number == 1 else f"{wanted}-{number}"
+        for _ in range(_MOST_NAMES):
+            name = free_name(self._folder, wanted)
             place = inside(self._folder.place, name)
-            self._confined.refuse(place, None)
-            if _is_there(self._folder, name):
-                continue
+            judge(place)
             try:
                 os.rename(self._name, name, src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)
             except OSError:
@@ -83,7 +86,7 @@ class Stage:
                 continue  # it came meanwhile
             self.published = name
             return place
-        raise FileExistsError(f"{wanted} and {_MOST_NAMES} names like it are taken; move some away")
+        raise FileExistsError(f"{wanted} and names like it are taken again and again; try later")
 
     @contextlib.contextmanager
     def _inside(self, path: str) -> Generator[Held]:
@@ -99,15 +102,28 @@ class Stage:
 
 @contextlib.contextmanager
 def staged(confined: Confined, folder: Held) -> Generator[Stage]:
-    """A stage in a directory that is held. Whatever was not published in the end is removed."""
-    name = f".callgate-unpacking-{secrets.token_hex(8)}"
-    os.mkdir(name, dir_fd=folder.fd)
-    stage = Stage(confined, folder, name=name)
-    try:
-        yield stage
-    finally:
-        if stage.published is None:
-            shutil.rmtree(name, ignore_errors=True, dir_fd=folder.fd)
+    """A stage in a directory that is held. Whatever was not published in the end is removed, also by the next one."""
+    sweep(confined, folder)
+    with new_stage(confined, folder) as name:
+        stage = Stage(confined, folder, name=name)
+        try:
+            yield stage
+        finally:
+            if stage.published is None:
+                shutil.rmtree(name, ignore_errors=True, dir_fd=folder.fd)
+
+
+def free_name(folder: Held, wanted: str) -> str:
+    """The wanted name, or the first like it that nothing in a directory has.
+
+    Raises:
+        FileExistsError: So many of that name are there already.
+    """
+    for number in range(1, _MOST_NAMES):
+        name = wanted if number == 1 else f"{wanted}-{number}"
+        if not _is_there(folder, name):
+            return name
+    raise FileExistsError(f"{wanted} and {_MOST_NAMES} names like it are taken; move some away")
 
 
 def _is_there(folder: Held, name: str) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import stat
 import struct
 import zipfile
+import zlib
 from collections.abc import Collection
 from typing import BinaryIO
 
 from callgate.tools.archives.limits import MIB, MOST_ENTRIES, Hostile, parsing, refuse_member_ratio
 from callgate.tools.archives.members import Member, member
-from callgate.tools.archives.pouring import CHUNK, Into
+from callgate.tools.archives.pouring import Into
+from callgate.tools.archives.unpacking import unpacked
 
 _END = struct.Struct("<4s4H2LH")
 _END_MARK = b"PK\5\6"
@@ -37,6 +38,7 @@ class ZipArchive:
             self._file = file
             self._zip = zipfile.ZipFile(file)
             infos = self._zip.infolist()
+            self._starts: dict[str, int] = {}
             self._refuse_overlaps(infos)
             self._infos = {info.orig_filename: info for info in infos}
         if len(self._infos) < len(infos):
@@ -45,13 +47,16 @@ class ZipArchive:
 
     def pour(self, wanted: Collection[Member], into: Into) -> None:
         for each in wanted:
-            info = copy.copy(self._infos[each.raw])
-            # Asked for one byte more than is announced, the reader shows whether there is one.
-            info.file_size += 1
+            info = self._infos[each.raw]
             sink = into(each)
-            with parsing("the zip archive"), self._zip.open(info) as source:
-                while data := source.read(CHUNK):
+            checksum = 0
+            with parsing("the zip archive"):
+                start = self._starts[each.raw]
+                for data in unpacked(self._file, start, size=info.compress_size, method=info.compress_type):
                     sink.write(data)
+                    checksum = zlib.crc32(data, checksum)
+                if checksum != info.CRC:
+                    raise Hostile(f"member {each.name!r} has another checksum than the archive says")
             sink.end()
 
     def _refuse_overlaps(self, infos: list[zipfile.ZipInfo]) -> None:
@@ -75,7 +80,9 @@ class ZipArchive:
         same = (mark, name, method) == (_LOCAL_MARK, info.orig_filename, info.compress_type)
         if not agrees or not same or (flags ^ info.flag_bits) & _ENCRYPTED:
             raise Hostile(f"member {info.filename!r} says one thing in its own header and another in the table")
-        return info.header_offset + _LOCAL.size + name_size + extra_size + info.compress_size
+        start = info.header_offset + _LOCAL.size + name_size + extra_size
+        self._starts[info.orig_filename] = start
+        return start + info.compress_size
 
 
 def _member(info: zipfile.ZipInfo) -> Member:

@@ -1,0 +1,131 @@
+"""The process in which a 7z archive is read, as this one sees it: what to do goes in, records come out."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Generator
+from typing import Any, BinaryIO
+
+from callgate.tools.archives.limits import LARGEST_TOTAL, MOST_ENTRIES, Hostile
+from callgate.tools.archives.sevenzip_worker import DONE, LARGEST_RECORD, RECORD, REFUSED
+
+_SECONDS = 60
+"""Of computing, for one look at an archive."""
+_BREATH = 0.2
+_CODE = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    "from callgate.tools.archives.sevenzip_worker import main; main()"
+)
+_NEEDED = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+"""Where the interpreter may not start without."""
+_STOPPED = "the 7z archive takes more memory or time than it is given"
+
+
+def ask(file: BinaryIO, wanted: list[str] | None) -> Generator[tuple[bytes, bytes]]:
+    """What the process says of an archive: its list, or what is in the members that are wanted.
+
+    Raises:
+        Hostile: The archive is not taken, or the process came to no end.
+    """
+    watch: Callable[[], None] = getattr(file, "watch", _always)
+    with _handle(file) as handle, _started(handle, wanted) as worker:
+        assert worker.stdout is not None  # noqa: S101 - a pipe was asked for
+        reader = _Reader(worker.stdout.fileno(), watch)
+        while True:
+            kind, size = RECORD.unpack(reader.read(RECORD.size))
+            if size > LARGEST_RECORD:
+                raise Hostile(_STOPPED)
+            data = reader.read(size)
+            if kind == DONE:
+                return
+            if kind == REFUSED:
+                raise Hostile(data.decode())
+            yield kind, data
+
+
+def _always() -> None:
+    """An archive in an archive is small: its process ends by itself."""
+
+
+@contextlib.contextmanager
+def _handle(file: BinaryIO) -> Generator[int]:
+    """A handle that a process can be given: the file's own, or that of a copy of what lies in the memory."""
+    try:
+        yield file.fileno()
+    except io.UnsupportedOperation:
+        pass
+    else:
+        return
+    with tempfile.TemporaryFile() as own:
+        file.seek(0)
+        shutil.copyfileobj(file, own)
+        own.flush()
+        yield own.fileno()
+
+
+@contextlib.contextmanager
+def _started(handle: int, wanted: list[str] | None) -> Generator[subprocess.Popen[bytes]]:
+    question: dict[str, Any] = {
+        "file": handle,
+        "wanted": wanted,
+        "most": MOST_ENTRIES,
+        "room": LARGEST_TOTAL,
+        "seconds": _SECONDS,
+    }
+    worker = subprocess.Popen(  # noqa: S603 - our own interpreter and program
+        [sys.executable, "-I", "-S", "-c", _CODE, _places()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in _NEEDED if name in os.environ},
+        cwd=os.sep,
+        pass_fds=(handle,),
+        start_new_session=True,
+    )
+    with worker:
+        try:
+            assert worker.stdin is not None  # noqa: S101 - a pipe was asked for
+            with contextlib.suppress(BrokenPipeError):
+                worker.stdin.write(json.dumps(question).encode())
+                worker.stdin.close()
+            yield worker
+        finally:
+            worker.kill()
+
+
+def _places() -> str:
+    """Where to import from: as here, but never from the working directory."""
+    return json.dumps([os.path.abspath(place) for place in sys.path if place])  # noqa: PTH100 - as it is there
+
+
+class _Reader:
+    """Reads what the process says, and looks now and then whether anybody still waits for it."""
+
+    def __init__(self, fd: int, watch: Callable[[], None]) -> None:
+        self._fd = fd
+        self._watch = watch
+
+    def read(self, size: int) -> bytes:
+        """So many bytes.
+
+        Raises:
+            Hostile: The process ended before.
+        """
+        got = bytearray()
+        while len(got) < size:
+            self._watch()
+            if not select.select([self._fd], [], [], _BREATH)[0]:
+                continue
+            piece = os.read(self._fd, size - len(got))
+            if not piece:
+                raise Hostile(_STOPPED)
+            got += piece
+        return bytes(got)
