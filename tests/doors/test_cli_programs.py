@@ -117,6 +117,14 @@ def test_what_cannot_be_is_said_in_one_line(
     assert done.err.count("\n") == 1
 
 
+def test_the_newest_program_is_listed_first(cli: Cli) -> None:
+    file = written(cli.folder, "1 + 1")
+    for key in ("one", "two", "three"):
+        assert cli("programs", "run", file, "--key", key, *WITH).code == 0
+    listed = cli("programs", "list", "--json", "--limit", "2").body["programs"]
+    assert [entry["program_id"] for entry in listed] == ["three", "two"]
+
+
 def test_where_there_are_none_it_says_so(cli: Cli) -> None:
     cli.call("word_count", {"text": "a"})
     done = cli("programs", "list")
