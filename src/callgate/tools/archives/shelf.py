@@ -23,7 +23,8 @@ _SESSIONS = 256
 _OF_A_SESSION = 8
 _MARK = "#"
 _DIGITS = 16
-_NONE_OPEN = "no archive is open in this session; call archive_open first"
+_NAMING = "pass the archive_name that archive_open gave, which counts in any process, or call archive_open first"
+_NONE_OPEN = f"no archive is open in this session; {_NAMING}"
 _CHUNK = 64 * 1024
 
 
@@ -121,7 +122,7 @@ def _file_name(path: str) -> str:
 
 
 def _not_open(name: str) -> str:
-    return f"archive {name!r} is not open in this session; call archive_open with its path first"
+    return f"archive {name!r} is not open in this session; {_NAMING}"
 
 
 @contextlib.contextmanager
