@@ -42,7 +42,10 @@ def test_a_program_that_needs_a_person_sleeps_and_says_how_it_goes_on(cli: Cli) 
     assert "sleeping" in listed.out
     assert "order" in listed.out
     assert cli(*resume).code == 4
-    assert cli(*approve).code == 0
+    approved = cli(*approve)
+    assert approved.code == 0
+    assert "go on  callgate programs resume" in approved.out
+    assert "the same call again" not in approved.out
     done = cli(*resume)
     assert (done.code, done.out) == (0, "ordered 5\n")
     assert (cli.folder / "ordered.txt").read_text() == "5\n"
