@@ -20,6 +20,7 @@ from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools import archives, code, data, files, maths, web
 from callgate.tools.category import Category
+from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
 
 ALL = "all"
@@ -78,6 +79,7 @@ def _as_builtin(tool: Tool, name: str) -> Tool:
         source=Origin.BUILTIN,
         source_name=name,
         category=name,
+        handler=None if tool.handler is None else from_installed_only(tool.handler, is_async=tool.is_async),
         unavailable=tool.unavailable or _missing(tool.name, CATEGORIES[name]),
     )
 

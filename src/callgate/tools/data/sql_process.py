@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from callgate.tools.libraries import places
+
 _CODE = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from callgate.tools.data.sql_worker import main; main()"
 )
@@ -33,7 +35,7 @@ async def ask_in_process(question: dict[str, Any]) -> list[dict[str, Any]]:
         PermissionError: It wants something else than to read.
     """
     worker = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", "-c", _CODE, _places()),
+        *(sys.executable, "-I", "-S", "-c", _CODE, orjson.dumps(places()).decode()),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -49,11 +51,6 @@ async def ask_in_process(question: dict[str, Any]) -> list[dict[str, Any]]:
     if not said:
         raise _without_answer(worker.returncode)
     return _read(said)
-
-
-def _places() -> str:
-    """Where to import from: as here, but never from the working directory."""
-    return orjson.dumps([os.path.abspath(place) for place in sys.path if place]).decode()  # noqa: PTH100 - as it is there
 
 
 def _without_answer(code: int | None) -> Exception:

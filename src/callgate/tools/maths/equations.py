@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import json
+import math
 import re
-import sys
+import time
 from typing import Any
 
 from callgate.adapters.function import tool
+from callgate.model.tool_context import ToolContext
+from callgate.tools.apart import NotRead, work_apart
 from callgate.tools.maths.expressions import tree
 from callgate.tools.maths.expressions.reading import is_variable, read
 from callgate.tools.maths.expressions.symbols import symbolic
 
-_MEMORY = 2 * 1024**3
+_MOST_SECONDS = 600
 _MOST_SOLUTIONS = 200
 _LONGEST_SOLUTION = 20_000
 _SINGLE_EQUALS = re.compile(r"(?<![<>=!])=(?!=)")
@@ -24,29 +28,28 @@ _SINGLE_EQUALS = re.compile(r"(?<![<>=!])=(?!=)")
     concurrency_safe=True,
     scopes=["compute:run"],
     timeout=30,
-    isolation="process",
     output_schema={"type": "array", "items": {"type": "string"}},
     examples=[{"equation": "x**2 - 5*x + 6"}, {"equation": "a*t^2 = b", "variable": "t"}],
 )
-def symbolic_solve(equation: str, variable: str = "x") -> list[str]:
+async def symbolic_solve(equation: str, variable: str = "x", *, ctx: ToolContext) -> list[str]:
     """Solve an equation for one variable, exactly, and give every solution that is found; other names are symbols.
 
     Args:
         equation: `x**2 - 5*x + 6` (taken to be 0), or with both sides: `a*x^2 = b`.
         variable: The name to solve for.
+        ctx: The call.
     """
-    _bound_memory()
-    return solve(equation, variable)
+    left = ctx.remaining(time.monotonic())
+    seconds = _MOST_SECONDS if left is None else max(1, math.ceil(min(left, _MOST_SECONDS)))
+    try:
+        return await work_apart(solve_written, json.dumps([equation, variable]), seconds=seconds)
+    except NotRead as error:
+        raise ValueError(error.why or "equation takes too much to be solved; make it simpler") from None
 
 
-def _bound_memory() -> None:  # pragma: no cover - in a process of its own, where nobody measures
-    """This process is the call's own: what it takes too much is its own trouble."""
-    if sys.platform != "win32":
-        import resource  # noqa: PLC0415 - not everywhere
-
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = _MEMORY if most == resource.RLIM_INFINITY else min(_MEMORY, most)
-        resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+def solve_written(question: str) -> list[str]:
+    """`solve` of an equation and a variable, written as a JSON list."""
+    return solve(*json.loads(question))
 
 
 def solve(equation: str, variable: str) -> list[str]:

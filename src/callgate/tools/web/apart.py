@@ -1,92 +1,24 @@
-"""Apart: reading what strangers wrote in a process of its own.
-
-The libraries that read pages are large, and some pages keep them busy for minutes or take all memory. So they run
-where they can be stopped, with bounded memory and time, and without the environment. Knows nothing of networks, nor
-of what is read: that is a function of a module of ours, from a text to something that JSON can say.
-"""
+"""Reading answers apart: in a process of its own, with what is wrong told as what it is: an answer that is no use."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import orjson
-
+from callgate.tools.apart import MOST_SECONDS, NotRead, work_apart
 from callgate.tools.web.troubles import AnswerUnfit
 
 T = TypeVar("T")
-MOST_SECONDS = 10
-"""Of computing, for one text; most take a tenth of one."""
-_MOST_MEMORY = 2 * 1024**3
-# Nothing around decides what is imported (-I), but where this process imports from: PYTHONPATH may have said that.
-_PROGRAM = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from callgate.tools.web.apart import main; main()"
 
 
 async def read_apart(reader: Callable[[str], T], text: str, *, seconds: int = MOST_SECONDS) -> T:
-    """What a reader makes of a text. Stopped with the task that waits for it.
-
-    Args:
-        reader: A function of a module; what it returns must be JSON.
-        text: What it reads.
-        seconds: Of computing that it may take.
+    """What a reader makes of a text.
 
     Raises:
         AnswerUnfit: The reader says so, or did not come to an end.
     """
-    places = orjson.dumps([place for place in sys.path if Path(place).is_absolute()]).decode()
-    words = [sys.executable, "-I", "-W", "ignore", "-c", _PROGRAM, places, str(seconds)]
-    pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(
-        *words,
-        reader.__module__,
-        reader.__name__,
-        stdin=pipe,
-        stdout=pipe,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={name: value for name, value in os.environ.items() if name == "SYSTEMROOT"},
-        start_new_session=True,
-    )
     try:
-        written, _ = await child.communicate(text.encode("utf-8", "replace"))
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    return _understood(written)
-
-
-def _understood(written: bytes) -> Any:
-    try:
-        told = orjson.loads(written)
-    except orjson.JSONDecodeError:
-        raise AnswerUnfit("the page cannot be read: it is too large, too deep, or takes its reader too long") from None
-    if "unfit" in told:
-        raise AnswerUnfit(told["unfit"])
-    return told["read"]
-
-
-def main() -> None:  # pragma: no cover - in the child, where nobody measures
-    """The child: reads one text from its input, and writes what the reader made of it."""
-    _, _, seconds, module, name = sys.argv
-    reader = getattr(importlib.import_module(module), name)
-    _bound(int(seconds))
-    try:
-        told = {"read": reader(sys.stdin.buffer.read().decode("utf-8", "replace"))}
-    except AnswerUnfit as error:
-        told = {"unfit": str(error)}
-    sys.stdout.buffer.write(orjson.dumps(told))
-
-
-def _bound(seconds: int) -> None:  # pragma: no cover - as above
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        return await work_apart(reader, text, seconds=seconds)
+    except NotRead as error:
+        why = error.why or "the page cannot be read: it is too large, too deep, or takes its reader too long"
+        raise AnswerUnfit(why) from None

@@ -1,0 +1,100 @@
+"""Apart: work on what strangers wrote, in a process of its own.
+
+Some libraries are large, and some pages and formulas keep them busy for minutes or take all memory. So they run where
+they can be stopped, with bounded memory and time, and without the environment. Knows nothing of what is worked on:
+that is a function of a module of ours, from a text to something that JSON can say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import orjson
+
+from callgate.tools.libraries import places
+
+T = TypeVar("T")
+
+
+class NotRead(Exception):
+    """The work gave nothing; `why` is what it said, or None where it did not come to an end within its bounds."""
+
+    def __init__(self, why: str | None) -> None:
+        super().__init__(why or "it did not come to an end")
+        self.why = why
+
+
+MOST_SECONDS = 10
+"""Of computing, for one text; most take a tenth of one."""
+_MOST_MEMORY = 2 * 1024**3
+# Nothing around decides what is imported (-I), but where a tool here imports from: PYTHONPATH may have said that.
+_PROGRAM = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from callgate.tools.apart import main; main()"
+
+
+async def work_apart(work: Callable[[str], T], text: str, *, seconds: int = MOST_SECONDS) -> T:
+    """What a function makes of a text. Stopped with the task that waits for it.
+
+    Args:
+        work: A function of a module; what it returns must be JSON.
+        text: What it works on.
+        seconds: Of computing that it may take.
+
+    Raises:
+        NotRead: It says why not (ValueError, OSError), or did not come to an end.
+    """
+    words = [sys.executable, "-I", "-W", "ignore", "-c", _PROGRAM, orjson.dumps(places()).decode(), str(seconds)]
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(
+        *words,
+        work.__module__,
+        work.__name__,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={name: value for name, value in os.environ.items() if name == "SYSTEMROOT"},
+        start_new_session=True,
+    )
+    try:
+        written, _ = await child.communicate(text.encode("utf-8", "replace"))
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    return _understood(written)
+
+
+def _understood(written: bytes) -> Any:
+    try:
+        told = orjson.loads(written)
+    except orjson.JSONDecodeError:
+        raise NotRead(None) from None
+    if "unfit" in told:
+        raise NotRead(told["unfit"])
+    return told["read"]
+
+
+def main() -> None:  # pragma: no cover - in the child, where nobody measures
+    """The child: reads one text from its input, and writes what was made of it."""
+    _, _, seconds, module, name = sys.argv
+    reader = getattr(importlib.import_module(module), name)
+    _bound(int(seconds))
+    try:
+        told = {"read": reader(sys.stdin.buffer.read().decode("utf-8", "replace"))}
+    except (ValueError, OSError) as error:
+        told = {"unfit": str(error)}
+    sys.stdout.buffer.write(orjson.dumps(told))
+
+
+def _bound(seconds: int) -> None:  # pragma: no cover - as above
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
