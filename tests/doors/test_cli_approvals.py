@@ -291,6 +291,9 @@ def test_watching_asks_again_for_an_edit_that_does_not_count(cli: Cli):
         terminal.expect('what you typed: {"to": "bob"}')
         terminal.expect("goes back): ")
         terminal.type('{"to": "bob", "amount": 2}\n')
+        terminal.expect("+pay 2.0 to bob")
+        terminal.expect("> ")
+        terminal.type("y\n")
         terminal.expect("approved: pay")
         terminal.type("\x03")
         assert terminal.end() == 0

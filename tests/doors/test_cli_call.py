@@ -93,6 +93,9 @@ def test_an_unknown_tool_is_refused(cli: Cli):
     done = cli.call("word_cont")
     assert done.code == 3
     assert "refused: word_cont: Unknown tool: word_cont (tool_not_found)" in done.err
+    assert "Did you mean word_count?" in done.err
+    shown = cli("tools", "show", "word_cont", "--module", TOOLS)
+    assert "Unknown tool: word_cont; did you mean word_count?" in shown.err
 
 
 def test_without_any_tool_nothing_is_opened(cli: Cli):

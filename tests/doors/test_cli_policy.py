@@ -35,6 +35,16 @@ def test_warnings_count_only_when_strict(cli: Cli):
     assert cli("policy", "check", "--module", ODD_TOOLS, "--strict").code == 1
 
 
+def test_builtin_tools_are_known(cli: Cli):
+    text = "version: 1\nbuiltin_tools: {enable: [data]}\nroles:\n  default: {allow: [json_query], scopes: ['*']}\n"
+    Path("callgate.yaml").write_text(text)
+    done = cli("policy", "check")
+    assert done.code == 0, done
+    assert "no tools are known here" not in done.out
+    Path("callgate.yaml").write_text(text.replace("json_query", "json_qeury"))
+    assert "there is no tool json_qeury; did you mean json_query?" in cli("policy", "check").out
+
+
 def test_without_tools_only_the_file_is_checked_and_that_is_said(cli: Cli):
     done = cli("policy", "check")
     assert done.code == 0

@@ -42,7 +42,10 @@ def test_a_program_that_needs_a_person_sleeps_and_says_how_it_goes_on(cli: Cli) 
     assert "sleeping" in listed.out
     assert "order" in listed.out
     assert cli(*resume).code == 4
-    assert cli(*approve).code == 0
+    approved = cli(*approve)
+    assert approved.code == 0
+    assert "go on  callgate programs resume" in approved.out
+    assert "the same call again" not in approved.out
     done = cli(*resume)
     assert (done.code, done.out) == (0, "ordered 5\n")
     assert (cli.folder / "ordered.txt").read_text() == "5\n"
@@ -115,6 +118,14 @@ def test_what_cannot_be_is_said_in_one_line(
     assert (done.code, done.out) == (code, ""), done
     assert said in done.err
     assert done.err.count("\n") == 1
+
+
+def test_the_newest_program_is_listed_first(cli: Cli) -> None:
+    file = written(cli.folder, "1 + 1")
+    for key in ("one", "two", "three"):
+        assert cli("programs", "run", file, "--key", key, *WITH).code == 0
+    listed = cli("programs", "list", "--json", "--limit", "2").body["programs"]
+    assert [entry["program_id"] for entry in listed] == ["three", "two"]
 
 
 def test_where_there_are_none_it_says_so(cli: Cli) -> None:

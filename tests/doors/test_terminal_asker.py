@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import itertools
 import os
 import pty
 from pathlib import Path
@@ -9,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from callgate import Callgate, tool
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Risk
+from callgate.model.tool import Preview
+from callgate.ports import Answer
 from callgate.runtime import terminal
 from callgate.runtime.terminal import TerminalAsker, render, system_user
 from tests.doors.cli_tools import PAID
@@ -83,15 +87,15 @@ async def test_what_is_typed_becomes_the_answer(typed: str, kind: str, text: str
     assert (answer.kind, answer.text) == (kind, text)
 
 
-async def test_an_edit_is_a_yes_with_other_arguments():
+async def test_an_edit_asks_to_be_shown_and_is_no_yes_yet():
     answer, shown = await answered('e\n{"a": 1, "a": 2}\ne\n{"amount": 1}\n')
-    assert (answer.kind, answer.arguments, answer.by) == ("approve", {"amount": 1}, system_user())
+    assert (answer.kind, answer.arguments, answer.by) == ("edit", {"amount": 1}, system_user())
     assert "key 'a' is given twice" in shown
 
 
 async def test_a_faulty_edit_is_asked_for_again_and_what_was_typed_is_shown():
     answer, shown = await answered('e\n{nope\n[1]\n{"amount": 1}\n')
-    assert (answer.kind, answer.arguments) == ("approve", {"amount": 1})
+    assert (answer.kind, answer.arguments) == ("edit", {"amount": 1})
     assert "that is no edit: not JSON" in shown
     assert "what you typed: {nope\n" in shown
     assert "that is no edit: arguments must be an object\nwhat you typed: [1]\n" in shown
@@ -115,6 +119,72 @@ async def test_an_edit_that_did_not_count_is_gone_on_with():
     assert (await asker.ask(approval())).kind == "approve", "Enter goes back to the question"
     assert sink.getvalue()[before:].startswith('what you typed: {"amount": "x"}\nall arguments as one JSON object')
     assert asker.tell("too late") is False, "a plain yes cannot be mended"
+
+
+async def test_an_edit_runs_only_after_a_yes_to_what_it_would_do():
+    deleted: list[str] = []
+
+    def preview(arguments: dict[str, Any], _ctx: Any) -> str:
+        return f"would delete {len(arguments['names'])} files"
+
+    @tool(effects="modifies_files", risk="high", preview=preview)
+    def delete_files(names: list[str]) -> str:
+        """Delete files."""
+        deleted.extend(names)
+        return "gone"
+
+    sink = io.StringIO()
+    typed = 'e\n{"names": ["a", "b"]}\nn\n\n' + 'e\n{"names": ["a", "b", "c"]}\ny\n'
+    asker = TerminalAsker(source=io.StringIO(typed), sink=sink)
+    async with Callgate.open("memory://", ask=asker) as gate:
+        gate.add(delete_files)
+        first = await gate.call("delete_files", {"names": ["a"]})
+        assert (first.ok, deleted) == (False, [])
+        assert sink.getvalue().index("would delete 1 files") < sink.getvalue().index("would delete 2 files")
+        assert (await gate.call("delete_files", {"names": ["z"]})).ok
+    assert "would delete 3 files" in sink.getvalue()
+    assert deleted == ["a", "b", "c"]
+
+
+async def test_an_edit_whose_preview_is_no_longer_so_is_shown_again():
+    seen: list[str] = []
+    written: list[str] = []
+    versions = itertools.chain(["v1", "v1"], itertools.repeat("v2"))
+
+    def preview(_arguments: dict[str, Any], _ctx: Any) -> Preview:
+        version = next(versions)
+        return Preview(text=f"would replace {version}", state=version)
+
+    @tool(effects="modifies_files", risk="high", preview=preview)
+    def publish(text: str) -> str:
+        """Publish a page."""
+        written.append(text)
+        return text
+
+    class Script:
+        assurance = Assurance.LOCAL
+
+        async def ask(self, approval: Approval) -> Answer:
+            seen.append((approval.preview or {})["text"])
+            assert not written
+            return Answer("edit", arguments={"text": "new"}) if len(seen) == 1 else Answer("approve", by="ann")
+
+        def tell(self, message: str) -> bool:
+            raise AssertionError(message)
+
+    async with Callgate.open("memory://", ask=Script()) as gate:
+        gate.add(publish)
+        assert (await gate.call("publish", {"text": "old"})).ok
+    assert seen == ["would replace v1", "would replace v1", "would replace v2"]
+    assert written == ["new"]
+
+
+async def test_an_edit_that_was_shown_and_left_open_is_not_lost():
+    asker = TerminalAsker(source=io.StringIO('e\n{"amount": 1}\n\n'), sink=(sink := io.StringIO()))
+    await asker.ask(approval())
+    assert (await asker.ask(approval(edited=True, what="pay\n  amount: 1"))).kind == "wait"
+    assert "this tool has no preview" in sink.getvalue()
+    assert """callgate approvals approve an-id --edit '{"amount": 1}'\n""" in sink.getvalue()
 
 
 async def test_an_edit_of_one_question_is_not_gone_on_with_in_another():
@@ -213,6 +283,10 @@ def test_at_a_terminal_an_edit_runs_what_was_typed_and_an_answer_reaches_the_mod
         talk.expect("that does not count: ")
         talk.expect("goes back): ")
         talk.type('{"to": "eve", "amount": 1}\n')
+        talk.expect("by a person; this is what would run")
+        talk.expect("> ")
+        assert not PAID.exists(), "an edit is no yes"
+        talk.type("y\n")
         assert talk.end() == 0
         assert "paid 1 to eve" in talk.seen
     assert len(PAID.read_text().split()) == 1

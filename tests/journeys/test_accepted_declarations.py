@@ -128,6 +128,9 @@ async def test_a_tool_that_claims_more_than_was_accepted_for_it_declares_nothing
     claiming = server_tool("gh.get_issue", "Get.", declared=True, scopes=frozenset({"mcp:connect"}))
     async with gate_of(claiming, config=None, store="memory://") as gate:
         assert not gate.tools()[0].declared
+        told = (await gate.call("gh.get_issue")).to_human()
+        assert "in callgate.tools.yaml was for another definition of it" in told
+        assert "review it again: callgate tools review github" in told
 
 
 async def test_a_changed_tool_that_is_accepted_again_has_been_looked_at() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from callgate import Callgate, Context, tool
+from callgate.model.levels import Autonomy
 from callgate.model.program import ProgramState
 from callgate.model.tool import Preview
 from callgate.testing import HandClock
@@ -360,3 +361,21 @@ async def test_a_list_that_is_too_long_for_a_person_ends_the_dry_run_and_says_so
         assert "101 calls" in run.error.message
         assert (await gate.find_program(run.id)) == run
     assert town.paid == []
+
+
+async def test_an_error_that_a_stand_in_may_have_caused_says_so() -> None:
+    @tool(effects="network_access", risk="low", allowed_callers={"direct", "chain"}, output_schema={"type": "object"})
+    def order(item: str) -> dict[str, Any]:
+        """Order something."""
+        return {"number": 7, "item": item}
+
+    async with Callgate.open("memory://", context=Context(autonomy=Autonomy.A4)) as gate:
+        gate.add(order)
+        run = await gate.run_program("order('tea')['number']", dry_run=True)
+        assert run.error is not None
+        assert "KeyError" in run.error.message
+        assert "stand-ins were their results: {} for order" in run.error.message
+        plain = await gate.run_program("{}['number']", dry_run=True)
+        assert plain.error is not None
+        assert "stand-in" not in plain.error.message
+        assert (await gate.run_program("order('tea')['number']")).value == 7

@@ -35,6 +35,11 @@ async def test_none_is_there_unless_somebody_names_it(tmp_path: Path) -> None:
         assert (await gate.call("json_parse", {"content": "[1]"})).unwrap() == {"data": [1], "type": "array"}
 
 
+async def test_one_name_needs_no_list() -> None:
+    async with Callgate.open("memory://", builtin_tools="json_query") as gate:
+        assert [tool.name for tool in gate.tools()] == ["json_query"]
+
+
 async def test_a_name_that_is_none_says_which_there_are(tmp_path: Path) -> None:
     file = tmp_path / "callgate.yaml"
     file.write_text("builtin_tools:\n  enable: [json_querry]\n")

@@ -70,7 +70,7 @@ def show(place: Place, /, *, approval_id: str, as_json: bool) -> None:
     async def work(gate: Callgate) -> Approval:
         return await gate.approval(await approval_of(gate, approval_id))
 
-    _answer(place, run(place, work, need=Need.EXISTING), as_json=as_json, whole=True)
+    _answer(place, run(place, work, need=Need.EXISTING), as_json=as_json)
 
 
 @command.command("approve")
@@ -135,31 +135,45 @@ command.add_command(watch)
 def _decide(
     place: Place, work: Callable[[Callgate], Awaitable[Approval]], *, as_json: bool, tools: Tools = Tools.NONE
 ) -> None:
-    _answer(place, run(place, work, need=Need.EXISTING, tools=tools), as_json=as_json, whole=False)
+    async def decided(gate: Callgate) -> tuple[Approval, str | None]:
+        approval = await work(gate)
+        return approval, await _program_of(gate, approval)
+
+    approval, program = run(place, decided, need=Need.EXISTING, tools=tools)
+    if as_json:
+        print_document(approval_document(approval))
+    else:
+        _say_decided(Screen(sys.stdout), approval, place=place, program=program)
 
 
-def _answer(place: Place, approval: Approval, *, as_json: bool, whole: bool) -> None:
+async def _program_of(gate: Callgate, approval: Approval) -> str | None:
+    """The program that waits for this decision, where one does."""
+    found = await gate.programs(limit=10_000)
+    return next((entry.id for entry in found if approval.id in {each.approval_id for each in entry.waiting}), None)
+
+
+def _answer(place: Place, approval: Approval, *, as_json: bool) -> None:
     if as_json:
         print_document(approval_document(approval))
         return
     screen = Screen(sys.stdout)
-    if whole:
-        show_question(screen, approval)
-        if approval.state is ApprovalState.PENDING:
-            screen.say()
-            screen.facts(_ways(place, approval))
-        return
-    _say_decided(screen, approval, place=place)
+    show_question(screen, approval)
+    if approval.state is ApprovalState.PENDING:
+        screen.say()
+        screen.facts(_ways(place, approval))
 
 
-def _say_decided(screen: Screen, approval: Approval, *, place: Place) -> None:
+def _say_decided(screen: Screen, approval: Approval, *, place: Place, program: str | None) -> None:
     if approval.state is ApprovalState.PENDING:
         screen.say(f"noted: {approval.tool} needs another person's yes too", style="yellow")
         screen.facts(approving(place, approval, title="decide"), indent=2)
         return
     style = "green" if approval.state is ApprovalState.APPROVED else "red"
     screen.say(f"{approval.state.value}: {approval.tool}, by {approval.decided_by}", style=style)
-    if approval.state is ApprovalState.APPROVED:
+    if program is not None:
+        screen.say("Nothing has run yet: its program goes on when it is resumed.")
+        screen.facts([("go on", proposed(place, "programs", "resume", program, tools=True))], indent=2)
+    elif approval.state is ApprovalState.APPROVED:
         again = "the same plan, run now, makes each call of it" if approval.is_plan else "the same call again runs it"
         screen.say(f"Nothing has run yet: {again}, once.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from callgate.cli.outcome_text import show_outcome
 from callgate.cli.place import Place, place_options
 from callgate.cli.proposal import questions
 from callgate.cli.question import terminal_asker
+from callgate.errors import ToolNotFoundError
 from callgate.model.approval import Approval
 from callgate.model.outcome import Outcome, Pending
 from callgate.runtime.gate import Callgate
@@ -47,6 +49,7 @@ def command(place: Place, /, **options: Any) -> ExitCode:
         outcome = await gate.call(
             options["name"], arguments, context, **{name: options[name] for name in ("wait", "timeout", "distinct")}
         )
+        outcome = _with_near_names(gate, outcome)
         asked = [outcome.approval_id] if isinstance(outcome, Pending) else []
         return outcome, (await questions(gate, asked)).get(asked[0]) if asked else None
 
@@ -57,3 +60,15 @@ def command(place: Place, /, **options: Any) -> ExitCode:
         listed = place.command("outcomes", "list")
         raise KeyboardInterrupt(f"if the tool had begun, what is known of it is in: {listed}") from None
     return show_outcome(outcome, place, as_json=options["as_json"], question=question)
+
+
+def _with_near_names(gate: Callgate, outcome: Outcome) -> Outcome:
+    """A person at the shell may read every name; a model is told none that it may not call."""
+    if outcome.error is None or outcome.error.code != ToolNotFoundError.code:
+        return outcome
+    try:
+        gate.tool(outcome.tool)
+    except ToolNotFoundError as error:
+        advice = error.info.suggestion if error.info is not None else None
+        return replace(outcome, error=replace(outcome.error, suggestion=advice or outcome.error.suggestion))
+    return outcome

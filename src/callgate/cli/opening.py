@@ -15,6 +15,7 @@ from urllib.parse import quote
 from callgate.cli.place import Place
 from callgate.cli.streams import stdout_kept
 from callgate.cli.trouble import wrong
+from callgate.runtime.builtin import builtin_tools
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.modules import load_configured, load_modules
@@ -153,17 +154,39 @@ def modules_of(place: Place, settings: Settings) -> list[ModuleType]:
 
 
 def things_of(place: Place, settings: Settings) -> list[ModuleType | Tool]:
-    """Everything of this place that tools are made of, for who judges them without opening a gate: modules, plugins.
+    """Everything of this place that tools are made of, for who judges them without opening its gate.
+
+    Built-in tools come first: a tool of one's own that is called the same takes the place of one.
 
     Raises:
-        ConfigurationError: A module cannot be imported.
+        ConfigurationError: A module cannot be imported, there is no such built-in tool, or a server is described wrong.
     """
-    found: list[ModuleType | Tool] = [*modules_of(place, settings)]
+    found: list[ModuleType | Tool] = [*builtin_tools(settings), *modules_of(place, settings)]
     if settings.plugins.folders:
         from callgate.runtime.plugins import plugin_tools  # noqa: PLC0415 - loaded only where there are plugins
 
         found += plugin_tools(settings, Path.cwd())
-    return found
+    return [*found, *_tools_of_servers(settings)]
+
+
+def _tools_of_servers(settings: Settings) -> tuple[Tool, ...]:
+    """What the MCP servers have; the policy, which may be wrong, is left out of it."""
+    if not settings.mcp_servers and not settings.mcp_files:
+        return ()
+    kept = Settings(
+        file=settings.file,
+        lines=settings.lines,
+        secrets=settings.secrets,
+        mcp_servers=settings.mcp_servers,
+        mcp_files=settings.mcp_files,
+    )
+
+    async def listed() -> tuple[Tool, ...]:
+        async with Callgate.open(MEMORY, kept) as gate:
+            return tuple(gate.tools())
+
+    with stdout_kept():
+        return asyncio.run(listed())
 
 
 def store_url(place: Place, settings: Settings) -> str:

@@ -90,7 +90,7 @@ def list_programs(place: Place, /, *, limit: int, as_json: bool) -> None:
     async def work(gate: Callgate) -> list[ProgramEntry]:
         return await gate.programs(limit=limit + 1)
 
-    found = newest(run(place, work, need=Need.EXISTING), limit)
+    found = newest(run(place, work, need=Need.EXISTING), limit)[::-1]
     if as_json:
         print_document({"programs": [entry_document(entry) for entry in found]})
     elif found:

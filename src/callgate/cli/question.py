@@ -11,7 +11,7 @@ from callgate.cli.screen import Cell, Screen
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.layer import ConfirmBy
 from callgate.model.visible import one_line
-from callgate.runtime.terminal import TerminalAsker
+from callgate.runtime.terminal import EDITED, NO_PREVIEW, TerminalAsker
 
 _MARK = "| "
 _RISKS = {"low": "green", "medium": "yellow", "high": "red", "critical": "red"}
@@ -37,6 +37,9 @@ def show_question(screen: Screen, approval: Approval) -> None:
     if approval.preview is not None:
         screen.say("what would happen", style="bold")
         screen.say(str(approval.preview.get("text", "")), indent=2, mark=_MARK)
+    elif approval.edited and approval.state is ApprovalState.PENDING:
+        screen.say("what would happen", style="bold")
+        screen.say(NO_PREVIEW, indent=2)
     screen.say("why you are asked", style="bold")
     for reason in approval.why:
         screen.say(f"- {one_line(reason)}", indent=2)
@@ -50,7 +53,7 @@ def _facts(approval: Approval) -> list[tuple[str, str | Cell]]:
         ("touches", "\n".join(one_line(resource) for resource in approval.resources)),
         ("confirmed by", _WHO[approval.by]),
         ("assurance", f"at least {needs}" if approval.assurance else ""),
-        ("edited", "by a person; this is what would run" if approval.edited else ""),
+        ("edited", EDITED if approval.edited else ""),
         ("approved by", ", ".join(one_line(vote.by) for vote in approval.votes)),
         ("approval", approval.id),
         ("state", _state(approval)),

@@ -12,7 +12,7 @@ import click
 from callgate.cli.document import print_document
 from callgate.cli.exit_codes import ExitCode, code_of_error
 from callgate.cli.screen import Screen
-from callgate.errors import CallgateError, ConfigurationError
+from callgate.errors import CallgateError, ConfigurationError, ToolNotFoundError
 
 DEBUG = "CALLGATE_DEBUG"
 
@@ -44,13 +44,23 @@ def tell(error: BaseException, *, as_json: bool) -> ExitCode:
 
 def _describe(error: BaseException) -> tuple[str, ExitCode]:
     if isinstance(error, CallgateError):
-        return str(error), code_of_error(error)
+        return _with_advice(error), code_of_error(error)
     if isinstance(error, click.ClickException):
         return _usage(error), ExitCode.USAGE
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "; ".join(["interrupted", *map(str, error.args)]), ExitCode.INTERRUPTED
     told = f"a fault in callgate itself ({type(error).__name__}: {error}); run it again with {DEBUG}=1 to see where"
     return told, ExitCode.FAULT
+
+
+def _with_advice(error: CallgateError) -> str:
+    """A name that is none is most often mistyped."""
+    info = error.info if isinstance(error, ToolNotFoundError) else None
+    return f"{error}; {_lower(info.suggestion)}" if info is not None and info.suggestion else str(error)
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
 def _usage(error: click.ClickException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from typing import Any
 
 import click
 
@@ -74,14 +75,15 @@ class _Watcher:
         elif self._asker is None:
             show_question(Screen(sys.stdout), approval)
         else:
-            while not await self._decide(gate, approval, asker=self._asker):
+            talk = _Talk(gate, approval)
+            while not await self._decide(talk, asker=self._asker):
                 pass
 
-    async def _decide(self, gate: Callgate, approval: Approval, *, asker: TerminalAsker) -> bool:
-        """Ask and decide; False where the answer can be mended, so that it is asked again."""
-        answer = await asker.ask(approval)
+    async def _decide(self, talk: _Talk, *, asker: TerminalAsker) -> bool:
+        """Ask and decide; False where it is asked again: an edit is shown first, and a faulty one can be mended."""
+        answer = await asker.ask(talk.shown)
         try:
-            decided = await _apply(gate, approval.id, answer=answer, by=self._name)
+            decided = await talk.take(answer, by=self._name)
         except Refusal as error:
             return not asker.tell(str(error))
         except (ApprovalConflict, ApprovalNotFound) as error:
@@ -89,7 +91,27 @@ class _Watcher:
             return True
         if decided is not None:
             self._err.say(f"{decided.state.value}: {decided.tool}", style="green")
-        return True
+        return decided is not None or answer.kind == "wait"
+
+
+class _Talk:
+    """A question as it is put to somebody, with the edit that it shows by now."""
+
+    def __init__(self, gate: Callgate, approval: Approval) -> None:
+        self._gate = gate
+        self._edit: dict[str, Any] | None = None
+        self.shown = approval
+
+    async def take(self, answer: Answer, *, by: str) -> Approval | None:
+        """Decide by this answer; None where nothing is decided yet, or there is something else to be seen first."""
+        edit = answer.arguments if answer.kind == "edit" else self._edit
+        if edit is not None and answer.kind in {"edit", "approve"}:
+            now = await self._gate.preview_edit(self.shown.id, edit)
+            seen = answer.kind == "approve" and now.preview_state == self.shown.preview_state
+            self.shown, self._edit = now, edit
+            if not seen:
+                return None
+        return await _apply(self._gate, self.shown.id, answer=answer._replace(arguments=edit), by=by)
 
 
 async def _coming(gate: Callgate) -> AsyncIterator[Approval]:

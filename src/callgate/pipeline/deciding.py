@@ -155,7 +155,19 @@ def _too_late(answer: Callable[[Approval, float], Approval], expired: Approval, 
     answer(expired, now)
 
 
-async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments: Arguments) -> Approval:
+async def edited_question(parts: Parts, approval_id: str, arguments: Arguments) -> Approval:
+    """The question as an edit would leave it, with what would happen then. Nothing is decided or written.
+
+    Raises:
+        ApprovalNotFound: No such question.
+        ApprovalConflict: It cannot be edited.
+        Refusal: The edited call is invalid or not allowed.
+    """
+    approval, _, edited = await _edited_call(parts, approval_id, arguments)
+    return replace(approval, votes=(), edited=True, **await _rebound(parts, edited))
+
+
+async def _edited_call(parts: Parts, approval_id: str, arguments: Arguments) -> tuple[Approval, Sealed, Authorized]:
     approval = await reread(parts, approval_id)
     answers.refuse_part(approval)
     if approval.is_plan:
@@ -167,9 +179,13 @@ async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments
     if sealed is None:
         raise ApprovalConflict(f"the sealed arguments of approval {approval_id} are gone; ask again")
     try:
-        edited = await _judge_again(parts, approval, sealed, arguments)
+        return approval, sealed, await _judge_again(parts, approval, sealed, arguments)
     except Stopped as stop:
         return stop.outcome.unwrap()  # which raises: a step that stops a call says why
+
+
+async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments: Arguments) -> Approval:
+    _, sealed, edited = await _edited_call(parts, approval_id, arguments)
     sealed_id = uuid7()
     asked = sealed.extra.get("asked", sealed.arguments)
     blob = seal(parts, sealed_id, edited.text, sealed.context, **(sealed.extra | {"asked": asked}))

@@ -20,7 +20,7 @@ from callgate.model.outcome import Pending
 from callgate.model.pauses import pauses
 from callgate.pipeline.admit import admit, judge_again
 from callgate.pipeline.authorize import authorize
-from callgate.pipeline.deciding import answer_question, reread
+from callgate.pipeline.deciding import answer_question, edited_question, reread
 from callgate.pipeline.fingerprint import account
 from callgate.pipeline.notes import note, reasons_shown
 from callgate.pipeline.parts import Asked
@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.decision import Decision
-    from callgate.model.tool import Tool
+    from callgate.model.levels import Assurance
+    from callgate.model.tool import Arguments, Tool
     from callgate.pipeline.admit import Admitted
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.preview import Shown
+    from callgate.ports import Answer as Said
     from callgate.ports import Reader, Transaction
 
 _log = logging.getLogger("callgate")
@@ -103,22 +105,46 @@ async def ask_now(parts: Parts, approval: Approval) -> bool:
     """Put the question to whoever sits there; True when it was answered."""
     asker = parts.asker
     assert asker is not None  # noqa: S101 - asked by the caller
+    talk = _Talk(parts, approval)
     while True:
         try:
-            answer = await asker.ask(approval)
+            answer = await asker.ask(talk.shown)
         except Exception as error:  # noqa: BLE001 - whoever asks may break; the question stays
             _log.warning("the question could not be put to anybody: %s", type(error).__name__)
             return False
         if answer.kind == "wait":
             return False
         try:
-            await answer_question(parts, approval.id, answer, assurance=asker.assurance)
+            if await talk.take(answer, assurance=asker.assurance):
+                return True
         except (Conflict, NotFound, Refusal) as error:
             # An answer that does not count leaves the question open for somebody whose does, or for a better one.
             if not asker.tell(str(error)) or not isinstance(error, Refusal):
                 return False
-        else:
-            return True
+
+
+class _Talk:
+    """A question as it is put to somebody, with the edit that it shows by now."""
+
+    def __init__(self, parts: Parts, approval: Approval) -> None:
+        self._parts = parts
+        self._edit: Arguments | None = None
+        self.shown = approval
+
+    async def take(self, answer: Said, *, assurance: Assurance) -> bool:
+        """Decide by this answer; False where there is something else to be seen first."""
+        if answer.kind == "edit":
+            edit = answer.arguments or {}
+            self.shown, self._edit = await edited_question(self._parts, self.shown.id, edit), edit
+            return False
+        if answer.kind == "approve" and answer.arguments is None and self._edit is not None:
+            now = await edited_question(self._parts, self.shown.id, self._edit)
+            if now.preview_state != self.shown.preview_state:
+                self.shown = now
+                return False
+            answer = answer._replace(arguments=self._edit)
+        await answer_question(self._parts, self.shown.id, answer, assurance=assurance)
+        return True
 
 
 async def _open_question(parts: Parts, authorized: Authorized, decision: Decision) -> Approval:

@@ -73,8 +73,9 @@ _SUGGESTIONS: dict[str, str] = {
     "approval_expired": "Call again if it is still wanted.",
     "store_unavailable": "Nothing happened; try again later.",
     "tool_unavailable": "Try again later or use another tool.",
-    "tool_quarantined": "The operator has to review the tool's change first.",
+    "tool_quarantined": "The operator has to review its change first: callgate tools diff, callgate tools review.",
 }
+_CHECKED = "Call again if the reason says how; otherwise choose another way."
 _BROKEN = "Use another tool; the operator has to repair this one."
 
 
@@ -100,7 +101,7 @@ def refused(  # noqa: PLR0913 - a refusal says everything it knows
         category=Category.CONFIGURATION if broken else CATEGORIES.get(code, Category.RUNTIME),
         tool=asked.call.tool,
         retryable=code in _RETRYABLE and not broken,
-        suggestion=_BROKEN if broken else _SUGGESTIONS.get(code),
+        suggestion=_BROKEN if broken else _advice(code, reasons),
         faults=faults,
         details=details or {},
     )
@@ -120,6 +121,12 @@ def refused(  # noqa: PLR0913 - a refusal says everything it knows
     if found:
         payload["reasons"] = [reason.to_json() for reason in found]
     return Stopped(outcome, event=event, payload=payload)
+
+
+def _advice(code: str, reasons: tuple[Reason, ...]) -> str | None:
+    """What to do next; a tool's own check says by itself what it lacks."""
+    checked = code == "policy_denied" and any(reason.step == "check" for reason in reasons)
+    return _CHECKED if checked else _SUGGESTIONS.get(code)
 
 
 def declared_effects(tool: Tool | None) -> tuple[str, ...]:

@@ -154,6 +154,13 @@ def _scopes(tool: Tool, granted: Granted, *, whose: str) -> Iterator[Reason]:
 
 def undeclared(tool: Tool) -> Reason:
     """Why a tool that declares nothing is refused, with the line to add."""
+    if tool.source in FOREIGN and tool.given is not None:
+        stale = (
+            f"what was accepted for {tool.name} in callgate.tools.yaml was for another definition of it (the tool, or "
+            "what the configuration declares for it, changed since), so nobody may call it; review it again: "
+            f"callgate tools review {tool.source_name}"
+        )
+        return _refuse("declaration", stale.rstrip() + ", or take its entry out of that file")
     text = f"{tool.name} declares no effects, no scopes and no check, so nobody may call it; "
     if tool.source in FOREIGN and tool.config_ref is not None:
         line = (

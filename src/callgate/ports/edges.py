@@ -81,7 +81,7 @@ class Answer(NamedTuple):
     """What a person said to a question."""
 
     kind: str
-    """approve, reject, respond, or wait (nobody answered)."""
+    """approve, reject, respond, edit (show what these arguments would do, and ask again), or wait (nobody answered)."""
     text: str = ""
     arguments: Arguments | None = None
     by: str = ""

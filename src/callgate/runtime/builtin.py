@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from callgate.runtime.modules import placed
 
 if TYPE_CHECKING:
+    from callgate.model.tool import Tool
     from callgate.runtime.toolbox import Toolbox
     from callgate.settings.values import Settings
 
@@ -26,13 +27,25 @@ def add_builtin(toolbox: Toolbox, settings: Settings, named: Iterable[str]) -> N
     Raises:
         ConfigurationError: There is no such tool, or its name is taken; with file, line and key.
     """
-    enabled, more = settings.builtin_tools.enable, tuple(named)
-    if not enabled and not more:
-        return
+    more = tuple(named)
+    tools = builtin_tools(settings, more)
+    if tools:
+        taken = {tool.name for tool in toolbox.tools()} - {*settings.builtin_tools.enable, *more}
+        toolbox.add(*(tool for tool in tools if tool.name not in taken))
+
+
+def builtin_tools(settings: Settings, named: Sequence[str] = ()) -> list[Tool]:
+    """The built-in tools that a configuration enables, and those that are named besides.
+
+    Raises:
+        ConfigurationError: There is no such tool; with file, line and key.
+    """
+    enabled = settings.builtin_tools.enable
+    if not enabled and not named:
+        return []
     from callgate.tools.catalogue import make_builtin  # noqa: PLC0415 - only who has them pays for them
 
-    taken = {tool.name for tool in toolbox.tools()} - {*enabled, *more}
     with placed(settings, "builtin_tools.enable"):
         tools = {tool.name: tool for tool in make_builtin(enabled, settings.builtin_tools)}
-    tools |= {tool.name: tool for tool in make_builtin(more, settings.builtin_tools) if tool.name not in tools}
-    toolbox.add(*(tool for name, tool in tools.items() if name not in taken))
+    more = make_builtin(named, settings.builtin_tools)
+    return [*tools.values(), *(tool for tool in more if tool.name not in tools)]

@@ -45,6 +45,16 @@ class Decisions(Face):
         """
         return await deciding.approve(self._open().parts, approval_id, _decider(by, assurance), arguments)
 
+    async def preview_edit(self, approval_id: str, arguments: dict[str, Any]) -> Approval:
+        """The question as an edit would leave it, with what would happen then. Decides nothing.
+
+        Raises:
+            ApprovalNotFound: No such question.
+            ApprovalConflict: It cannot be edited.
+            Refusal: The edited call is invalid or not allowed.
+        """
+        return await deciding.edited_question(self._open().parts, approval_id, arguments)
+
     async def reject(
         self, approval_id: str, *, by: str, why: str = "", assurance: Assurance = Assurance.ASSERTED
     ) -> Approval:

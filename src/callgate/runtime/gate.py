@@ -71,7 +71,7 @@ class Callgate(
         context: Context | None = None,
         working_directory: str | Path | None = None,
         clock: Clock | None = None,
-        builtin_tools: Iterable[str] = (),
+        builtin_tools: str | Iterable[str] = (),
     ) -> Callgate:
         """The unopened gate.
 
@@ -84,7 +84,8 @@ class Callgate(
             context: Who asks where a call does not say.
             working_directory: Where relative paths resolve; the current one when left out.
             clock: For tests.
-            builtin_tools: Built-in tools to have beside those the configuration enables: categories, names, or `all`.
+            builtin_tools: Built-in tools to have beside those the configuration enables: categories, names, or `all`;
+                one or several.
 
         Raises:
             ConfigurationError: Something given here cannot be.
@@ -99,7 +100,7 @@ class Callgate(
             context=context or Context(),
             working_directory=str(Path(working_directory or ".").resolve()),
             clock=clock or SystemClock(),
-            builtin_tools=tuple(builtin_tools),
+            builtin_tools=(builtin_tools,) if isinstance(builtin_tools, str) else tuple(builtin_tools),
         )
         return cls(choices)
 

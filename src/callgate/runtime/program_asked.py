@@ -60,7 +60,9 @@ def check_same(asked: Program, begun: Program) -> None:
         ProgramConflict: It is not.
     """
     if _said(asked) != _said(begun):
-        raise ProgramConflict(f"{begun.id} is the id of another program")
+        raise ProgramConflict(
+            f"{begun.id} is the id of another program: its text, its inputs or who asks differ; use another key"
+        )
     check_covers(asked.context, begun)
 
 

@@ -14,6 +14,7 @@ from callgate.model.approval import ApprovalState
 from callgate.model.levels import Category, Verdict
 from callgate.model.outcome import ErrorInfo, Outcome, Previewed, Refused, Succeeded
 from callgate.model.program import Planned
+from callgate.model.visible import brief
 
 if TYPE_CHECKING:
     from callgate.flows.program.running import Asking
@@ -40,6 +41,9 @@ class DryRun:
         default_factory=dict[int, tuple[Planned, dict[str, Any]]]
     )
 
+    _standing_in: dict[str, Any] = field(default_factory=dict[str, Any])
+    """By tool."""
+
     async def make(self, asking: Asking) -> Outcome:
         """How the call ends in a dry run."""
         if asking.tool.read_only:
@@ -52,7 +56,21 @@ class DryRun:
         what = payload(asking.tool.name, self.striker.strike(asking.arguments))
         planned = Planned(tool=asking.tool.name, what=what, verdict=decision.verdict.label, preview=text)
         self.planned[asking.ordinal] = (planned, asking.arguments)
-        return Succeeded(tool=asking.tool.name, call_id=shown.call_id, value=stand_in(asking.tool.output_schema))
+        value = stand_in(asking.tool.output_schema)
+        self._standing_in[asking.tool.name] = value
+        return Succeeded(tool=asking.tool.name, call_id=shown.call_id, value=value)
+
+    def stood_in(self) -> str:
+        """What to know of an error that came after effects which were not made."""
+        if not self._standing_in:
+            return ""
+        values = ", ".join(
+            f"{brief(self.striker.strike_text(repr(value)))} for {tool}" for tool, value in self._standing_in.items()
+        )
+        return (
+            f"\nIn a dry run effects are not made, and stand-ins were their results: {values}. If the error comes from "
+            "one, declare the tool's output_schema, or let the program bear such a result."
+        )
 
 
 class AsPlanned:

@@ -64,6 +64,8 @@ class Manner(NamedTuple):
     check: Callable[[int, Asking | None], None] = _anything
     propose: Callable[[], Awaitable[Proposal]] | None = None
     """Only for a dry run, at its end."""
+    stood_in: Callable[[], str] = str
+    """What of the program's trouble may come from values that are not real; nothing unless it is a dry run."""
 
 
 class ProgramOnItsWay:
@@ -85,6 +87,7 @@ class ProgramOnItsWay:
         self._program = program
         self._standing = standing
         self._propose = manner.propose
+        self._stood_in = manner.stood_in
         plain = calls_plainly(program.source)
         self._functions = Functions(tools, plain=plain)
         self._direct = direct
@@ -144,7 +147,8 @@ class ProgramOnItsWay:
             except Asleep as asleep:
                 return await self._sleep(session, asleep, sandboxes.engine)
             except SandboxError as error:
-                return await self._fail(ProgramError(kind=error.kind, message=self._advised(str(error))))
+                message = self._advised(str(error)) + (self._stood_in() if error.kind == "raised" else "")
+                return await self._fail(ProgramError(kind=error.kind, message=message))
             except Diverged as error:
                 return await self._fail(ProgramError(kind="journal", message=str(error)))
             return await self._finish(value)

@@ -273,7 +273,7 @@ class Programs(Turns):
     ) -> Manner:
         if not standing.real:
             dry = self._dry_run(opened, program, wait)
-            return Manner(dry.make, propose=partial(self._propose, program, dry))
+            return Manner(dry.make, propose=partial(self._propose, program, dry), stood_in=dry.stood_in)
         if program.dry_run:
             planned = AsPlanned(standing.exact, make)
             return Manner(planned.make, planned.check)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _HELP = "[y] approve  [n] reject  [e] edit  [r] answer instead  [enter] decide later"
 _HELP_WITH_PLAN = "[y] approve all  [n] reject all  [r] answer instead  [enter] decide later"
+EDITED = "by a person; this is what would run"
+NO_PREVIEW = "this tool has no preview; it would run with the arguments above"
 _NEW_LINE = "\n"
 """Ctrl-C and Ctrl-D leave the cursor behind the prompt."""
 
@@ -64,6 +66,8 @@ class TerminalAsker:
             return Answer("wait")
         async with self._one_at_a_time:
             talk = _Talk(source, self._sink or sys.stderr, approval)
+            if approval.edited and self._last is not None and self._last.approval.id == approval.id:
+                talk.typed = self._last.typed
             if self._faulty is not None and self._faulty.approval.id == approval.id:
                 talk.typed, editing = self._faulty.typed, True
             else:
@@ -146,7 +150,7 @@ class _Talk:
             arguments = self._arguments(line.text)
             if arguments is not None:
                 self.edited = True
-                return Answer("approve", arguments=arguments, by=by)
+                return Answer("edit", arguments=arguments, by=by)
 
     def _arguments(self, text: str) -> dict[str, Any] | None:
         """The arguments that were typed; None, and why, if these are none."""
@@ -186,8 +190,11 @@ def render(approval: Approval) -> str:
     lines = [f"\nApproval {approval.id}: {one_line(approval.principal)} {wants}", *_marked(approval.what)]
     lines += [f"risk: {approval.risk.label}, autonomy: {approval.autonomy}"]
     lines += [f"why you are asked: {one_line(reason)}" for reason in approval.why]
+    lines += [f"edited: {EDITED}"] if approval.edited else []
     if approval.preview is not None:
         lines += ["what would happen:", *_marked(str(approval.preview.get("text", "")))]
+    elif approval.edited:
+        lines += [f"what would happen: {NO_PREVIEW}"]
     if approval.by.value != "user":
         lines += [f"confirmed by: {approval.by.value}"]
     return "\n".join(lines) + "\n"

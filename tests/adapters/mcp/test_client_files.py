@@ -121,7 +121,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, told: str) ->
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"none\.json: cannot be read \(FileNotFoundError\)"):
+    with pytest.raises(ConfigurationError, match=r"none\.json: does not exist"):
         McpServers.from_file(tmp_path / "none.json")
 
 
@@ -172,7 +172,7 @@ async def test_the_file_that_says_which_programs_start_is_out_of_reach_of_tools(
             r"callgate\.yaml:2: mcp_files\[0\]: .*srv, and so does mcp_servers\.srv",
         ),
         ("mcp_files: [mcp.json, mcp.json]", r"callgate\.yaml:1: mcp_files\[1\]: .*srv, and so does mcp_files\[0\]"),
-        ("mcp_files: [nothing.json]", r"callgate\.yaml:1: mcp_files\[0\]: .*nothing\.json: cannot be read"),
+        ("mcp_files: [nothing.json]", r"callgate\.yaml:1: mcp_files\[0\]: .*nothing\.json: does not exist"),
     ],
     ids=["both-ways", "two-files", "missing"],
 )

@@ -99,6 +99,20 @@ async def test_a_tool_of_a_server_that_is_away_is_unavailable_and_not_unknown(tm
 
 
 @pytest.mark.slow
+def test_checking_a_policy_knows_the_tools_of_servers_and_of_files_of_servers(tmp_path: Path) -> None:
+    roles = "roles:\n  default: {allow: [srv.add, listed.add], scopes: ['*']}\n"
+    file = configured(tmp_path)
+    file.write_text(file.read_text() + roles)
+    done = shell(tmp_path, "policy", "check")
+    assert "there is no tool listed.add" in done.stdout, done
+    assert "there is no tool srv.add" not in done.stdout
+    program, *words = command(tmp_path)
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"listed": {"command": program, "args": words}}}))
+    file.write_text(file.read_text() + "mcp_files: [mcp.json]\n")
+    assert "there is no tool" not in shell(tmp_path, "policy", "check").stdout
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [

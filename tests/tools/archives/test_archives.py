@@ -97,6 +97,9 @@ async def test_nothing_is_unpacked_read_or_searched_that_was_not_opened(tmp_path
                 assert "call archive_open" in str(outcome)
         asked = await gate.call("archive_extract", {})
         assert isinstance(asked, Refused), "nobody is asked about what cannot be"
+        assert asked.error is not None
+        assert "pass the archive_name that archive_open gave" in asked.error.message
+        assert "Do not retry" not in (asked.error.suggestion or "")
     assert names(tmp_path) == ["a.zip"]
 
 

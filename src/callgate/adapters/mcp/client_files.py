@@ -88,6 +88,8 @@ def _unconfigured(name: str, known: Mapping[str, Any]) -> None:
 def _document(path: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
+    except FileNotFoundError as error:
+        raise ConfigurationError("does not exist", file=str(path)) from error
     except OSError as error:
         raise ConfigurationError(f"cannot be read ({type(error).__name__})", file=str(path)) from error
     if len(raw) > _LARGEST:

@@ -19,7 +19,8 @@ from callgate.tools.confined import Confined, Held
 _SESSIONS = 256
 _OF_A_SESSION = 8
 _MARK = "#"
-_NONE_OPEN = "no archive is open in this session; call archive_open first"
+_NAMING = "pass the archive_name that archive_open gave, which counts in any process, or call archive_open first"
+_NONE_OPEN = f"no archive is open in this session; {_NAMING}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _file_name(path: str) -> str:
 
 
 def _not_open(name: str) -> str:
-    return f"archive {name!r} is not open in this session; call archive_open with its path first"
+    return f"archive {name!r} is not open in this session; {_NAMING}"
 
 
 @contextlib.contextmanager
