@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from callgate.tools.archives.limits import LARGEST_TOTAL, MOST_ENTRIES, Hostile
 from callgate.tools.archives.sevenzip_worker import DONE, LARGEST_RECORD, RECORD, REFUSED
+from callgate.tools.libraries import places
 
 _SECONDS = 60
 """Of computing, for one look at an archive."""
@@ -81,7 +82,7 @@ def _started(handle: int, wanted: list[str] | None) -> Generator[subprocess.Pope
         "seconds": _SECONDS,
     }
     worker = subprocess.Popen(  # noqa: S603 - our own interpreter and program
-        [sys.executable, "-I", "-S", "-c", _CODE, _places()],
+        [sys.executable, "-I", "-S", "-c", _CODE, json.dumps(places())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -99,11 +100,6 @@ def _started(handle: int, wanted: list[str] | None) -> Generator[subprocess.Pope
             yield worker
         finally:
             worker.kill()
-
-
-def _places() -> str:
-    """Where to import from: as here, but never from the working directory."""
-    return json.dumps([os.path.abspath(place) for place in sys.path if place])  # noqa: PTH100 - as it is there
 
 
 class _Reader:
