@@ -18,7 +18,7 @@ _SETTINGS = "autonomy: A4\nscopes: {shell: {requires_approval: false}}\n"
 
 
 async def measure() -> dict[str, Any]:
-    """Milliseconds, of turns in which both are run one after the other: the best of each, and the median of what is added."""
+    """Milliseconds, of turns in which both run one after the other: the best of each, the median of what is added."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         (place / "callgate.yaml").write_text(_SETTINGS)
