@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from callgate.settings.values import BuiltinToolsSettings
+from callgate.tools.outbound.network import Network, ProxyConnector
 from callgate.tools.services import NOTHING, Services
 from callgate.tools.web.http_tools import HttpTools
-from callgate.tools.web.network import Network, ProxyConnector
 from callgate.tools.web.page_tools import PageTools
 from callgate.tools.web.search import make_web_search
 from callgate.tools.web.wikipedia import make_fetch_wikipedia

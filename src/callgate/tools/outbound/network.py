@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
-from callgate.tools.web.troubles import NotConnected
+from callgate.tools.outbound.troubles import NotConnected
 
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
@@ -139,7 +139,7 @@ def system_trust() -> ssl.SSLContext:
 
 @dataclass(slots=True, kw_only=True)
 class Network:
-    """What the web tools of one gate go out through."""
+    """What tools of one gate go out through."""
 
     resolver: Resolver = field(default_factory=SystemResolver)
     connector: Connector = field(default_factory=SystemConnector)
