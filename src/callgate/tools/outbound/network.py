@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
+from callgate.settings.values import WebSettings
 from callgate.tools.outbound.troubles import NotConnected
 
 if TYPE_CHECKING:
@@ -174,3 +175,8 @@ class Network:
         except ValueError as error:
             # A name here would be looked up again, by nobody who judges.
             raise NotConnected(f"{host} has what is no address: {error}") from error
+
+
+def network_for(settings: WebSettings) -> Network:
+    """The system's own, or through the proxy of the configuration."""
+    return Network() if settings.proxy is None else Network(connector=ProxyConnector(settings.proxy))

@@ -6,7 +6,7 @@ import email.utils
 import time
 from collections.abc import Mapping
 
-from callgate.errors import NoEffect
+from callgate.errors import ConfigurationError, NoEffect
 
 _FARTHEST = 366 * 86400
 """Seconds; a server that wants more than this to be waited says nothing."""
@@ -15,6 +15,10 @@ _WORST_ANSWER = 500
 
 class HostRefused(NoEffect, PermissionError):
     """The tool may not speak to that host or address, and did not."""
+
+
+class NotSetUp(NoEffect, ConfigurationError):
+    """A key is missing or is not taken: the operator has to do something, and the message says what."""
 
 
 class NotConnected(NoEffect, ConnectionError):
