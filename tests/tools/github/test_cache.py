@@ -189,6 +189,21 @@ def test_a_file_of_another_version_is_made_anew(tmp_path: Path) -> None:
     assert FileShelf(file, most=1000).get("a") == b"y"
 
 
+def test_a_file_that_is_broken_in_the_middle_is_made_anew(tmp_path: Path) -> None:
+    file = tmp_path / "shelf.db"
+    shelf = FileShelf(file, most=10**6)
+    for at in range(50):
+        shelf.put(f"{at}", b"x" * 1000)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    for at in range(50):
+        shelf.get(f"{at}")
+    shelf.put("a", b"y")
+    assert shelf.get("a") == b"y"
+    with closing(sqlite3.connect(file)) as other:
+        assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
 def test_a_file_that_cannot_be_used_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for place in (tmp_path / "file" / "shelf.db", tmp_path):

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context
+from callgate.errors import ConfigurationError
 from callgate.flows.trees.contracts import CONTRACTS
 from callgate.model.levels import Category
+from callgate.settings.load import parse_settings
+from callgate.settings.values import GithubSettings
 from tests.tools.examples import run_examples
 from tests.tools.github.hub import MEGABYTE, TOKEN, VARIABLE, Hub, as_json, hub_open
 from tests.tools.outbound.outcomes import category_of
@@ -148,6 +151,7 @@ ENTRY = {"type": "file", "size": 1, "sha": "0" * 40, "encoding": "base64", "cont
         (as_json({"message": "x"}, status="401 Unauthorized"), Category.CONFIGURATION, "github/token"),
         (as_json({"message": "no"}, status="403 Forbidden"), Category.API, "may not read that"),
         (as_json({}, status="403 No", more="x-github-sso: required; url=x\r\n"), Category.API, "the organisation"),
+        (page("<html>", status="403 Forbidden"), Category.API, "may not read that"),
         (as_json({}, status="409 Conflict"), Category.API, "is empty"),
         (as_json({}, status="451 Legal"), Category.API, "451"),
         (as_json({}, status="503 Down"), Category.API, "503"),
@@ -166,7 +170,19 @@ ENTRY = {"type": "file", "size": 1, "sha": "0" * 40, "encoding": "base64", "cont
         (b"no HTTP at all\r\n\r\n", Category.NETWORK, ""),
     ],
     ids=[
-        *("directory", "submodule", "link", "absent", "token", "forbidden", "sign-on", "empty", "legal", "down"),
+        *(
+            "directory",
+            "submodule",
+            "link",
+            "absent",
+            "token",
+            "forbidden",
+            "sign-on",
+            "page",
+            "empty",
+            "legal",
+            "down",
+        ),
         *("unasked-304", "html", "deep", "huge", "text", "nothing", "odd-size", "negative", "no-sha", "no-base64"),
         *("odd-content", "odd-form", "no-http"),
     ],
@@ -196,6 +212,47 @@ async def test_without_a_token_nothing_is_sent_and_the_advice_says_where_to_keep
         assert "github/token" in str(outcome)
         assert VARIABLE in str(outcome)
     assert hub.site.asked == []
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [("ghp_01234 56789abcdefghij", "no key that can be sent"), ("ghp_0123456789äöü", "no key"), ("x", "cannot use")],
+    ids=["space", "letters", "short"],
+)
+async def test_a_token_that_is_none_is_a_fault_of_the_configuration(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, token: str, said: str
+) -> None:
+    """TOOL-19."""
+    hub, gate = opened
+    monkeypatch.setenv(VARIABLE, token)
+    outcome = await gate.call("github_read", FILE)
+    assert category_of(outcome) is Category.CONFIGURATION
+    assert said in str(outcome)
+    assert hub.site.asked == []
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ('api: "http://github.example.com"', "anybody on the way"),
+        ('api: "https://github.example.com/?x=1"', "without a user"),
+        ("secret: ghp_012345", "the key itself is never here"),
+        ("token: ghp_012345", "unknown key"),
+    ],
+    ids=["in-clear", "query", "the-token-itself", "unknown"],
+)
+def test_settings_that_cannot_be_are_told(said: str, why: str) -> None:
+    with pytest.raises(ConfigurationError, match=why) as told:
+        parse_settings(f"builtin_tools: {{github: {{{said}}}}}\n", file="callgate.yaml")
+    assert "ghp_012345" not in str(told.value)
+
+
+def test_settings_are_read() -> None:
+    text = 'builtin_tools: {github: {api: "https://a.example/api/v3/", secret: a/b}}\n'
+    read = parse_settings(text, file="callgate.yaml").builtin_tools.github
+    assert read == GithubSettings(api="https://a.example/api/v3", secret="a/b")
+    local = parse_settings('builtin_tools: {github: {api: "http://localhost:1"}}\n', file="callgate.yaml")
+    assert local.builtin_tools.github.api == "http://localhost:1"
 
 
 async def test_the_token_stays_with_its_origin(opened: Opened) -> None:
@@ -230,6 +287,17 @@ async def test_a_scope_that_is_missing_and_a_host_that_is_not_allowed_send_nothi
     hub, gate = opened
     assert (await gate.call("github_read", FILE, Context(scopes=frozenset({"fs:read"})))).status == "refused"
     assert (await gate.call("github_read", FILE, Context(no_web=True))).status == "refused"
+    assert hub.site.asked == []
+
+
+async def test_the_proxy_of_the_configuration_is_used(opened: Opened, tmp_path: Path) -> None:
+    hub, _ = opened
+    hub.file("octo/app", "src/main.py", b"x")
+    config = tmp_path / "callgate.yaml"
+    proxied = config.read_text().replace("enable: [github]", 'enable: [github], web: {proxy: "http://127.0.0.1:1"}')
+    config.write_text(proxied)
+    async with Callgate.open("memory://", config) as gate:
+        assert category_of(await gate.call("github_read", FILE)) is Category.NETWORK
     assert hub.site.asked == []
 
 

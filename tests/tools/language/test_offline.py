@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import math
 import os
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from callgate import Callgate, Context
 from callgate.model.levels import Category, Effect
+from callgate.tools.language.word_vectors import ModelMissing, embed_all, find_package, load_model
 from tests.tools.examples import run_examples
 from tests.tools.outbound.outcomes import category_of
 from tests.tools.outbound.site import serving
@@ -184,8 +186,52 @@ async def test_nothing_is_ever_downloaded(tmp_path: Path, doing: str, asks: bool
     assert files_below(tmp_path) == []
 
 
+async def test_what_lies_in_the_working_directory_is_not_taken_for_the_model(gate: Callgate, tmp_path: Path) -> None:
+    """The witness is a file that any of them would write if it were imported."""
+    here = (await gate.call("embed_text", {"text": "hello"})).unwrap()
+    lay_traps(tmp_path)
+    code = (
+        "import asyncio, json; from callgate import Callgate\n"
+        "async def main():\n"
+        "    async with Callgate.open('memory://', builtin_tools=['language']) as gate:\n"
+        "        print(json.dumps((await gate.call('embed_text', {'text': 'hello'})).unwrap()))\n"
+        "asyncio.run(main())"
+    )
+    words = [sys.executable, "-c", code]
+    done = await asyncio.to_thread(subprocess.run, words, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert orjson.loads(done.stdout) == here
+    assert trapped(tmp_path) == []
+
+
+def lay_traps(folder: Path) -> None:
+    for name in ("wordllama", "tokenizers", "safetensors"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(f"open('trapped-{name}', 'w').close()\n")
+
+
+def trapped(folder: Path) -> list[Path]:
+    return list(folder.glob("trapped-*"))
+
+
 def files_below(folder: Path) -> list[Path]:
     return [found for found in folder.rglob("*") if found.is_file()]
+
+
+def test_a_model_that_is_not_there_is_told_with_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelMissing, match=r"install callgate\[language\] again"):
+        load_model(tmp_path)
+
+    def nowhere(_name: str) -> None:
+        return None
+
+    monkeypatch.setattr(importlib.util, "find_spec", nowhere)
+    with pytest.raises(ModelMissing, match="pip install"):
+        find_package()
+
+
+def test_a_text_without_words_has_no_vector() -> None:
+    with pytest.raises(ValueError, match="no words"):
+        embed_all(["one", ""])
 
 
 async def test_the_examples_run(gate: Callgate) -> None:

@@ -235,6 +235,8 @@ def test_settings_are_read() -> None:
         'builtin_tools: {language: {provider: openai, url: "http://a.example/v1", model: m}}\n', file="callgate.yaml"
     )
     assert plain.builtin_tools.language.secret is None
+    usual = parse_settings("builtin_tools: {language: {provider: wordllama}}\n", file="callgate.yaml")
+    assert usual.builtin_tools.language == LanguageSettings()
 
 
 def test_what_they_need_follows_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

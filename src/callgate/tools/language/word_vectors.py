@@ -49,7 +49,7 @@ def embed_all(texts: Sequence[str]) -> list[Vector]:
         ModelMissing: The model's files are not there.
     """
     with _loading:
-        model = _load()
+        model = _shared()
     return [model.vector(text) for text in texts]
 
 
@@ -73,11 +73,19 @@ class _Model:
 
 
 @functools.cache
-def _load() -> _Model:
+def _shared() -> _Model:
+    return load_model(find_package())
+
+
+def load_model(folder: Path) -> _Model:
+    """The model whose files lie in the folder of the package.
+
+    Raises:
+        ModelMissing: They are not there, or cannot be read.
+    """
     import safetensors  # noqa: PLC0415 - an extra
     import tokenizers  # noqa: PLC0415 - an extra
 
-    folder = _package()
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(folder / _TOKENIZER))
         opened: Any = safetensors.safe_open(folder / _WEIGHTS, framework="np", device="cpu")
@@ -89,8 +97,12 @@ def _load() -> _Model:
     return _Model(tokenizer, weights)
 
 
-def _package() -> Path:
-    """Where the package lies; found as an import would find it, and not imported."""
+def find_package() -> Path:
+    """Where the package lies; found as an import would find it, and not imported.
+
+    Raises:
+        ModelMissing: It is nowhere.
+    """
     found = importlib.util.find_spec("wordllama")
     if found is None or found.origin is None:
         raise ModelMissing("it needs wordllama; install with: pip install 'callgate[language]'")
