@@ -80,6 +80,12 @@ async def test_nothing_found_is_an_answer_and_fits_its_contract(opened: Opened) 
         "x user:other",
         "x\tuser:other",
         "x,owner:other",
+        "x;repo:other/private",
+        "x|user:other",
+        "std::repo::x",
+        "x repo\uff1aother/private",
+        "x \uff52\uff45\uff50\uff4f:other/private",
+        "\uff02a repo:other/private\uff02",
         'x "y',
         '"',
         "x\x00y",
@@ -89,7 +95,8 @@ async def test_nothing_found_is_an_answer_and_fits_its_contract(opened: Opened) 
     ],
     ids=[
         *("repo", "alone", "capitals", "without", "brackets", "phrase", "escaped", "language", "org", "user", "tab"),
-        *("comma", "open", "quote", "nul", "turned", "blank", "long"),
+        *("comma", "semicolon", "bar", "colons", "wide-colon", "wide-letters", "wide-quotes"),
+        *("open", "quote", "nul", "turned", "blank", "long"),
     ],
 )
 async def test_a_query_cannot_say_where_to_search(opened: Opened, query: str) -> None:
@@ -100,7 +107,7 @@ async def test_a_query_cannot_say_where_to_search(opened: Opened, query: str) ->
 
 
 def test_what_narrows_stays_and_what_is_quoted_is_text() -> None:
-    for query in ("path:src x", "x extension:py", '"repo:a/b" x', "x NOT y", "a:b::c", "std::repo::x"):
+    for query in ("path:src x", "x extension:py", '"repo:a/b" x', "x NOT y", "a:b::c", "my_repo:x", '"std::repo::x"'):
         assert search_words(query, repo="octo/app", language=None) == f"repo:octo/app {query}"
     assert search_words("x org:acme", repo=None, language="C++") == "language:C++ x org:acme"
 

@@ -14,8 +14,9 @@ _LONGEST_BRANCH = 255
 _NO_BRANCH = re.compile(r"^[-/.]|[/.]$|\.\.|//|@\{|\.lock(/|$)|/\.|[ ~^:?*\[\\\x00-\x1f\x7f]")
 _LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 +#.'_/()*-]{0,49}")
 _QUOTED = re.compile(r'"[^"]*"')
-_OWN_ARGUMENT = re.compile(r"(?i)(?<![^\s(,-])-?(repo|language|lang):")
-_ELSEWHERE = re.compile(r"(?i)(?<![^\s(,-])-?(user|org|owner|enterprise):")
+# Whatever stands before it: GitHub leaves most signs out, and then it is a qualifier.
+_OWN_ARGUMENT = re.compile(r"(?i)\b(repo|language|lang):")
+_ELSEWHERE = re.compile(r"(?i)\b(user|org|owner|enterprise):")
 
 
 def check_repo(repo: str) -> None:
@@ -61,14 +62,20 @@ def search_words(query: str, *, repo: str | None, language: str | None) -> str:
     words = " ".join(query.split())
     if not words or len(words) > LONGEST_QUERY or not words.isprintable():
         raise ValueError(f"query must have 1 to {LONGEST_QUERY} characters that can be seen")
+    for spelled in (words, unicodedata.normalize("NFKC", words)):
+        _refuse_places(spelled, beside_repo=repo is not None)
+    return " ".join([*_qualifiers(repo, language), words])
+
+
+def _refuse_places(words: str, *, beside_repo: bool) -> None:
     bare = _QUOTED.sub(" ", words)
     if '"' in bare:
         raise ValueError("query has a quotation mark that is not closed")
+    advice = "text that only looks so goes into quotation marks"
     if _OWN_ARGUMENT.search(bare):
-        raise ValueError("query must not have repo: or language: in it; use the arguments repo and language")
-    if repo is not None and _ELSEWHERE.search(bare):
-        raise ValueError("query must not name users or organisations beside repo: they would be searched as well")
-    return " ".join([*_qualifiers(repo, language), words])
+        raise ValueError(f"query must not have repo: or language: in it, which are arguments of their own; {advice}")
+    if beside_repo and _ELSEWHERE.search(bare):
+        raise ValueError(f"query must not name users or organisations beside repo: they are searched as well; {advice}")
 
 
 def _qualifiers(repo: str | None, language: str | None) -> list[str]:
