@@ -31,6 +31,7 @@ from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.skill_shelf import GateWay, SkillShelf
 from callgate.runtime.skilled import Skilled
+from callgate.runtime.telling import told
 from callgate.runtime.tool_events import registration_drafts
 from callgate.runtime.trees import Trees
 from callgate.runtime.trusting import Trusting
@@ -172,6 +173,8 @@ class Callgate(
             store=opened.parts.store,
             clock=opened.parts.clock,
             way=self,
+            model=opened.parts.settings.model,
+            tell=told,
         )
 
     def _start(self, opened: Opened) -> None:

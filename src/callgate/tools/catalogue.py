@@ -18,7 +18,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools import archives, code, data, files, maths, web
+from callgate.tools import agents, archives, code, data, files, maths, web
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
@@ -27,6 +27,7 @@ from callgate.tools.services import NOTHING, Services
 ALL = "all"
 CATEGORIES: Mapping[str, Category] = MappingProxyType(
     {
+        "agents": agents.CATEGORY,
         "archives": archives.CATEGORY,
         "code": code.CATEGORY,
         "data": data.CATEGORY,
@@ -82,7 +83,7 @@ def _as_builtin(tool: Tool, name: str) -> Tool:
         source_name=name,
         category=name,
         handler=None if tool.handler is None else from_installed_only(tool.handler, is_async=tool.is_async),
-        unavailable=tool.unavailable or _missing(tool.name, CATEGORIES[name]),
+        unavailable=_missing(tool.name, CATEGORIES[name]) or tool.unavailable,
     )
 
 
