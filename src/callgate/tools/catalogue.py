@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
 from callgate.adapters.convert import convert
@@ -36,6 +37,11 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "web": web.CATEGORY,
     }
 )
+SHIPPED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"canvas_tools": ("export_reasoning_canvas", "import_canvas_edits", "list_canvases")}
+)
+"""Plugins that come with Callgate, each with its tools."""
+SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 _INSTALLING = {
     "bwrap": "bubblewrap, which keeps programs apart; install it (on Debian and Ubuntu: apt-get install bubblewrap)",
     "rg": "ripgrep; install with: pip install 'callgate[files]'",
@@ -53,7 +59,7 @@ def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings, *, servi
     Raises:
         ConfigurationError: There is no category or tool of that name.
     """
-    wanted = {tool for name in enable for tool in _meant(name)}
+    wanted = _wanted(enable)
     made: list[Tool] = []
     for name, category in CATEGORIES.items():
         if not wanted.isdisjoint(category.tools):
@@ -62,17 +68,31 @@ def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings, *, servi
     return made
 
 
+def shipped_tools(enable: Iterable[str]) -> frozenset[str]:
+    """The tools of shipped plugins that somebody names.
+
+    Raises:
+        ConfigurationError: There is no category or tool of that name.
+    """
+    return frozenset(_wanted(enable).intersection(tool for tools in SHIPPED.values() for tool in tools))
+
+
+def _wanted(enable: Iterable[str]) -> set[str]:
+    return {tool for name in enable for tool in _meant(name)}
+
+
 def _meant(name: str) -> list[str]:
     """The tools that a name stands for."""
-    everything = [tool for category in CATEGORIES.values() for tool in category.tools]
+    groups = {category: tuple(body.tools) for category, body in CATEGORIES.items()} | dict(SHIPPED)
+    everything = [tool for tools in groups.values() for tool in tools]
     if name == ALL:
         return everything
-    if name in CATEGORIES:
-        return list(CATEGORIES[name].tools)
+    if name in groups:
+        return list(groups[name])
     if name in everything:
         return [name]
-    near = difflib.get_close_matches(name, [*CATEGORIES, *everything], n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(CATEGORIES)}, the tools in them, and {ALL}"
+    near = difflib.get_close_matches(name, [*groups, *everything], n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(groups)}, the tools in them, and {ALL}"
     raise ConfigurationError(f"there is no built-in tool or category {name}; {hint}")
 
 
