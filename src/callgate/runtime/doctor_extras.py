@@ -47,7 +47,7 @@ EXTRAS = {
     "maths": Extra("built-in tools for mathematics", ("numpy", "scipy", "sympy")),
     "mcp": Extra("tools of MCP servers (`mcp_servers:`)", ("mcp",)),
     "programs": Extra("programs that a model wrote, in a sandbox", ("pydantic-monty",)),
-    "pydantic-ai": Extra("a toolset for Pydantic AI", ("pydantic-ai-slim",)),
+    "pydantic-ai": Extra("a toolset for Pydantic AI, and the built-in agents", ("pydantic-ai-slim",)),
     "reload": Extra("plugins that load again when their files change", ("watchfiles",)),
     "trees": Extra("tools as leaves of behaviour trees", ("py-trees",)),
     "web": Extra("built-in tools for the web", ("httpx2", "selectolax", "trafilatura")),

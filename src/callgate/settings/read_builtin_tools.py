@@ -25,7 +25,7 @@ BUILTIN_TOOLS = Block(
     {
         "enable": Key(
             ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, or all")),
-            "Categories (web, data, maths, code, files, archives, github, language) or single tools, or all.",
+            "Categories, single tools, or all; docs/builtin.md lists them.",
             [],
         ),
         "web": Key(WEB_TOOLS, "Whom the tools of the category web ask."),

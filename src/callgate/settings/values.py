@@ -233,6 +233,18 @@ class BuiltinToolsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """The model that tools with a mind of their own use."""
+
+    provider: str
+    """As Pydantic AI writes it: `anthropic:claude-sonnet-4-5`."""
+    url: str | None = None
+    """Where it is asked; None is the provider's own address."""
+    secret: tuple[str, str] | None = None
+    """(connector, key) of its API key; None leaves that to the provider's variable of the environment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole configuration. `Settings()` is what an empty file means."""
 
@@ -266,6 +278,7 @@ class Settings:
     secrets: SecretsSettings = SecretsSettings()
     plugins: PluginsSettings = PluginsSettings()
     builtin_tools: BuiltinToolsSettings = BuiltinToolsSettings()
+    model: ModelSettings | None = None
     threads_per_connector: int = 32
     batch_concurrency: int = 64
     """How many calls of one batch or chain run at once."""
