@@ -106,6 +106,8 @@ class ProgramOnItsWay:
             recursion=int(limits.recursion),
             calls=int(limits.calls),
             plain=plain,
+            functions=self._functions.names,
+            output_bytes=int(limits.output_bytes),
         )
         machine = Machine(parts.clock.now)
         self._means = Means(

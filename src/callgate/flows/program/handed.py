@@ -7,12 +7,15 @@ as no memory holds. So every value is counted as often as it would be written, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from callgate.model.shapes import as_mapping
 
-_DEEPEST = 100
-_LONGEST_NUMBER = 14_000
+MOST_BYTES = 16 * 1024 * 1024
+MOST_VALUES = 100_000
+"""What the arguments of one call take at most; most tools admit less."""
+DEEPEST = 100
+LONGEST_NUMBER = 14_000
 """Bits: Python writes no longer ones."""
 _PLAIN = frozenset({float, bool, type(None)})
 _SHORT = 1 << 63
@@ -24,6 +27,13 @@ class NotPlain(ValueError):
 
 class TooMuch(NotPlain):
     """The value is larger than it may be."""
+
+
+class Unplain(NamedTuple):
+    """Stands for a value that was refused before it came here."""
+
+    fault: str
+    too_much: bool = False
 
 
 class Handing:
@@ -55,8 +65,10 @@ class Handing:
         return self._container(value, depth)
 
     def _container(self, value: Any, depth: int) -> Any:
-        if depth >= _DEEPEST:
-            raise NotPlain(f"it is nested more than {_DEEPEST} deep")
+        if isinstance(value, Unplain):
+            raise TooMuch(value.fault) if value.too_much else NotPlain(value.fault)
+        if depth >= DEEPEST:
+            raise NotPlain(f"it is nested more than {DEEPEST} deep")
         if isinstance(value, tuple | list):
             self._take(1 + len(value), values=len(value))  # pyright: ignore[reportUnknownArgumentType] - anyone's
             return [self.plain(each, depth + 1) for each in value]  # pyright: ignore[reportUnknownVariableType]
@@ -79,7 +91,7 @@ class Handing:
         if -_SHORT <= value < _SHORT:
             return
         bits = value.bit_length()
-        if bits > _LONGEST_NUMBER:
+        if bits > LONGEST_NUMBER:
             raise NotPlain("an integer has more digits than can be written")
         self._take(bits // 4)
 

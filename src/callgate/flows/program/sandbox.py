@@ -19,7 +19,10 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from callgate.adapters.border import HAND_OVER, Kept, keeping
 from callgate.errors import ConfigurationError
+from callgate.flows.program.machine import ANSWERED
+from callgate.flows.program.prelude import UNREAD, arguments, last_value, prelude_of
 from callgate.flows.program.steps import (
     Answer,
     Blocked,
@@ -44,7 +47,14 @@ if TYPE_CHECKING:
 _IN_CHECK = re.compile(r"^program\.py:(\d+):(\d+): error\[([a-z-]+)\]", re.MULTILINE)
 _IN_TRACE = re.compile(r'^  File "<python-input-\d+>", line (\d+)', re.MULTILINE)
 T = TypeVar("T")
-_LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
+_LIMITS = frozenset(
+    {
+        "TimeoutError: feed time",
+        "MemoryError: memory limit",
+        "MemoryError: the worker exceeded",
+        "RuntimeError: suspension",
+    }
+)
 _MOST_PROCESSES = 8
 _MOST_CHECKED = 256
 _MANY = 50
@@ -72,7 +82,7 @@ class Sandboxes:
     @property
     def engine(self) -> str:
         """Which interpreter it is: a state of another one is not taken up."""
-        return f"monty {_monty().__version__}"
+        return f"monty {_monty().__version__} after a prelude"
 
     def knows(self, start: Start) -> bool:
         """Whether it is known that the text fits its functions."""
@@ -128,6 +138,7 @@ class Session:
         self, pool: Monty, start: Start, *, printed: Callable[[str], None], checked: _Checked, pace: Pace
     ) -> None:
         self._start = start
+        self._kept = keeping(start.source)
         self._checked = checked
         self._pace = pace
         self._bounded = pace is Pace.QUICK
@@ -175,11 +186,15 @@ class Session:
             SandboxError: It is no program, does not fit the tools, raised, or reached a limit.
         """
         start, check = self._start, check and self._start not in self._checked
-        step = await self._go(
-            lambda: self._session.feed_start(
-                start.source, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
+
+        def first() -> Any:
+            prelude = prelude_of(start, _function)
+            self._session.feed_start(prelude.text, inputs=prelude.inputs, skip_type_check=True)
+            return self._session.feed_start(
+                self._kept.text, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
             )
-        )
+
+        step = await self._go(first)
         if check:
             self._checked.add(start)
         return step
@@ -273,11 +288,18 @@ class Session:
     def _visit(self, move: Callable[[], Any]) -> Step:
         try:
             self._at = move()
+            if isinstance(self._at, _monty().MontyComplete):
+                return Ended(self._last_value())
             return _step(self._at, plain=self._start.plain)
         except _monty().MontyError as error:
             if self._bounded and _overran(error):
                 raise Elsewhere(Pace.SLOW) from None
-            raise _told(error) from None
+            raise _told(error, self._kept) from None
+
+    def _last_value(self) -> Any:
+        if not self._kept.has_value:
+            return None if self._kept.is_read else UNREAD
+        return last_value(self._session.feed_start(HAND_OVER, skip_type_check=True))
 
     async def _do(self, work: Callable[[], T]) -> T:
         try:
@@ -305,14 +327,13 @@ def _limits(start: Start, *, bounded: bool) -> ResourceLimits:
 def _step(at: Any, *, plain: bool) -> Step:
     monty = _monty()
     if isinstance(at, monty.FunctionSnapshot) and not at.is_os_function:
-        return Called(at.call_id, at.function_name, at.args, at.kwargs, plain or at.allow_eager_await)
-    if isinstance(at, monty.MontyComplete):
-        return Ended(at.output)
+        return Called(at.call_id, at.function_name, *arguments(at), plain or at.allow_eager_await)
     if isinstance(at, monty.NameLookupSnapshot):
         return Named(at.variable_name)
     if isinstance(at, monty.FutureSnapshot):
         return Blocked(tuple(at.pending_call_ids))
-    return System(at.function_name, tuple(at.args))
+    # What else can be asked for is refused whatever it is asked with, and may be asked with anything.
+    return System(at.function_name, tuple(at.args) if at.function_name in ANSWERED else ())
 
 
 def _result(answer: Answer) -> Any:
@@ -336,16 +357,16 @@ def _overran(error: Any) -> bool:
     return isinstance(error, monty.MontyCrashedError) and error.timed_out
 
 
-def _told(error: Any) -> SandboxError | Gone:
+def _told(error: Any, kept: Kept) -> SandboxError | Gone:
     monty = _monty()
     if isinstance(error, monty.MontyTypingError):
-        return SandboxError("types", _placed(error.display().strip()))
+        return SandboxError("types", _placed(kept.told(error.display().strip())))
     if isinstance(error, monty.MontySyntaxError):
         return SandboxError("syntax", error.display("type-msg"))
     if isinstance(error, monty.MontyRuntimeError):
         short = error.display("type-msg")
         limit = any(short.startswith(each) for each in _LIMITS) or short.startswith("RecursionError")
-        return SandboxError("limit" if limit else "raised", short if limit else _placed(error.display()))
+        return SandboxError("limit" if limit else "raised", short if limit else _placed(kept.told(error.display())))
     if isinstance(error, monty.MontyConversionError):
         return SandboxError("value", str(error))
     if isinstance(error, monty.MontyCrashedError) and error.timed_out:

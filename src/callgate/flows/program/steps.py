@@ -111,3 +111,7 @@ class Start:
     calls: int
     plain: bool
     """Whether calls are made without `await`: their answers are values at once."""
+    functions: frozenset[str]
+    """What it may call."""
+    output_bytes: int
+    """What its value may take."""
