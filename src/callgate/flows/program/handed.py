@@ -7,7 +7,8 @@ as no memory holds. So every value is counted as often as it would be written, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from callgate.model.shapes import as_mapping
 
@@ -29,8 +30,9 @@ class TooMuch(NotPlain):
     """The value is larger than it may be."""
 
 
-class Unplain(NamedTuple):
-    """Stands for a value that was refused before it came here."""
+@dataclass(frozen=True, slots=True)
+class Unplain:
+    """Stands for a value that was refused before it came here. It has no length and no items: nothing passes it on."""
 
     fault: str
     too_much: bool = False

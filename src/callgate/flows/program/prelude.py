@@ -120,10 +120,10 @@ class Prelude(NamedTuple):
     inputs: dict[str, Any]
 
 
-def prelude_of(start: Start, function: Callable[[str], Any]) -> Prelude:
-    """What is run before this program; `function` stands for one of the host's in there."""
-    tree = tree_of(start.source)
-    names = sorted(_called(start, tree))
+def prelude_of(source: str, start: Start, *, function: Callable[[str], Any]) -> Prelude:
+    """What is run before this text of the program; `function` stands for one of the host's in there."""
+    tree = tree_of(source)
+    names = sorted(_called(source, start.functions, tree=tree))
     at_once = frozenset[str]() if tree is None or start.plain else frozenset(_awaited_only(tree))
     wrapped = (f"{name} = _callgate_{'at_once' if name in at_once else 'later'}({_given(name)})\n" for name in names)
     functions = {name: function(name) for name in (*names, "_callgate_hand_over")}
@@ -162,15 +162,14 @@ def _given(name: str) -> str:
     return f"_callgate_functions[{name!r}]"
 
 
-def _called(start: Start, tree: ast.Module | None) -> set[str]:
+def _called(source: str, functions: frozenset[str], *, tree: ast.Module | None) -> set[str]:
     """Functions of the host that the program may call, and those that it calls and may not: it is told so."""
-    words = set(_WORD.findall(start.source))
-    named = words & start.functions
+    named = functions & set(_WORD.findall(source))
     if tree is None:
-        return named
+        return set(named)
     nodes = list(ast.walk(tree))
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return named | (called - set(_bound(nodes)) - _BUILT_IN)
+    return {*named, *(called - set(_bound(nodes)) - _BUILT_IN)}
 
 
 def _bound(nodes: list[ast.AST]) -> Iterator[str]:

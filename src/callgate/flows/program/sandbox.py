@@ -188,7 +188,7 @@ class Session:
         start, check = self._start, check and self._start not in self._checked
 
         def first() -> Any:
-            prelude = prelude_of(start, _function)
+            prelude = prelude_of(start.source, start, function=_function)
             self._session.feed_start(prelude.text, inputs=prelude.inputs, skip_type_check=True)
             return self._session.feed_start(
                 self._kept.text, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
