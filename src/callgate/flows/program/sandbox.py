@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from callgate.errors import ConfigurationError
+from callgate.flows.program.one_processor import OneProcessor, near, open_pool
 from callgate.flows.program.steps import (
     Answer,
     Blocked,
@@ -90,7 +91,7 @@ class Sandboxes:
             if pool is None:
                 grace: dict[str, float] = {"turn_duration_limit_grace": _GRACE} if bounded else {}
                 pool = _monty().Monty(min_processes=1, max_processes=_MOST_PROCESSES, **grace)
-                await asyncio.to_thread(pool.__enter__)
+                await asyncio.to_thread(open_pool, pool.__enter__)
                 self._pools[bounded] = pool
         return Session(pool, start, printed=printed, checked=self._checked, pace=pace)
 
@@ -143,6 +144,7 @@ class Session:
         )
         self._at: Any = None
         self._worker: int | None = None
+        self._near: OneProcessor | None = None
         self._visits = Visits("callgate-program")
         self._short = False
         self._shorts = 0
@@ -162,6 +164,8 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            if self._near is not None:
+                self._near.end()
             # One that is gone already has nothing to give back, and its program may be over.
             with contextlib.suppress(Gone):
                 await self._do(lambda: self._session.__exit__(None, None, None))
@@ -249,6 +253,8 @@ class Session:
     def _enter(self) -> None:
         self._session.__enter__()
         self._worker = self._session.worker_pid
+        if self._bounded:
+            self._near = near(self._worker)
 
     def _print(self, _stream: str, text: str) -> None:
         self._printed(text)
@@ -258,7 +264,7 @@ class Session:
             raise Elsewhere(Pace.QUICK)
         begun = time.monotonic()
         if self._short and self._pace is Pace.QUICK:
-            step = self._visit(move)
+            step = self._visit_in_place(move)
         else:
             step = await self._visits.do(lambda: self._visit(move), stop=self._kill)
         now = time.monotonic()
@@ -268,6 +274,15 @@ class Session:
             # Steps that all end at once would leave the loop no turn for anybody else.
             await asyncio.sleep(0)
             self._rested = time.monotonic()
+        return step
+
+    def _visit_in_place(self, move: Callable[[], Any]) -> Step:
+        if self._near is None:
+            return self._visit(move)
+        begun = time.monotonic()
+        with self._near:
+            step = self._visit(move)
+        self._near.took(time.monotonic() - begun)
         return step
 
     def _visit(self, move: Callable[[], Any]) -> Step:
