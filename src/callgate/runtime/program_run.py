@@ -28,6 +28,7 @@ from callgate.flows.program.journal import Diverged, Journal, read_journal
 from callgate.flows.program.machine import Machine
 from callgate.flows.program.running import Asking, Asleep, Means, Running
 from callgate.flows.program.steps import Called, Elsewhere, Gone, Pace, SandboxError, Start, Step
+from callgate.flows.program.unawaited import unawaited
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.program import Planned, ProgramError, ProgramRun, ProgramState, Waiting
 from callgate.runtime.program_forms import Program, Snapshot, Standing
@@ -106,6 +107,7 @@ class ProgramOnItsWay:
             recursion=int(limits.recursion),
             calls=int(limits.calls),
             plain=plain,
+            unawaited=unawaited(program.source, self._functions.names),
         )
         machine = Machine(parts.clock.now)
         self._means = Means(

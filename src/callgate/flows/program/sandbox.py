@@ -145,6 +145,7 @@ class Session:
         self._at: Any = None
         self._worker: int | None = None
         self._near: OneProcessor | None = None
+        self._reworded = False
         self._visits = Visits("callgate-program")
         self._short = False
         self._shorts = 0
@@ -179,9 +180,12 @@ class Session:
             SandboxError: It is no program, does not fit the tools, raised, or reached a limit.
         """
         start, check = self._start, check and self._start not in self._checked
+        source = start.source
+        if self._bounded and not check and start.unawaited is not None:
+            source, self._reworded = start.unawaited, True
         step = await self._go(
             lambda: self._session.feed_start(
-                start.source, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
+                source, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
             )
         )
         if check:
@@ -196,6 +200,8 @@ class Session:
         """
         # It brings its own limits along: its steps may be bounded, and may not be.
         self._pace, self._bounded = Pace.SLOW, True
+        # And its own words: which of both texts it is can be told at each call.
+        self._reworded = self._start.unawaited is not None
         return await self._go(lambda: self._session.load_snapshot(state, print_callback=self._print))
 
     async def answer(self, answer: Answer) -> Step:
@@ -205,7 +211,7 @@ class Session:
             SandboxError: The program raised or reached a limit.
         """
         at: FunctionSnapshot = self._at
-        if at.is_os_function or self._start.plain:
+        if at.is_os_function or self._is_plain(at):
             return await self._go(lambda: at.resume(_result(answer)))
 
         def both() -> Any:
@@ -288,11 +294,31 @@ class Session:
     def _visit(self, move: Callable[[], Any]) -> Step:
         try:
             self._at = move()
-            return _step(self._at, plain=self._start.plain)
+            return self._step(self._at)
         except _monty().MontyError as error:
-            if self._bounded and _overran(error):
+            told = _told(error)
+            # What the program raised is told with its own words around it.
+            reworded = self._reworded and isinstance(told, SandboxError) and told.kind != "limit"
+            if reworded or (self._bounded and _overran(error)):
                 raise Elsewhere(Pace.SLOW) from None
-            raise _told(error) from None
+            raise told from None
+
+    def _step(self, at: Any) -> Step:
+        monty = _monty()
+        if isinstance(at, monty.FunctionSnapshot) and not at.is_os_function:
+            awaited = at.allow_eager_await or self._is_plain(at)
+            return Called(at.call_id, at.function_name, at.args, at.kwargs, awaited)
+        if isinstance(at, monty.MontyComplete):
+            return Ended(at.output)
+        if isinstance(at, monty.NameLookupSnapshot):
+            return Named(at.variable_name)
+        if isinstance(at, monty.FutureSnapshot):
+            return Blocked(tuple(at.pending_call_ids))
+        return System(at.function_name, tuple(at.args))
+
+    def _is_plain(self, at: Any) -> bool:
+        """Whether the call wants its value at once."""
+        return self._start.plain or (self._reworded and not at.allow_eager_await)
 
     async def _do(self, work: Callable[[], T]) -> T:
         try:
@@ -315,19 +341,6 @@ def _limits(start: Start, *, bounded: bool) -> ResourceLimits:
         "max_recursion_depth": start.recursion,
         "max_suspensions": start.calls * _SUSPENSIONS_PER_CALL + _SUSPENSIONS_BESIDES,
     }
-
-
-def _step(at: Any, *, plain: bool) -> Step:
-    monty = _monty()
-    if isinstance(at, monty.FunctionSnapshot) and not at.is_os_function:
-        return Called(at.call_id, at.function_name, at.args, at.kwargs, plain or at.allow_eager_await)
-    if isinstance(at, monty.MontyComplete):
-        return Ended(at.output)
-    if isinstance(at, monty.NameLookupSnapshot):
-        return Named(at.variable_name)
-    if isinstance(at, monty.FutureSnapshot):
-        return Blocked(tuple(at.pending_call_ids))
-    return System(at.function_name, tuple(at.args))
 
 
 def _result(answer: Answer) -> Any:

@@ -111,3 +111,5 @@ class Start:
     calls: int
     plain: bool
     """Whether calls are made without `await`: their answers are values at once."""
+    unawaited: str | None = None
+    """The same text with its calls made without `await`, where it awaits each at once."""
