@@ -6,7 +6,7 @@ as no memory holds. So every value is counted as often as it would be written, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ LONGEST_NUMBER = 14_000
 """Bits: Python writes no longer ones."""
 _PLAIN = frozenset({float, bool, type(None)})
 _SHORT = 1 << 63
+_FEW = 64
+_SMALL_TEXT = 4096
 
 
 class NotPlain(ValueError):
@@ -104,6 +106,19 @@ class Handing:
             raise TooMuch(f"it takes more than {self._most} bytes")
         if self._values_left < 0:
             raise TooMuch(f"it has more than {self._values} values")
+
+
+def are_few_and_small(values: Collection[Any]) -> bool:
+    """Whether it is seen at once that the values are plain and take little: most arguments do."""
+    return len(values) <= _FEW and all(map(_is_small, values))
+
+
+def _is_small(value: Any) -> bool:
+    if type(value) is int:
+        return -_SHORT <= value < _SHORT
+    if type(value) is str:
+        return len(value) <= _SMALL_TEXT
+    return type(value) in _PLAIN
 
 
 def plain_value(value: Any, *, most: int) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from callgate.flows.program.answers import NotNow, answer_of
 from callgate.flows.program.functions import Functions, NoSuchCall
-from callgate.flows.program.handed import MOST_BYTES, MOST_VALUES, Handing, NotPlain
+from callgate.flows.program.handed import MOST_BYTES, MOST_VALUES, Handing, NotPlain, Unplain, are_few_and_small
 from callgate.flows.program.journal import Diverged, Journal
 from callgate.flows.program.machine import Machine
 from callgate.flows.program.steps import (
@@ -260,9 +260,13 @@ class Running:
 
 def _handed(called: Called) -> tuple[list[Any], NoSuchCall | None]:
     """The arguments in the shapes of JSON: those without a name, and those with one; or what is wrong with them."""
+    positional, named = called.positional, called.named
+    refused = isinstance(positional, Unplain)
+    if not refused and are_few_and_small(positional) and (not named or are_few_and_small([*named, *named.values()])):
+        return [list(positional), named], None
     handing = Handing(MOST_BYTES, values=MOST_VALUES)
     try:
-        return [handing.plain(called.positional), handing.plain(called.named)], None
+        return [handing.plain(positional), handing.plain(named)], None
     except NotPlain as error:
         # They are not looked at any further, and known by what is wrong with them.
         return [str(error)], NoSuchCall("ValueError", f"{called.name} cannot be called with this: {error}")

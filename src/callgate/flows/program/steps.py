@@ -115,3 +115,5 @@ class Start:
     """What it may call."""
     output_bytes: int
     """What its value may take."""
+    unawaited: str | None = None
+    """The same text with its calls made without `await`, where it awaits each at once."""
