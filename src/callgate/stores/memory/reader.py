@@ -14,7 +14,7 @@ from callgate.events.recordable import read_back
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Event
-from callgate.ports import Checkpoint, Head, Past, Reading
+from callgate.ports import Checkpoint, Document, Head, Past, Reading
 from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.tables import Tables
 
@@ -169,6 +169,25 @@ class MemoryReader(ApprovalReader):
         entries = self._tables.projections.get(name, {})
         keys = sorted(entries, reverse=newest_first)
         return [read_back(entries[key]) for key in keys[:limit]]
+
+    def document(self, area: str, key: str) -> dict[str, Any] | None:
+        body = self._tables.documents.get(area, {}).get(key)
+        return None if body is None else read_back(body)
+
+    def documents(
+        self,
+        area: str,
+        *,
+        prefix: str = "",
+        after: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Document]:
+        kept = self._tables.documents.get(area, {})
+        keys = sorted((key for key in kept if key.startswith(prefix)), reverse=newest_first)
+        if after is not None:
+            keys = [key for key in keys if (key < after if newest_first else key > after)]
+        return [Document(key, read_back(kept[key])) for key in keys[:limit]]
 
     def _show(self) -> None:
         """Make every event readable that was added so far."""

@@ -41,6 +41,8 @@ class Tables:
         self.readings: dict[tuple[str, str, str], Reading] = {}
         self.meta: dict[str, str] = {}
         self.projections: dict[str, dict[str, bytes]] = {}
+        self.documents: dict[str, dict[str, bytes]] = {}
+        """What tools keep, by area and key."""
         self._undo: list[Callable[[], None]] = []
 
     def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:  # noqa: PLR0917

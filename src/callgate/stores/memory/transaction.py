@@ -87,7 +87,22 @@ class ApprovalWriter(LedgerWriter):
         self._tables.put(self._tables.grants, grant.id, replace(grant, pattern=_plain(grant.pattern)))
 
 
-class MemoryTransaction(ApprovalWriter):
+class DocumentWriter(ApprovalWriter):
+    """Keeps and forgets what belongs to tools."""
+
+    def put_document(self, area: str, key: str, body: dict[str, Any]) -> None:  # noqa: PLR0917
+        if area not in self._tables.documents:
+            self._tables.put(self._tables.documents, area, {})
+        self._tables.put(self._tables.documents[area], key, recordable_bytes(body))
+
+    def drop_document(self, area: str, key: str) -> bool:
+        if key not in self._tables.documents.get(area, {}):
+            return False
+        self._tables.drop(self._tables.documents[area], key)
+        return True
+
+
+class MemoryTransaction(DocumentWriter):
     """Everything a unit of work may change."""
 
     def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:
