@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from functools import lru_cache
@@ -183,11 +184,12 @@ class MemoryReader(ApprovalReader):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Document]:
-        kept = self._tables.documents.get(area, {})
-        keys = sorted((key for key in kept if key.startswith(prefix)), reverse=newest_first)
-        if after is not None:
-            keys = [key for key in keys if (key < after if newest_first else key > after)]
-        return [Document(key, read_back(kept[key])) for key in keys[:limit]]
+        order, kept = self._tables.order(area), self._tables.documents.get(area, {})
+        first, end = _places(order, prefix, after, newest_first=newest_first)
+        if limit is not None:
+            first, end = (max(first, end - limit), end) if newest_first else (first, min(end, first + limit))
+        keys = order[first:end]
+        return [Document(key, read_back(kept[key])) for key in (reversed(keys) if newest_first else keys)]
 
     def _show(self) -> None:
         """Make every event readable that was added so far."""
@@ -199,3 +201,17 @@ def _among(types: tuple[str, ...]) -> Pattern[str]:
     """One pattern for exact names and globs, in which only `*` and `?` are special."""
     each = (escape(item).replace(r"\*", ".*").replace(r"\?", ".") for item in types)
     return compile_pattern(f"(?s:{'|'.join(each)})\\Z" if types else r"(?!)")
+
+
+def _places(order: list[str], prefix: str, after: str | None, *, newest_first: bool) -> tuple[int, int]:  # noqa: PLR0917
+    """Where the keys of a listing begin and end among all keys."""
+
+    def beginning(key: str) -> str:
+        return key[: len(prefix)]
+
+    first, end = bisect_left(order, prefix, key=beginning), bisect_right(order, prefix, key=beginning)
+    if after is None:
+        return first, end
+    if newest_first:
+        return first, max(first, min(end, bisect_left(order, after)))
+    return min(end, max(first, bisect_right(order, after))), end

@@ -91,15 +91,10 @@ class DocumentWriter(ApprovalWriter):
     """Keeps and forgets what belongs to tools."""
 
     def put_document(self, area: str, key: str, body: dict[str, Any]) -> None:  # noqa: PLR0917
-        if area not in self._tables.documents:
-            self._tables.put(self._tables.documents, area, {})
-        self._tables.put(self._tables.documents[area], key, recordable_bytes(body))
+        self._tables.put_document(area, key, recordable_bytes(body))
 
     def drop_document(self, area: str, key: str) -> bool:
-        if key not in self._tables.documents.get(area, {}):
-            return False
-        self._tables.drop(self._tables.documents[area], key)
-        return True
+        return self._tables.drop_document(area, key)
 
 
 class MemoryTransaction(DocumentWriter):
