@@ -226,4 +226,5 @@ REQUIREMENTS = {
     "TOOL-12": "Files: lines from 1, at most max_bytes, marked when cut; bytes written, modes w and a, listing ≤ 1000.",
     "TOOL-13": "Archives: opened before extracted; what leads out, links, lies or bombs are refused; search ≤ 50 hits.",
     "TOOL-17": "Threads: made by a push, numbered from 0 by one; an absent one is an error that names it; archived.",
+    "TOOL-18": "notify_self: its mappings, one event, an id where it is persisted; a failed store is never ok.",
 }

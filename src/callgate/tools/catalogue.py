@@ -18,7 +18,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools import archives, code, data, files, maths, threads, web
+from callgate.tools import archives, code, data, files, maths, notices, plugins, threads, web
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
@@ -32,6 +32,8 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "data": data.CATEGORY,
         "files": files.CATEGORY,
         "maths": maths.CATEGORY,
+        "notices": notices.CATEGORY,
+        "plugins": plugins.CATEGORY,
         "threads": threads.CATEGORY,
         "web": web.CATEGORY,
     }
