@@ -122,8 +122,8 @@ class ToolLoop(ABC):
         return talk.result(stop or Stop.MAX_TURNS, resumable=True)
 
     async def _hand_notices(self, talk: Conversation, hooks: Hooks) -> None:
-        """What the agent left for itself, where a turn of it begins; not in the middle of a response."""
-        if talk.paused:
+        """What the agent left for itself, where its turn begins; not where it goes on with a response of its own."""
+        if talk.paused or talk.messages[-1].get("role") == "assistant":
             return
         notices = await self._gate.notices(talk.context)
         if notices:

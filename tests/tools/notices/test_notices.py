@@ -194,6 +194,42 @@ async def test_what_waits_for_sessions_that_are_over_is_forgotten(tmp_path: Path
     await second.close()
 
 
+async def test_sessions_that_are_over_are_found_among_many() -> None:
+    clock = HandClock()
+    store = MemoryStore(clock=clock)
+    await store.open()
+    notices = Notices(store, clock)
+    for number in range(450):
+        if number == 200:
+            clock.time += 8 * 86400
+        await notices.leave(replace(MINE, session=f"s{number:03}"), Left(message="x"), call=str(number))
+    assert await notices.sweep() == 200
+    assert len(await store.read(lambda reader: reader.documents("notices"))) == 250
+    await store.close()
+
+
+async def stopped_while_asking(gate: Callgate, *, after: int) -> list[str]:
+    """Ask, and be cancelled after so many turns of the loop; what was handed over all the same."""
+    asking = asyncio.ensure_future(gate.notices(MINE))
+    for _ in range(after):
+        await asyncio.sleep(0)
+    asking.cancel()
+    try:
+        return messages(await asking)
+    except asyncio.CancelledError:
+        return []
+
+
+async def test_who_is_stopped_while_asking_leaves_them_for_the_next(tmp_path: Path) -> None:
+    """Each is handed out once, and not lost with whoever asked."""
+    async with gate_with_notices(f"sqlite:///{tmp_path / 'callgate.db'}") as gate:
+        for number in range(5):
+            await notify(gate, f"{number}")
+        handed = [await stopped_while_asking(gate, after=turns) for turns in range(6)]
+        handed.append(messages(await gate.notices(MINE)))
+        assert [some for some in handed if some] == [["0", "1", "2", "3", "4"]]
+
+
 async def test_one_s_own_are_bounded_and_the_bound_is_told() -> None:
     async with gate_with_notices() as gate:
         for number in range(100):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -325,6 +326,45 @@ def test_two_processes_push_at_once_and_no_number_is_given_twice_or_left_out(tmp
             assert len(await sought(gate, "left", limit=20)) == 20
 
     asyncio.run(look())
+
+
+DYING = """
+import asyncio, os, signal, sys
+from callgate import Callgate, Context
+from callgate.tools.threads.threads import Threads
+
+push = Threads.push
+
+async def dies(self, *arguments, **more):
+    await push(self, *arguments, **more)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Threads.push = dies
+
+async def main():
+    async with Callgate.open(sys.argv[1], builtin_tools=["threads"]) as gate:
+        asker = Context(user="ann", session="s", idempotency_key="k")
+        await gate.call("thread_push", {"thread_id": "plans", "content": "once"}, asker)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+def test_a_push_of_a_process_that_was_killed_before_it_was_recorded_is_not_made_twice(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'callgate.db'}"
+    done = subprocess.run([sys.executable, "-c", DYING, store], capture_output=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+
+    async def again() -> None:
+        async with gate_with_threads(store) as gate:
+            asker = Context(user="ann", session="s", idempotency_key="k")
+            assert (await push(gate, "plans", "once", asker))["sequence_id"] == 0
+            assert (await read(gate, "plans"))["entry_count"] == 1
+            assert (await push(gate, "plans", "twice"))["sequence_id"] == 1
+
+    asyncio.run(again())
 
 
 async def test_without_a_gate_they_say_what_they_need() -> None:

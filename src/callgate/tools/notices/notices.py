@@ -6,6 +6,7 @@ outlive that, for any session of theirs.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -16,6 +17,7 @@ from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.model.levels import Severity
 from callgate.model.notice import INJECT_AT, Notice
+from callgate.pipeline.shield import finish, landed
 from callgate.ports import Clock, Document, Reader, Store, Transaction
 from callgate.tools.documents import keep, kept, struck, under, whose
 
@@ -33,7 +35,7 @@ _EVERYBODYS = Context().session
 _WAITING_AT_MOST = 100
 _OVER_AFTER = 7 * 86400.0
 """Nobody says when a session ends; one that nobody came back to for so long has."""
-_SWEPT = 1000
+_SWEPT = 200
 
 
 class TooManyWait(NoEffect, ValueError):
@@ -120,18 +122,27 @@ class Notices:
 
         if not await self._store.read(waiting):
             return ()
-        found = [Notice(**each.body) for each in await self._store.write(unit)]
-        return tuple(sorted(found, key=lambda notice: notice.id))
+        work = self._store.submit(unit)
+        if await landed(work):
+            # Nobody is there any more to be handed them.
+            await finish(self._put_back(work.result()))
+            raise asyncio.CancelledError
+        return tuple(sorted((Notice(**each.body) for each in work.result()), key=lambda notice: notice.id))
 
     async def sweep(self) -> int:
         """Forget what waits for sessions that are over; how many."""
-        kept_ones = await self._store.read(
-            lambda reader: reader.documents(NOTICES, prefix=under(_OF_SESSION), limit=_SWEPT)
-        )
-        over = list(self._over(kept_ones))
-        if over:
-            await self._store.write(lambda tx: [tx.drop_document(NOTICES, key) for key in over])
-        return len(over)
+        swept, last = 0, ""
+        while page := await self._store.read(
+            lambda reader, last=last: reader.documents(NOTICES, prefix=under(_OF_SESSION), after=last, limit=_SWEPT)
+        ):
+            over, last = list(self._over(page)), page[-1].key
+            swept += len(over)
+            if over:
+                await self._store.write(lambda tx, over=over: [tx.drop_document(NOTICES, key) for key in over])
+        return swept
+
+    async def _put_back(self, documents: list[Document]) -> None:
+        await self._store.write(lambda tx: [tx.put_document(NOTICES, each.key, each.body) for each in documents])
 
     def _over(self, documents: list[Document]) -> Iterator[str]:
         now = self._clock.now()

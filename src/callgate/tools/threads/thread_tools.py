@@ -112,7 +112,15 @@ class ThreadTools:
             )
         return {"status": "ok", **pushed._asdict()}
 
-    @tool(effects="read_only", scopes=[], timeout=10, output_schema=_READ, examples=[{"thread_id": "parser"}])
+    # What agents note they may have read anywhere: whoever reads it later reads strangers' words.
+    @tool(
+        effects="read_only",
+        scopes=[],
+        untrusted_output=True,
+        timeout=10,
+        output_schema=_READ,
+        examples=[{"thread_id": "parser"}],
+    )
     async def thread_read(  # noqa: D417 - as above
         self, thread_id: ThreadId, *, limit: Annotated[int, Field(ge=1, le=50)] = 10, ctx: ToolContext
     ) -> dict[str, Any]:
@@ -129,6 +137,7 @@ class ThreadTools:
     @tool(
         effects="read_only",
         scopes=[],
+        untrusted_output=True,
         timeout=15,
         output_schema=_FOUND,
         examples=[{"query": "ambiguous grammar"}, {"query": "parser", "limit": 3}],
