@@ -21,6 +21,7 @@ from callgate.stores.memory import MemoryStore
 from callgate.tools.catalogue import make_builtin
 from callgate.tools.documents import whose
 from callgate.tools.threads.threads import Threads
+from callgate.tools.threads.words import Indexed, WordIndex
 from tests.tools.examples import run_examples
 
 ANN = Context(user="ann")
@@ -208,6 +209,22 @@ async def test_many_entries_are_searched_in_pages() -> None:
     assert found[0]["content"] == "entry number2599 about everything"
     assert (await threads.seek(owner, "number3"))[0][0]["sequence_id"] == 0
     await store.close()
+
+
+def test_words_are_remembered_up_to_a_bound_the_newest_last() -> None:
+    index = WordIndex(entries=10)
+    index.add(Indexed(number, None, f"{chr(97 + number)}{chr(97 + number)}x shared") for number in range(25))
+    index.add([Indexed(3, None, "old"), Indexed(24, None, "again")])
+    hits, total = index.find("shared", limit=3)
+    assert [hit.number for hit in hits] == [24, 23, 22]
+    assert total == len(index) <= 10
+    assert index.find("aax again", limit=5) == ([], 0)
+    assert [hit.number for hit in index.find("vvx", limit=5)[0]] == [21]
+    index = WordIndex(words=100)
+    index.add(Indexed(number, None, "many words " * 20) for number in range(50))
+    assert (len(index), index.last) == (2, 49)
+    index.add([Indexed(50, "p", "few")])
+    assert [hit.number for hit in index.find("few", limit=5, project="p")[0]] == [50]
 
 
 async def test_repeated_under_its_key_a_push_happens_once() -> None:

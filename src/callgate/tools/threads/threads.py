@@ -29,9 +29,9 @@ Body = dict[str, Any]
 Owner = tuple[str, ...]
 """For whom threads are kept; the beginning of every place."""
 
-_AT_ONCE = 500
+_AT_ONCE = 100
 """Entries that are read where everybody waits."""
-_PAGE = 2000
+_PAGE = 500
 _SEARCHED = 50_000
 """Entries of one owner that are searched: the newest."""
 _OWNERS = 16
@@ -180,8 +180,8 @@ class Threads:
     async def _index(self, owner: Owner) -> WordIndex:
         """The words of an owner's entries, up to now."""
         index = self._indexes.get(owner)
-        if index is None or len(index) > 2 * _SEARCHED:
-            index = WordIndex()
+        if index is None:
+            index = WordIndex(entries=2 * _SEARCHED)
         self._indexes[owner] = index
         self._indexes.move_to_end(owner)
         while len(self._indexes) > _OWNERS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from itertools import islice
@@ -34,9 +35,16 @@ class Hit(NamedTuple):
 
 
 class WordIndex:
-    """The words of one person's entries, as far as they were read. Safe to use from several threads."""
+    """The words of one person's entries, as far as they were read. Safe to use from several threads.
 
-    def __init__(self) -> None:
+    Args:
+        entries: How many entries it remembers at most; then it forgets the older half.
+        words: How many words, likewise: a few long entries must not take all memory.
+    """
+
+    def __init__(self, *, entries: int = 100_000, words: int = 3_000_000) -> None:
+        self._most_entries = entries
+        self._most_words = words
         self._lock = threading.Lock()
         self._numbers: list[int] = []
         self._projects: list[str | None] = []
@@ -87,6 +95,19 @@ class WordIndex:
         self._projects.append(entry.project)
         self._lengths.append(length)
         self._total += length
+        if len(self._numbers) > self._most_entries or self._total > self._most_words:
+            self._forget(len(self._numbers) // 2)
+
+    def _forget(self, oldest: int) -> None:
+        for kept in (self._numbers, self._projects, self._lengths):
+            del kept[:oldest]
+        self._total = sum(self._lengths)
+        for stem, (places, counts) in list(self._postings.items()):
+            gone = bisect_left(places, oldest)
+            places[:] = [at - oldest for at in places[gone:]]
+            del counts[:gone]
+            if not places:
+                del self._postings[stem]
 
     def _scores(self, query: str) -> dict[int, float]:
         asked = dict.fromkeys(stem for word in words(query) for stem in stems(word))
