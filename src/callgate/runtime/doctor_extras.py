@@ -43,6 +43,7 @@ EXTRAS = {
     "keyring": Extra("secrets in the system's keyring", ("keyring",)),
     "langchain": Extra("LangChain's tools, in and out", ("langchain-core",)),
     "langgraph": Extra("the tool node for LangGraph", ("langgraph",)),
+    "language": Extra("built-in tools for language, without a server", ("numpy", "wordllama")),
     "maths": Extra("built-in tools for mathematics", ("numpy", "scipy", "sympy")),
     "mcp": Extra("tools of MCP servers (`mcp_servers:`)", ("mcp",)),
     "programs": Extra("programs that a model wrote, in a sandbox", ("pydantic-monty",)),

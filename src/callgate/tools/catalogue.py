@@ -18,7 +18,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools import archives, code, data, files, maths, notices, plugins, threads, web
+from callgate.tools import archives, code, data, files, github, language, maths, notices, plugins, threads, web
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
@@ -31,6 +31,8 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "code": code.CATEGORY,
         "data": data.CATEGORY,
         "files": files.CATEGORY,
+        "github": github.CATEGORY,
+        "language": language.CATEGORY,
         "maths": maths.CATEGORY,
         "notices": notices.CATEGORY,
         "plugins": plugins.CATEGORY,
@@ -59,8 +61,10 @@ def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings, *, servi
     made: list[Tool] = []
     for name, category in CATEGORIES.items():
         if not wanted.isdisjoint(category.tools):
+            needs = category.under(settings)
             offer = importlib.import_module(f"callgate.tools.{name}.offer")
-            made += (_as_builtin(tool, name) for tool in convert(offer.make(settings, services)) if tool.name in wanted)
+            tools = (tool for tool in convert(offer.make(settings, services)) if tool.name in wanted)
+            made += (_as_builtin(tool, name, needs=needs) for tool in tools)
     return made
 
 
@@ -78,14 +82,14 @@ def _meant(name: str) -> list[str]:
     raise ConfigurationError(f"there is no built-in tool or category {name}; {hint}")
 
 
-def _as_builtin(tool: Tool, name: str) -> Tool:
+def _as_builtin(tool: Tool, name: str, *, needs: Category) -> Tool:
     return replace(
         tool,
         source=Origin.BUILTIN,
         source_name=name,
         category=name,
         handler=None if tool.handler is None else from_installed_only(tool.handler, is_async=tool.is_async),
-        unavailable=tool.unavailable or _missing(tool.name, CATEGORIES[name]),
+        unavailable=tool.unavailable or _missing(tool.name, needs),
     )
 
 
