@@ -19,7 +19,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools import agents, archives, code, data, files, github, language, maths, web
+from callgate.tools import agents, archives, code, data, files, github, language, maths, notices, plugins, threads, web
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
@@ -36,6 +36,9 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "github": github.CATEGORY,
         "language": language.CATEGORY,
         "maths": maths.CATEGORY,
+        "notices": notices.CATEGORY,
+        "plugins": plugins.CATEGORY,
+        "threads": threads.CATEGORY,
         "web": web.CATEGORY,
     }
 )
