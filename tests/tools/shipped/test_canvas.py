@@ -30,17 +30,12 @@ def look(place: str) -> str:
     return f"{place} is fine"
 
 
-@tool(effects="system_state", risk="low", name="thread_push")
-def push(thread_id: str, content: str, entry_type: str = "thought") -> str:
-    """Push a thought."""
-    return "ok"
-
-
 @asynccontextmanager
 async def gate_in(folder: Path, *enable: str) -> AsyncGenerator[Callgate]:
     settings = Settings(autonomy=Autonomy.A4)
-    gate = Callgate.open("memory://", settings, working_directory=folder, builtin_tools=enable or ["canvas_tools"])
-    gate.add(look, push)
+    named = enable or ["canvas_tools", "threads"]
+    gate = Callgate.open("memory://", settings, working_directory=folder, builtin_tools=named)
+    gate.add(look)
     async with gate:
         yield gate
 
