@@ -216,3 +216,19 @@ async def test_a_program_is_stopped_when_our_file_is_replaced_meanwhile(place: P
     ran = await running
     assert ran["returncode"] == -1
     assert "callgate.yaml, which is Callgate's own, was replaced meanwhile" in ran["note"]
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "not-yet"])
+async def test_what_callgate_writes_before_it_takes_its_place_is_kept_as_well(place: Place, *, there: bool) -> None:
+    place.settings += f"secrets: {{backend: file, path: {place.ground}/conf/secrets.sealed}}\n"
+    places = [place.ground / "conf" / ".secrets.sealed.writing", place.ground / ".callgate"]
+    (place.ground / "conf").mkdir()
+    for folder in places if there else ():
+        folder.mkdir()
+        (folder / "half").write_text(place.canary)
+    before = [tree(folder) for folder in places]
+    folders = "conf/.secrets.sealed.writing .callgate"
+    line = f"for p in {folders}; do cat $p/*; mkdir -p $p; echo x > $p/secrets.sealed.lock; rm -rf $p; mv $p x; done"
+    ran = await place.run(f"{line}; ls -A conf")
+    assert place.canary not in f"{ran['stdout']}{ran['stderr']}"
+    assert [tree(folder) for folder in places] == before
