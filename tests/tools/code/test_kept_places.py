@@ -232,3 +232,15 @@ async def test_what_callgate_writes_before_it_takes_its_place_is_kept_as_well(pl
     ran = await place.run(f"{line}; ls -A conf")
     assert place.canary not in f"{ran['stdout']}{ran['stderr']}"
     assert [tree(folder) for folder in places] == before
+
+
+async def test_a_bubblewrap_that_a_program_could_have_written_is_not_started(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place.ground / "bin").mkdir()
+    (place.ground / "bin" / "bwrap").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    (place.ground / "bin" / "bwrap").chmod(0o755)
+    monkeypatch.chdir(place.ground)
+    monkeypatch.setenv("PATH", f"{place.ground}/bin:bin:{os.environ['PATH']}")
+    assert (await place.run("echo inside"))["stdout"] == "inside\n"
+    assert not (tmp_path / "ran").exists()

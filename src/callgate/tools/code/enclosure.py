@@ -25,6 +25,8 @@ class Enclosure:
     """Options of bubblewrap for one program, and what has to be said about it afterwards."""
 
     options: list[str]
+    writable: Sequence[str] = ()
+    """What programs may change: nothing there is started outside of a sandbox."""
     covered: dict[str, Identity | None] = field(default_factory=dict[str, "Identity | None"])
     """Callgate's own places that are kept from it, and which file each is; None where there is none."""
     notes: list[str] = field(default_factory=list[str])
@@ -54,7 +56,7 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
         layout.keep_git(before, git, granted=grounds.git)
         layout.keep_own(covers, before.second_names)
         covered = {path: identity_of(path) for path in covers.covered}
-        yield (enclosure := Enclosure(layout.options(), covered=covered))
+        yield (enclosure := Enclosure(layout.options(), writable=writable, covered=covered))
     if writable:
         enclosure.notes += layout.notes
         enclosure.notes += set_aside(before, absent, roots=writable, granted=grounds.git)

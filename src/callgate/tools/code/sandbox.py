@@ -25,6 +25,7 @@ from callgate.tools.code.alone import alone
 from callgate.tools.code.enclosure import Enclosure, enclosed
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
+from callgate.tools.code.mounts import is_inside
 from callgate.tools.code.tied import ends_with_us
 from callgate.tools.code.watch import Bounds, bind, watch, yield_to_watch
 
@@ -240,7 +241,7 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
     Raises:
         NoEffect: It is missing, or could not make the sandbox; says why.
     """
-    bubblewrap = shutil.which("bwrap")
+    bubblewrap = _bubblewrap(inside.writable)
     if bubblewrap is None:
         raise NoEffect("bubblewrap is not installed, and no program is run without it")
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
@@ -280,6 +281,13 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
 def _not_made(box: _Box) -> NoEffect:
     why = bytes(box.stderr.kept[-500:]).decode(errors="replace").strip()
     return NoEffect(f"the sandbox could not be made, so nothing was run: {why}")
+
+
+def _bubblewrap(writable: Sequence[str]) -> str | None:
+    """Where it lies; one that a program could have put there is none."""
+    places = [place for place in os.get_exec_path() if os.path.isabs(place)]  # noqa: PTH117 - a text all along
+    trusted = [place for place in places if not any(is_inside(os.path.realpath(place), root) for root in writable)]
+    return shutil.which("bwrap", path=os.pathsep.join(trusted))
 
 
 def _guard(ours: contextlib.ExitStack) -> subprocess.Popen[bytes]:
