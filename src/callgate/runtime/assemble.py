@@ -151,6 +151,7 @@ def _opened(choices: Choices, made: _Made) -> Opened:
         pinning=Pinning(parts, trace=choices.context.trace_id),
         acceptance=Acceptance(accepted_file(made.settings, Path(choices.working_directory))),
         default_context=choices.context,
+        lasting=not made.url.startswith("memory:"),
         around=choices.around,
         sources=sources,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from callgate.runtime.modules import placed
+from callgate.tools.services import NOTHING, Services
 
 if TYPE_CHECKING:
     from callgate.model.tool import Tool
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from callgate.settings.values import Settings
 
 
-def add_builtin(toolbox: Toolbox, settings: Settings, named: Iterable[str]) -> None:
+def add_builtin(toolbox: Toolbox, settings: Settings, named: Iterable[str], services: Services) -> None:
     """Add them. None is there unless somebody says so.
 
     What is taken together (a category, or all) leaves out what a tool of the developer's own is called; by its own
@@ -23,19 +24,22 @@ def add_builtin(toolbox: Toolbox, settings: Settings, named: Iterable[str]) -> N
         toolbox: The gate.
         settings: Its configuration.
         named: What is wanted beside what that enables.
+        services: What the gate lends them.
 
     Raises:
         ConfigurationError: There is no such tool, or its name is taken; with file, line and key.
     """
     more = tuple(named)
-    tools = builtin_tools(settings, more)
+    tools = builtin_tools(settings, more, services)
     if tools:
         taken = {tool.name for tool in toolbox.tools()} - {*settings.builtin_tools.enable, *more}
         toolbox.add(*(tool for tool in tools if tool.name not in taken))
 
 
-def builtin_tools(settings: Settings, named: Sequence[str] = ()) -> list[Tool]:
+def builtin_tools(settings: Settings, named: Sequence[str] = (), services: Services = NOTHING) -> list[Tool]:
     """The built-in tools that a configuration enables, and those that are named besides.
+
+    Where there is no gate, they are lent nothing: enough to list and describe them.
 
     Raises:
         ConfigurationError: There is no such tool; with file, line and key.
@@ -46,6 +50,6 @@ def builtin_tools(settings: Settings, named: Sequence[str] = ()) -> list[Tool]:
     from callgate.tools.catalogue import make_builtin  # noqa: PLC0415 - only who has them pays for them
 
     with placed(settings, "builtin_tools.enable"):
-        tools = {tool.name: tool for tool in make_builtin(enabled, settings.builtin_tools)}
-    more = make_builtin(named, settings.builtin_tools)
+        tools = {tool.name: tool for tool in make_builtin(enabled, settings.builtin_tools, services=services)}
+    more = make_builtin(named, settings.builtin_tools, services=services)
     return [*tools.values(), *(tool for tool in more if tool.name not in tools)]

@@ -35,6 +35,7 @@ from callgate.runtime.tool_events import registration_drafts
 from callgate.runtime.trees import Trees
 from callgate.runtime.trusting import Trusting
 from callgate.runtime.unknowns import Unknowns
+from callgate.tools.services import Services
 
 if TYPE_CHECKING:
     from callgate.model.tool import Tool
@@ -156,11 +157,22 @@ class Callgate(
     def _add_configured(self, opened: Opened) -> None:
         settings, folder = opened.parts.settings, Path(self._choices.working_directory)
         opened.acceptance.read()
-        add_builtin(self, settings, self._choices.builtin_tools)
+        add_builtin(self, settings, self._choices.builtin_tools, self._lend(opened))
         self._lay_over_present()
         for at, module in enumerate(load_configured(settings, working_directory=folder)):
             with placed(settings, f"modules[{at}]"):
                 self.add(module, update=True)
+
+    def _lend(self, opened: Opened) -> Services:
+        """What built-in tools get of this gate. Their indexes last where its store does, among Callgate's own files."""
+        folder = Path(self._choices.working_directory)
+        return Services(
+            working_directory=folder,
+            indexes=folder / ".callgate" / "indexes" if opened.lasting else None,
+            store=opened.parts.store,
+            clock=opened.parts.clock,
+            way=self,
+        )
 
     def _start(self, opened: Opened) -> None:
         # Skills follow last: what they change is announced after what they follow.

@@ -43,6 +43,8 @@ class Opened:
     acceptance: Acceptance
     """What people accepted that foreign tools declare."""
     default_context: Context
+    lasting: bool = True
+    """Whether its store outlives the process."""
     around: tuple[Around, ...] = ()
     loops: set[asyncio.Task[Any]] = field(default_factory=set["asyncio.Task[Any]"])
     """What goes on while the gate is open; cancelled when it closes."""

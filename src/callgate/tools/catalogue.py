@@ -22,6 +22,7 @@ from callgate.tools import archives, code, data, files, maths, web
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
+from callgate.tools.services import NOTHING, Services
 
 ALL = "all"
 CATEGORIES: Mapping[str, Category] = MappingProxyType(
@@ -40,12 +41,13 @@ _INSTALLING = {
 }
 
 
-def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings) -> list[Tool]:
+def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings, *, services: Services = NOTHING) -> list[Tool]:
     """Make the tools that somebody names.
 
     Args:
         enable: Names of categories or tools, or `all`.
         settings: What the configuration says of them.
+        services: What the gate lends them.
 
     Raises:
         ConfigurationError: There is no category or tool of that name.
@@ -55,7 +57,7 @@ def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings) -> list[
     for name, category in CATEGORIES.items():
         if not wanted.isdisjoint(category.tools):
             offer = importlib.import_module(f"callgate.tools.{name}.offer")
-            made += (_as_builtin(tool, name) for tool in convert(offer.make(settings)) if tool.name in wanted)
+            made += (_as_builtin(tool, name) for tool in convert(offer.make(settings, services)) if tool.name in wanted)
     return made
 
 

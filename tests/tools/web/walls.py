@@ -67,6 +67,6 @@ class Stuck:
 async def gate_with(network: Network, config: Path | None = None) -> AsyncGenerator[Callgate]:
     """A gate that has the web tools, over this network."""
     gate = Callgate.open("memory://", config)
-    gate.add(*make(BuiltinToolsSettings(), network))
+    gate.add(*make(BuiltinToolsSettings(), network=network))
     async with gate:
         yield gate

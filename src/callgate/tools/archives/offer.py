@@ -9,9 +9,10 @@ from callgate.tools.archives.contents import make_file, make_search
 from callgate.tools.archives.extract import make_extract
 from callgate.tools.archives.manifest import make_open
 from callgate.tools.archives.shelf import Shelf
+from callgate.tools.services import NOTHING, Services
 
 
-def make(_: BuiltinToolsSettings) -> list[Any]:
+def make(_: BuiltinToolsSettings, _services: Services = NOTHING) -> list[Any]:
     """Its tools, which share what sessions opened."""
     shelf = Shelf()
     return [make_open(shelf), make_extract(shelf), make_file(shelf), make_search(shelf)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from callgate.settings.values import BuiltinToolsSettings
+from callgate.tools.services import NOTHING, Services
 from callgate.tools.web.http_tools import HttpTools
 from callgate.tools.web.network import Network, ProxyConnector
 from callgate.tools.web.page_tools import PageTools
@@ -12,7 +13,7 @@ from callgate.tools.web.search import make_web_search
 from callgate.tools.web.wikipedia import make_fetch_wikipedia
 
 
-def make(settings: BuiltinToolsSettings, network: Network | None = None) -> list[Any]:
+def make(settings: BuiltinToolsSettings, _services: Services = NOTHING, *, network: Network | None = None) -> list[Any]:
     """Its tools.
 
     Args:

@@ -1,0 +1,51 @@
+"""Services: what a gate lends its built-in tools beyond what every handler gets.
+
+A tool that keeps something, makes calls of its own or looks at the record cannot do so by itself. Each loan is one
+small thing, so that a test can lend another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from callgate.model.context import Context
+from callgate.model.outcome import Outcome
+from callgate.model.tool import Tool
+from callgate.ports import Clock, Store
+
+
+class Way(Protocol):
+    """The way to the gate, for tools that make calls themselves: each of them is governed as anybody's."""
+
+    def call(  # noqa: PLR0917 - the gate's own `call`
+        self, tool: str, arguments: Mapping[str, Any] | None = None, context: Context | None = None
+    ) -> Awaitable[Outcome]:
+        """Make one call."""
+        ...
+
+    def pool(self, context: Context | None = None) -> Iterable[Tool]:
+        """What this asker may call now."""
+        ...
+
+    def reload_plugins(self) -> Awaitable[int]:
+        """Load the plugins again; how many there are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The loans of one open gate. Where there is no gate, tools can be listed and described, and nothing is lent."""
+
+    working_directory: Path = field(default_factory=Path)
+    indexes: Path | None = None
+    """A folder of Callgate's own for what can be made again from its sources; None: keep it in memory."""
+    store: Store | None = None
+    clock: Clock | None = None
+    way: Way | None = None
+
+
+NOTHING = Services()
+"""No gate, and nothing lent."""
