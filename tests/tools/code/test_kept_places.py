@@ -244,3 +244,27 @@ async def test_a_bubblewrap_that_a_program_could_have_written_is_not_started(
     monkeypatch.setenv("PATH", f"{place.ground}/bin:bin:{os.environ['PATH']}")
     assert (await place.run("echo inside"))["stdout"] == "inside\n"
     assert not (tmp_path / "ran").exists()
+
+
+async def test_odd_things_by_the_name_of_git_keep_nobody_waiting(place: Place) -> None:
+    for name in ("pipe", "folder", "empty", "circle", "away"):
+        (place.ground / name).mkdir()
+    os.mkfifo(place.ground / "pipe" / ".git")
+    (place.ground / "folder" / ".git" / "commondir").mkdir(parents=True)
+    (place.ground / "empty" / ".git").touch()
+    (place.ground / "away" / ".git").write_text("gitdir: /nowhere/at/all\n")
+    before = [tree(place.ground / name) for name in ("pipe", "folder", "empty", "away")]
+    ran = await place.run("echo ran; for d in pipe folder empty away; do rm -rf $d/.git; done")
+    assert (ran["stdout"], ran["note"]) == ("ran\n", None)
+    assert [tree(place.ground / name) for name in ("pipe", "folder", "empty", "away")] == before
+    (place.ground / "circle" / ".git").symlink_to(".git")
+    assert "circle of links" in str(await place.call(command="touch ran"))
+    assert not (place.ground / "ran").exists()
+
+
+async def test_a_repository_that_is_the_granted_directory_can_only_be_read_and_that_is_told(place: Place) -> None:
+    do(place.ground, "init", "-q", "--bare", ".")
+    ran = await place.run("ls; touch made; echo x > hooks/pre-commit")
+    assert "HEAD" in ran["stdout"]
+    assert "could only be read: it is a git repository" in ran["note"]
+    assert not (place.ground / "made").exists()
