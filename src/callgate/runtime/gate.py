@@ -25,12 +25,13 @@ from callgate.runtime.decisions import Decisions
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.plugging import Plugging
-from callgate.runtime.plugin_source import attach_plugins
+from callgate.runtime.plugin_source import attach_plugins, attach_shipped
 from callgate.runtime.programs import Programs
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.skill_shelf import GateWay, SkillShelf
 from callgate.runtime.skilled import Skilled
+from callgate.runtime.telling import told
 from callgate.runtime.tool_events import registration_drafts
 from callgate.runtime.trees import Trees
 from callgate.runtime.trusting import Trusting
@@ -125,6 +126,9 @@ class Callgate(
             beside = Path(self._choices.working_directory)
             await attach_configured(self, opened.parts.settings, working_directory=beside)
             await attach_plugins(self, opened.parts.settings, beside)
+            await attach_shipped(
+                self, opened.parts.settings, named=self._choices.builtin_tools, working_directory=beside
+            )
             self._shelf.settle()
             self._start(opened)
             await self._announce_new(opened)
@@ -172,6 +176,8 @@ class Callgate(
             store=opened.parts.store,
             clock=opened.parts.clock,
             way=self,
+            model=opened.parts.settings.model,
+            tell=told,
         )
 
     def _start(self, opened: Opened) -> None:
