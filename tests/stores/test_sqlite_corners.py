@@ -376,3 +376,9 @@ async def test_a_peek_that_fails_spoils_no_other(path: Path):
         with pytest.raises(StoreUnavailable, match="cannot be used"):
             await store.peek(fail)
         assert await store.peek(lambda reader: reader.meta("a")) == "b"
+
+
+async def test_more_units_than_one_batch_takes_are_all_answered_although_they_change_nothing(path: Path):
+    async with opened(path) as store:
+        asked = [store.write(lambda _, number=number: number) for number in range(600)]
+        assert await asyncio.gather(*asked) == list(range(600))
