@@ -292,7 +292,7 @@ class Store(Protocol):
         ...
 
     async def peek(self, query: Callable[[Reader], T]) -> T:
-        """As `read`, cheaper: queries of one turn of the event loop may share the state they see."""
+        """As `read`, cheaper, for one question: where a query puts several, each may see a later state."""
         ...
 
     async def scan(self, query: Callable[[Reader], T]) -> T:

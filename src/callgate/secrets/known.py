@@ -17,7 +17,7 @@ import orjson
 from callgate.model.visible import CUT
 from callgate.secrets.encodings import SHORTEST, Form
 from callgate.secrets.placeholders import ANY, PLAIN, placeholder
-from callgate.secrets.shapes import LONG_ANCHORS, LONG_WORD, NAMES, has_short_anchor, strike_shapes
+from callgate.secrets.shapes import LONG_WORD, NAMES, has_long_anchor, has_short_anchor, strike_shapes
 
 _LETTERS = (string.ascii_letters + string.digits + "_+=%").encode()
 _WORDS = bytes(ord("x") if byte in _LETTERS else ord(" ") for byte in range(256))
@@ -90,7 +90,7 @@ class Known:
                 return True
         if data.translate(_WORDS).find(_RUN) < 0:
             return False
-        return LONG_ANCHORS.search(text) is not None or self._has_long(text)
+        return has_long_anchor(text) or self._has_long(text)
 
     def strike(self, text: str) -> str:
         """The text without any form or shape; the same object when there was none."""

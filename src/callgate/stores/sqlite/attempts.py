@@ -173,6 +173,38 @@ def to_progress(number: int, attempt: Attempt, *, stretch: int | None) -> tuple[
     )
 
 
+def to_claim(number: int, attempt: Attempt) -> tuple[Any, ...] | None:
+    """The row of a claim that asked nobody, which nearly all are; None for any other.
+
+    Python's sqlite3 takes longer to bind a NULL than a text, so that rows with many of them have their own statements.
+    """
+    # fmt: off
+    (
+        key, call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint, state, owner, fence, happened,
+        tries, idempotent, has_verify, horizon, started_at, ended_at, deadline, outcome, approval_id, sealed_id, cause,
+        resolved_by,
+    ) = attempt
+    if state is not AttemptState.STARTED or sealed_id is None or not (
+        happened is ended_at is deadline is outcome is approval_id is cause is resolved_by is None
+    ):
+        return None
+    return (
+        number, *key, call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint, owner, fence, tries,
+        1 if idempotent else 0, 1 if has_verify else 0, horizon, started_at, sealed_id,
+    )
+    # fmt: on
+
+
+def to_success(number: int, attempt: Attempt, *, stretch: int | None) -> tuple[Any, ...] | None:
+    """As `to_progress` for a plain success; None for any other end."""
+    outcome, ended_at = attempt.outcome, attempt.ended_at
+    if attempt.state is not AttemptState.SUCCEEDED or stretch is None or outcome is None:
+        return None
+    if not attempt.happened is attempt.deadline is attempt.cause is attempt.resolved_by is None:
+        return None
+    return attempt.owner, attempt.fence, attempt.tries, ended_at, outcome.decode(), stretch, number
+
+
 def is_progress(old: Attempt, new: Attempt) -> bool:
     """Whether only that part differs, so that the indexes over the rest need not be touched."""
     return (

@@ -8,7 +8,16 @@ from typing import Any
 
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.ports import Past
-from callgate.stores.sqlite.attempts import SQL, find_unresolved, is_progress, to_attempt, to_progress, to_row
+from callgate.stores.sqlite.attempts import (
+    SQL,
+    find_unresolved,
+    is_progress,
+    to_attempt,
+    to_claim,
+    to_progress,
+    to_row,
+    to_success,
+)
 from callgate.stores.sqlite.known import Known, Stretch
 from callgate.stores.sqlite.reader import SqliteReader
 
@@ -24,8 +33,10 @@ class LedgerWriter(SqliteReader):
     def __init__(self, db: sqlite3.Connection, known: Known) -> None:
         super().__init__(db)
         self._known = known
+        self._claims: list[tuple[Any, ...]] = []
         self._inserts: list[tuple[Any, ...]] = []
         self._progress: list[tuple[Any, ...]] = []
+        self._successes: list[tuple[Any, ...]] = []
         self._seen: dict[AttemptKey, tuple[int, Attempt | None]] = {}
         """Rows read in this commit and not written since; None is a free key."""
         self._changed: set[AttemptKey] = set()
@@ -70,10 +81,9 @@ class LedgerWriter(SqliteReader):
         self._seen.pop(key, None)
         stretch = self._stretch(attempt.ended_at) if attempt.state is _SUCCEEDED else None
         if old is None:
-            number = self._next_number()
-            self._inserts.append(to_row(number, attempt, stretch=stretch))
+            number = self._insert(attempt, stretch)
         elif is_progress(old, attempt):
-            self._progress.append(to_progress(number, attempt, stretch=stretch))
+            self._go_on(number, attempt, stretch=stretch)
         else:
             self.flush()
             self.db.execute(SQL["replace"], (*to_row(number, attempt, stretch=stretch)[1:], number))
@@ -82,10 +92,25 @@ class LedgerWriter(SqliteReader):
 
     def add_attempt(self, attempt: Attempt) -> None:
         self.wrote = True
-        number = self._next_number()
         stretch = self._stretch(attempt.ended_at) if attempt.state is _SUCCEEDED else None
-        self._inserts.append(to_row(number, attempt, stretch=stretch))
-        self._note(attempt.key, number, None, attempt)
+        self._note(attempt.key, self._insert(attempt, stretch), None, attempt)
+
+    def _insert(self, attempt: Attempt, stretch: int | None) -> int:
+        number = self._next_number()
+        claim = to_claim(number, attempt)
+        if claim is None:
+            self._inserts.append(to_row(number, attempt, stretch=stretch))
+        else:
+            self._claims.append(claim)
+        return number
+
+    def _go_on(self, number: int, attempt: Attempt, *, stretch: int | None) -> None:
+        success = to_success(number, attempt, stretch=stretch)
+        if success is None:
+            self._progress.append(to_progress(number, attempt, stretch=stretch))
+        else:
+            # Written after the others: whatever changes a row that has ended reads it first, which writes what waits.
+            self._successes.append(success)
 
     def _note(self, key: AttemptKey, number: int, old: Attempt | None, new: Attempt) -> None:  # noqa: PLR0917
         if new.state is _STARTED and new.outcome is None:

@@ -145,10 +145,9 @@ class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
     async def peek(self, query: Callable[[Reader], T]) -> T:
         if self._writer is None:
             raise self._unusable()
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
+        if asyncio.get_running_loop() is not self._loop:
             return await self._at_home(self.peek(query))
-        return self._file.view.peek(query, loop)
+        return self._file.view.peek(query)
 
     async def scan(self, query: Callable[[Reader], T]) -> T:
         if self._writer is None:

@@ -53,7 +53,7 @@ class SqliteTransaction(DocumentWriter):
 
     def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:
         self.wrote = True
-        self._sealed.append((sealed_id, blob, keep_until))
+        self._sealed.append((sealed_id, bytearray(blob), keep_until))  # bound in less time than bytes
 
     def drop_sealed(self, *, before: float) -> int:
         return self.do(SQL["drop_sealed"], before)

@@ -10,10 +10,14 @@ from callgate.model.event import Draft
 from callgate.ports import Head
 from callgate.stores.sqlite.attempts import SQL as ATTEMPTS
 from callgate.stores.sqlite.events import SQL as EVENTS
-from callgate.stores.sqlite.events import to_values
+from callgate.stores.sqlite.events import to_insert
 from callgate.stores.sqlite.known import Known
 from callgate.stores.sqlite.ledger import LedgerWriter
 from callgate.stores.sqlite.reader import SQL
+
+_STATEMENTS = (ATTEMPTS["claim"], ATTEMPTS["insert"], ATTEMPTS["progress"], ATTEMPTS["success"], SQL["put_sealed"])
+"""In the order in which they are written; the last of the lists, the events, has its own way."""
+_NOTHING = (0,) * (len(_STATEMENTS) + 1)
 
 
 class Waiting(LedgerWriter):
@@ -22,13 +26,15 @@ class Waiting(LedgerWriter):
     def __init__(self, db: sqlite3.Connection, known: Known, *, appender: Appender) -> None:
         super().__init__(db, known)
         self._appender = appender
-        self._sealed: list[tuple[str, bytes, float | None]] = []
+        self._sealed: list[tuple[str, bytearray, float | None]] = []
         self.drafts: list[Draft] = []
         self.rows: list[Row] = []
         """Events of this commit that are in the database."""
         self.first = 0
         """The position of the first of them."""
-        self._mark = (0, 0, 0, 0)
+        hot = (self._claims, self._inserts, self._progress, self._successes, self._sealed, self.drafts)
+        self._lists: tuple[list[Any], ...] = hot
+        self._mark = _NOTHING
         self._changes = 0
 
     @property
@@ -56,16 +62,14 @@ class Waiting(LedgerWriter):
     def begin_unit(self) -> None:
         """What is put from here on belongs to the next unit."""
         self.wrote = self.dirtied = False
-        self._mark = (len(self._inserts), len(self._progress), len(self._sealed), len(self.drafts))
+        self._mark = tuple(map(len, self._lists))
 
     def drop_unit(self) -> bool:
         """Take back the running unit's writes; False when some have reached the database."""
         if self.dirtied:
             return False
         if self.wrote:
-            for waiting, mark in zip(
-                (self._inserts, self._progress, self._sealed, self.drafts), self._mark, strict=True
-            ):
+            for waiting, mark in zip(self._lists, self._mark, strict=True):
                 del waiting[mark:]
             # What is known speaks of rows just dropped; what remains must be in the database before it is forgotten.
             self.flush()
@@ -75,7 +79,7 @@ class Waiting(LedgerWriter):
 
     def rewind(self, tip: Head, events: int) -> None:
         """Drop what waits, and what was chained after `tip`: the database is back where it was then."""
-        for waiting in (self._inserts, self._progress, self._sealed, self.drafts):
+        for waiting in self._lists:
             waiting.clear()
         self._changed.clear()
         self._seen.clear()
@@ -86,11 +90,7 @@ class Waiting(LedgerWriter):
     def flush(self) -> None:
         if self.wrote:
             self.dirtied = True
-        for statement, waiting in (
-            (ATTEMPTS["insert"], self._inserts),
-            (ATTEMPTS["progress"], self._progress),
-            (SQL["put_sealed"], self._sealed),
-        ):
+        for statement, waiting in zip(_STATEMENTS, self._lists, strict=False):
             if waiting:
                 self.db.executemany(statement, waiting)
                 waiting.clear()
@@ -98,7 +98,7 @@ class Waiting(LedgerWriter):
         self._write_stretch()
         if self.drafts:
             self._write_events()
-        self._mark = (0, 0, 0, 0)
+        self._mark = _NOTHING
 
     def _write_events(self) -> None:
         known = self._known
@@ -108,7 +108,7 @@ class Waiting(LedgerWriter):
         self.drafts.clear()
         first = known.position + 1
         self.first = self.first or first
-        self.db.executemany(EVENTS["insert"], [to_values(place, row) for place, row in enumerate(rows, first)])
+        self.db.executemany(*to_insert(rows, first))
         known.position += len(rows)
         self.rows += rows
 

@@ -177,6 +177,8 @@ class Writer:
         else:
             self._session.end()
             self._succeed(batch)
+            if self._queue:
+                self._kick()
         return True
 
     def _run_and_commit(self) -> None:
@@ -194,6 +196,8 @@ class Writer:
         self._job = None
         if job.error is None:
             self._succeed(self._batch)
+            # Before those who were told have their turn: what they do next is done while the next one commits.
+            self._pump()
         else:
             self._fail(self._batch, job.error)
 
@@ -210,8 +214,6 @@ class Writer:
                 future.set_exception(_tellable(error))
         if batch.rows:
             self._tell(batch)
-        if self._queue:
-            self._kick()
 
     def _fail(self, batch: Batch, error: BaseException) -> None:
         reason = str(error) if isinstance(error, StoreUnavailable) else f"the store failed: {type(error).__name__}"

@@ -96,6 +96,20 @@ SELECT coalesce(max(id), 0) FROM attempts
 -- name: insert
 INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
+-- name: claim
+-- As insert, of a row in which nothing else is set.
+INSERT INTO attempts (
+    id, principal, session, key, call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint, state, owner,
+    fence, tries, idempotent, has_verify, horizon, started_at, sealed_id
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: success
+-- As progress, to a row in which nothing else is set.
+UPDATE attempts
+SET state = 'succeeded', happened = NULL, owner = ?, fence = ?, tries = ?, ended_at = ?, deadline = NULL, outcome = ?,
+    cause = NULL, resolved_by = NULL, stretch = ?
+WHERE id = ?
+
 -- name: progress
 UPDATE attempts
 SET state = ?, happened = ?, owner = ?, fence = ?, tries = ?, ended_at = ?, deadline = ?, outcome = ?, cause = ?,

@@ -13,6 +13,9 @@ SELECT * FROM events WHERE position > ? AND stream = ? /* types */ ORDER BY sequ
 -- name: insert
 INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
+-- name: insert_causeless
+INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?)
+
 -- name: last_position
 SELECT coalesce(max(position), 0) FROM events
 
