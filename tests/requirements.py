@@ -225,4 +225,5 @@ REQUIREMENTS = {
     "TOOL-11": "The maths tools give their known vectors; seeds repeat; empty, singular or not square is an error.",
     "TOOL-12": "Files: lines from 1, at most max_bytes, marked when cut; bytes written, modes w and a, listing ≤ 1000.",
     "TOOL-13": "Archives: opened before extracted; what leads out, links, lies or bombs are refused; search ≤ 50 hits.",
+    "TOOL-20": "get_repo_map shows ranked symbols of the index, else the directories, always within max_tokens.",
 }

@@ -24,7 +24,7 @@ BUILTIN_TOOLS = Block(
     {
         "enable": Key(
             ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, or all")),
-            "Categories (web, data, maths, code, files, archives) or single tools, or all.",
+            "Categories (web, data, maths, code, files, archives, intelligence) or single tools, or all.",
             [],
         ),
         "web": Key(WEB_TOOLS, "Whom the tools of the category web ask."),

@@ -18,7 +18,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools import archives, code, data, files, maths, web
+from callgate.tools import archives, code, data, files, intelligence, maths, web
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
@@ -31,6 +31,7 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "code": code.CATEGORY,
         "data": data.CATEGORY,
         "files": files.CATEGORY,
+        "intelligence": intelligence.CATEGORY,
         "maths": maths.CATEGORY,
         "web": web.CATEGORY,
     }
