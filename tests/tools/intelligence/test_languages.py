@@ -79,6 +79,35 @@ def test_a_signature_ends_where_the_body_begins(language: str, name: str, signat
     assert signature in {symbol["signature"] for symbol in symbols if symbol["qualified"] == name}
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        ("python", "a, b = 1, 2\nc = d = 3\n", {"a", "b", "c", "d"}),
+        ("java", "class A { int b, c; }\n", {"A", "A.b", "A.c"}),
+        ("go", "package x\nconst A, B = 1, 2\nvar (\n\tC, D int\n)\n", {"A", "B", "C", "D"}),
+        ("c", "int a = 1, b = 2;\n", {"a", "b"}),
+        ("javascript", "const a = 1, b = 2;\nconst o = { m() {}, f: () => 1 };\n", {"a", "b", "o", "o.m", "o.f"}),
+        ("python", "x: int\nclass A:\n    class B:\n        def m(self): pass\n", {"x", "A", "A.B", "A.B.m"}),
+    ],
+    ids=["python", "java", "go", "c", "javascript", "nested"],
+)
+def test_what_one_statement_defines_lies_side_by_side(language: str, text: str, names: set[str]) -> None:
+    assert {symbol["qualified"] for symbol in extract(text.encode(), language)["symbols"]} == names
+
+
+def test_overloads_are_declarations_and_the_last_one_is_the_function() -> None:
+    text = (
+        "import typing\n@typing.overload\ndef f(a: int) -> int: ...\n@overload\ndef f(a: str) -> str: ...\n"
+        "def f(a): pass\n"
+    )
+    symbols = extract(text.encode(), "python")["symbols"]
+    assert [(symbol["kind"], symbol["line"]) for symbol in symbols] == [
+        ("declaration", 3),
+        ("declaration", 5),
+        ("function", 6),
+    ]
+
+
 def test_a_sample_stands_for_each_language_and_is_told_by_its_name() -> None:
     assert {name: language_of(sample.path) for name, sample in SAMPLES.items()} == {name: name for name in PARSED}
     assert language_of("README") == language_of("a/b.txt") == language_of(".py/x") == "text"

@@ -76,6 +76,30 @@ async def test_a_symbol_is_found_where_it_is_defined(package: Path, symbol: str,
     assert await defined(package, symbol) == place
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "symbol", "line"),
+    [
+        (
+            "a.py",
+            "class A:\n def m(s): 0\nclass B(A):\n def m(s): 1\nclass C(A): 0\nclass D(C, B): 0\n",
+            "D.m",
+            4,
+        ),
+        ("a.py", "class A(B):\n def m(self): 0\nclass B(A): 0\n", "B.m", 2),
+        ("a.py", "class A(Generic[T]):\n def m(self): 0\nclass B(x.A[int], metaclass=M): 0\n", "B.m", 2),
+        ("A.java", "class A { void m() {} }\nclass B<T> extends A implements I {}\n", "B.m", 1),
+        ("a.ts", "class A { m() {} }\nclass B extends A {}\n", "B.m", 1),
+        ("a.cpp", "struct A { void m() {} };\nclass B : public A {};\n", "B::m", 1),
+        ("a.rb", "class A\n  def m; end\nend\nclass B < A\nend\n", "B#m", 2),
+    ],
+    ids=["diamond", "circle", "generic", "java", "typescript", "cpp", "ruby"],
+)
+async def test_a_member_is_found_where_it_is_inherited_from(
+    tmp_path: Path, path: str, text: str, symbol: str, line: int
+) -> None:
+    assert await defined(write(tmp_path, {path: text}), symbol) == (path, line)
+
+
 async def test_the_other_candidates_follow(package: Path) -> None:
     output = await answer(package, "find_definition", symbol="run")
     places = [(each["path"], each["line"]) for each in (output, *output["candidates"])]

@@ -19,18 +19,22 @@ import orjson
 from callgate.tools.intelligence.worker import HEAD
 from callgate.tools.libraries import places
 
-_PROGRAM = (
+PROGRAM = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
     "from callgate.tools.intelligence.worker import main; main()"
 )
 _PIECE = 1024 * 1024
 _MOST_ANSWERED = 256 * 1024 * 1024
 _STARTING = 20.0
-"""Seconds more for the first answer: libraries are read, and the machine may be busy."""
+"""Seconds until it answers at all: libraries are read, and the machine may be busy."""
 
 
 class Lost(Exception):
     """The process gave no answer: it crashed, or took too long."""
+
+
+class NotStarted(OSError):
+    """There is no process to ask: nothing can be said of any source."""
 
 
 class Apart:
@@ -57,10 +61,15 @@ class Apart:
 
         Raises:
             Lost: There is none within its time; the process is ended.
+            NotStarted: The process does not answer anything.
         """
-        begun = self._child is not None
-        child = self._child or self._start()
-        deadline = time.monotonic() + min(left, seconds + (0.0 if begun else _STARTING))
+        until = time.monotonic() + left
+        if self._child is None:
+            self._start(min(until, time.monotonic() + _STARTING))
+        return self._answer(request, content, deadline=min(until, time.monotonic() + seconds))
+
+    def _answer(self, request: dict[str, Any], content: bytes, *, deadline: float) -> Any:
+        child = cast("subprocess.Popen[bytes]", self._child)
         told = orjson.dumps(request)
         try:
             _send(child, HEAD.pack(len(told), len(content)) + told + content, deadline=deadline)
@@ -83,10 +92,11 @@ class Apart:
                 cast("IO[bytes]", pipe).close()
         child.wait()
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self, deadline: float) -> None:
+        """Start the process, and see that it answers: what it is asked next is to blame where it does not."""
         self._child = subprocess.Popen(  # noqa: S603 - our own program
             # Nothing around decides what is imported (-I), but where a tool here imports from.
-            [sys.executable, "-I", "-W", "ignore", "-c", _PROGRAM, orjson.dumps(self._places).decode()],
+            [sys.executable, "-I", "-W", "ignore", "-c", PROGRAM, orjson.dumps(self._places).decode()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -95,7 +105,10 @@ class Apart:
             env={name: value for name, value in os.environ.items() if name == "SYSTEMROOT"},
             start_new_session=True,
         )
-        return self._child
+        try:
+            self._answer({"do": "extract", "language": "text"}, b"", deadline=deadline)
+        except Lost:
+            raise NotStarted("the process that reads sources does not start; is the machine too busy?") from None
 
 
 def _send(child: subprocess.Popen[bytes], data: bytes, *, deadline: float) -> None:

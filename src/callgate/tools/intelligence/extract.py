@@ -43,6 +43,11 @@ class _Definition:
     owner: list[str] = field(default_factory=list[str])
     """What it turned out to lie in."""
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """From where to where it goes."""
+        return self.start, self.end
+
 
 def extract(content: bytes, language: str) -> dict[str, Any]:
     """Symbols, references and pieces of text of a file.
@@ -120,7 +125,8 @@ def _nest(ordered: list[_Definition], *, modules_own: bool) -> list[_Definition]
     seen: set[tuple[str, ...]] = set()
     kept: list[_Definition] = []
     for each in ordered:
-        while around and around[-1].end <= each.start:
+        # What one statement defines together (`a, b = 1, 2`) lies beside, and not inside, each other.
+        while around and (around[-1].end <= each.start or around[-1].span == each.span):
             around.pop()
         owner = _owner(each, around, modules_own=modules_own)
         around.append(each)

@@ -148,7 +148,10 @@ def open_index(place: Path | None) -> sqlite3.Connection:
     """
     if place is None:
         return _prepared(":memory:")
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise sqlite3.OperationalError(f"its folder cannot be made: {error}") from error
     try:
         return _prepared(str(place))
     except sqlite3.OperationalError:  # locked, full, not to be written: another file would not help
@@ -172,6 +175,7 @@ def _prepared(place: str) -> sqlite3.Connection:
         connection.execute("PRAGMA cache_size = -16000")
         if not _is_current(connection):
             _make(connection)
+        connection.execute("SELECT max(state || digest) FROM files").fetchone()  # damage shows where it is read
     except BaseException:
         connection.close()
         raise

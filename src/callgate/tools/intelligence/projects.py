@@ -19,7 +19,8 @@ from pathlib import Path
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Below, Confined, Held, read_all
-from callgate.tools.intelligence.index import Index, forget, open_index
+from callgate.tools.intelligence.apart import NotStarted
+from callgate.tools.intelligence.index import Index, Known, forget, open_index
 from callgate.tools.intelligence.updating import Updating
 from callgate.tools.intelligence.walking import LARGEST_SOURCE, Seen, Walk
 
@@ -124,17 +125,12 @@ class Projects:
                 left=time_left.seconds,
                 tell=ctx.progress,
             )
-            try:
-                pending = updating.run(files, known)
-            except sqlite3.Error as error:
-                self._doubt(name, error)
-                raise Unindexed(f"the index cannot be written: {error}") from None
             yield Project(
                 index=index,
                 confined=confined,
                 held=held,
                 files=files,
-                pending=pending,
+                pending=_updated(updating, files, known=known),
                 closed=grounds.closed,
                 left=time_left.seconds,
             )
@@ -174,19 +170,24 @@ class Projects:
                 self._in_memory[name] = open_index(None)
             yield Index(self._in_memory[name])
             return
+        place = self._indexes / f"{name}.db"
         try:
-            connection = open_index(self._indexes / f"{name}.db")
-        except (OSError, sqlite3.Error) as error:
-            raise Unindexed(f"the index cannot be opened: {error}") from None
-        try:
-            yield Index(connection)
-        finally:
-            connection.close()
+            with contextlib.closing(open_index(place)) as connection:
+                yield Index(connection)
+        except sqlite3.OperationalError as error:
+            raise Unindexed(f"the index cannot be used: {error}") from error
+        except sqlite3.DatabaseError as error:
+            forget(place)
+            raise Unindexed(
+                f"the index is damaged ({error}), and was removed; ask again to have it made anew"
+            ) from error
 
-    def _doubt(self, name: str, error: sqlite3.Error) -> None:
-        """An index that turns out damaged is removed, so that the next call makes it anew."""
-        if self._indexes is not None and not isinstance(error, sqlite3.OperationalError):
-            forget(self._indexes / f"{name}.db")
+
+def _updated(updating: Updating, files: dict[str, Seen], *, known: dict[str, Known]) -> int:
+    try:
+        return updating.run(files, known)
+    except NotStarted as error:
+        raise Unindexed(f"sources cannot be indexed: {error}") from error
 
 
 class _TimeLeft:

@@ -7,7 +7,7 @@ import io
 from collections import defaultdict
 from dataclasses import dataclass
 
-from callgate.tools.intelligence.defining import is_of_tests
+from callgate.tools.intelligence.finding import is_of_tests
 from callgate.tools.intelligence.projects import Project
 
 _ROUNDS = 15

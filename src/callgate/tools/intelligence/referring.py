@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from callgate.tools.intelligence.apart import Apart, Lost
-from callgate.tools.intelligence.defining import Definition, is_of_tests
+from callgate.tools.intelligence.apart import Apart, Lost, NotStarted
 from callgate.tools.intelligence.extract import REFERENCES
+from callgate.tools.intelligence.finding import Definition, is_of_tests
 from callgate.tools.intelligence.naming import Symbol
 from callgate.tools.intelligence.projects import Project
 
@@ -122,6 +122,6 @@ def _resolve(project: Project, apart: Apart, *, each: Reference, name: str) -> l
     }
     try:
         answers: list[dict[str, Any]] = apart.ask(request, seconds=_SECONDS, left=project.left())
-    except Lost:
+    except (Lost, NotStarted):
         return []
     return [(answer["path"], answer["line"]) for answer in answers]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from callgate.tools.intelligence.defining import is_of_tests
+from callgate.tools.intelligence.finding import is_of_tests
 from callgate.tools.intelligence.projects import Project
 from callgate.tools.intelligence.words import names_in, parts_of
 

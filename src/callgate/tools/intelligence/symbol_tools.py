@@ -21,7 +21,8 @@ from callgate.tools.intelligence.arguments import (
     declared,
     fields,
 )
-from callgate.tools.intelligence.defining import Definition, find_definitions, known_definitions
+from callgate.tools.intelligence.defining import find_definitions
+from callgate.tools.intelligence.finding import Definition, known_definitions
 from callgate.tools.intelligence.naming import read_symbol
 from callgate.tools.intelligence.projects import Project, Projects
 from callgate.tools.intelligence.referring import Reference, places_of

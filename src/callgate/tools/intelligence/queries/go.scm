@@ -12,9 +12,9 @@
 (type_alias name: (type_identifier) @name) @definition.type
 (field_declaration name: (field_identifier) @name) @definition.field
 (method_elem name: (field_identifier) @name) @definition.method
-(source_file (const_declaration (const_spec name: (identifier) @name) @definition.constant))
-(source_file (var_declaration (var_spec name: (identifier) @name) @definition.variable))
-(source_file (var_declaration (var_spec_list (var_spec name: (identifier) @name) @definition.variable)))
+(source_file (const_declaration (const_spec (identifier) @name) @definition.constant))
+(source_file (var_declaration (var_spec (identifier) @name) @definition.variable))
+(source_file (var_declaration (var_spec_list (var_spec (identifier) @name) @definition.variable)))
 
 (identifier) @reference.name
 (type_identifier) @reference.type

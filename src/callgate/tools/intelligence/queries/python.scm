@@ -1,7 +1,11 @@
 ; What a Python file defines, and where it names something.
+((decorated_definition (decorator [(identifier) @how (attribute attribute: (identifier) @how)])
+    definition: (function_definition name: (identifier) @name) @definition.declaration)
+  (#eq? @how "overload"))
 (class_definition name: (identifier) @name) @definition.class
 (function_definition name: (identifier) @name) @definition.function
 (module (expression_statement (assignment left: (identifier) @name) @definition.variable))
+(module (expression_statement (assignment right: (assignment left: (identifier) @name)) @definition.variable))
 (module (expression_statement (assignment left: (pattern_list (identifier) @name)) @definition.variable))
 (module (type_alias_statement left: (type (identifier) @name)) @definition.type)
 (class_definition body: (block (expression_statement (assignment left: (identifier) @name) @definition.field)))
