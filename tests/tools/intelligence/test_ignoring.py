@@ -11,6 +11,7 @@ import pytest
 
 from callgate import Callgate, Context
 from tests.tools.intelligence.asking import answer, opened, write
+from tests.tools.swapping import swapping
 
 CODE = "def marker(): pass\n"
 
@@ -135,6 +136,22 @@ async def test_links_lead_nowhere(tmp_path: Path) -> None:
     (project / "self.py").symlink_to("self.py")
     (project / ".gitignore").symlink_to(outside / "secret.py")
     assert await indexed(project) == {"a.py"}
+
+
+@pytest.mark.slow
+async def test_a_directory_that_becomes_a_link_meanwhile_is_not_followed(tmp_path: Path) -> None:
+    """The witness is the index itself: nothing of what lies outside is in it."""
+    outside = write(tmp_path / "outside", {f"m{number}.py": "def marker_outside(): pass\n" for number in range(20)})
+    project = write(tmp_path / "project", {f"moving/m{number}.py": CODE for number in range(20)})
+    async with opened(project, store=f"sqlite:///{project}/.callgate/callgate.db") as gate:
+        with swapping(project / "moving", outside) as rounds:
+            for number in range(15):
+                write(project, {f"more{number}.py": CODE})
+                outcome = await gate.call("search_code", {"query": "marker_outside", "limit": 20})
+                assert "marker_outside" not in str(outcome.unwrap()["results"])
+        assert rounds[0] > 100
+    [index] = (project / ".callgate" / "indexes").glob("*.db")
+    assert b"marker_outside" not in index.read_bytes()
 
 
 async def test_who_may_go_less_far_has_another_index(tmp_path: Path) -> None:

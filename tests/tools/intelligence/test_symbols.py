@@ -120,7 +120,7 @@ async def test_what_is_not_defined_is_a_clear_answer(package: Path) -> None:
     output = await answer(package, "find_definition", symbol="Engin")
     assert not output["found"]
     assert "path" not in output
-    assert output["message"] == "Engin is defined nowhere in the 6 files here"
+    assert output["message"] == "Engin is defined nowhere here (6 files were looked at)"
     assert output["similar"][0] == "Engine"
     assert await defined(package, "Engine.nothing") is None
 

@@ -15,10 +15,11 @@ import pytest
 from callgate import Call, Callgate
 from callgate.model.context import Context
 from callgate.model.grounds import Grounds
+from callgate.model.levels import Category
 from callgate.model.tool_context import ToolContext
-from callgate.tools.intelligence import apart, index, updating
+from callgate.tools.intelligence import apart, index, updating, walking
 from callgate.tools.intelligence.projects import Project, Projects, Unindexed
-from tests.tools.intelligence.asking import opened, write
+from tests.tools.intelligence.asking import once, opened, write
 
 
 def context(folder: Path, *, seconds: float = 60.0, told: list[tuple[float | None, str]] | None = None) -> ToolContext:
@@ -325,6 +326,35 @@ def _wait_until_gone(pid: int) -> None:
     raise AssertionError(f"{pid} is still there")
 
 
+@pytest.mark.parametrize("limit", ["MOST_FILES", "_MOST_SEEN"])
+async def test_a_project_that_is_too_large_is_an_input_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(walking, limit, 20)
+    outcome = await once(folder, "search_code", query="f1")
+    assert outcome.error is not None
+    assert outcome.error.category is Category.USER_INPUT
+    assert "work in a directory further down" in outcome.error.message
+
+
+def test_who_waits_too_long_for_anothers_indexing_is_told(folder: Path) -> None:
+    projects = Projects(None)
+    with (
+        projects.of(context(folder)),
+        pytest.raises(TimeoutError, match="ask again"),
+        projects.of(context(folder, seconds=0.01)),
+    ):
+        raise AssertionError("two were let in")
+
+
+def test_a_write_that_fails_leaves_nothing(folder: Path) -> None:
+    with Projects(None).of(context(folder)) as project:
+        with pytest.raises(KeyError), project.index.writing():
+            project.index.drop(["m1.py"])
+            raise KeyError
+        assert "f1" in names(project)
+
+
 def test_no_process_is_left_after_a_call(folder: Path) -> None:
     known(Projects(None), folder)
     assert _descendants(os.getpid()) == []
@@ -344,4 +374,6 @@ async def test_the_index_lasts_where_the_store_does(folder: Path, parsed: list[i
         ) as gate:
             assert (await gate.call("find_definition", {"symbol": "f7"})).unwrap()["path"] == "m7.py"
     assert len(parsed) == 30
-    assert (folder / ".callgate" / "indexes").stat().st_mode & 0o077 == 0
+    places = [folder / ".callgate" / "indexes", *(folder / ".callgate" / "indexes").glob("*")]
+    assert len(places) == 2
+    assert all(place.stat().st_mode & 0o077 == 0 for place in places)

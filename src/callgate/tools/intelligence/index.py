@@ -150,8 +150,9 @@ def open_index(place: Path | None) -> sqlite3.Connection:
         return _prepared(":memory:")
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.touch(mode=0o600)
     except OSError as error:
-        raise sqlite3.OperationalError(f"its folder cannot be made: {error}") from error
+        raise sqlite3.OperationalError(f"its file cannot be made: {error}") from error
     try:
         return _prepared(str(place))
     except sqlite3.OperationalError:  # locked, full, not to be written: another file would not help

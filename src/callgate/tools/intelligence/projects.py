@@ -87,10 +87,6 @@ class Project:
             raise ValueError(f"scope {scope!r} holds no file that is indexed; name a file or directory of the project")
         return path + "/"
 
-    def said(self) -> dict[str, int]:
-        """How much of the project an answer is about."""
-        return {"files": len(self.files), "pending": self.pending}
-
 
 class Projects:
     """Every project that calls of one gate ask about."""

@@ -110,7 +110,10 @@ def _nothing(project: Project, name: str, *, symbol: str) -> dict[str, Any]:
     )
     similar = difflib.get_close_matches(name, [each for (each,) in rows], n=_MOST_SIMILAR, cutoff=0.7)
     later = f"; {project.pending} files are not indexed yet, ask again" if project.pending else ""
-    return {"message": f"{symbol} is defined nowhere in the {len(project.files)} files here{later}", "similar": similar}
+    return {
+        "message": f"{symbol} is defined nowhere here ({len(project.files)} files were looked at){later}",
+        "similar": similar,
+    }
 
 
 def _escaped(text: str) -> str:
