@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, ListOf, Reading
 from callgate.settings.leaves import Text
+from callgate.settings.read_api_tools import GITHUB_TOOLS, LANGUAGE_TOOLS
 from callgate.settings.read_web_tools import WEB_TOOLS
 from callgate.settings.values import BuiltinToolsSettings
 
@@ -24,10 +25,12 @@ BUILTIN_TOOLS = Block(
     {
         "enable": Key(
             ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, or all")),
-            "Categories (web, data, maths, code, files, archives, intelligence) or single tools, or all.",
+            "Categories, single tools, or all; docs/builtin.md lists them.",
             [],
         ),
         "web": Key(WEB_TOOLS, "Whom the tools of the category web ask."),
+        "github": Key(GITHUB_TOOLS, "Where the tools of the category github ask, and with which token."),
+        "language": Key(LANGUAGE_TOOLS, "Who turns texts into vectors for the tools of the category language."),
     },
     _build,
 )
