@@ -56,27 +56,13 @@ async def test_hostile_sources_cost_themselves_and_nothing_else(project: Path) -
     assert uses.ok
 
 
-@pytest.mark.parametrize("way", ["never-ends", "crashes", "answers-nonsense"])
+@pytest.mark.parametrize("way", ["never_ends", "crashes", "answers_nonsense"])
 async def test_a_file_that_a_parser_fails_on_is_left_out(
     project: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """The process apart does it, as a grammar with a fault would: for one file, in one way."""
-    does = {
-        "never-ends": "import select; select.select([], [], [], 1000)",
-        "crashes": "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
-        "answers-nonsense": "import sys; sys.stdout.buffer.write(b'nonsense' * 9); sys.stdout.flush()",
-    }[way]
-    program = apart.PROGRAM.replace(
-        "main()",
-        "worker = sys.modules['callgate.tools.intelligence.worker']; right = worker.extract\n"
-        "def extract(content, language):\n"
-        f"    if b'poison' in content:\n        {does}\n"
-        "    return right(content, language)\n"
-        "worker.extract = extract; main()",
-    ).replace("import main; ", "import main\n")
-    monkeypatch.setattr(apart, "PROGRAM", program)
+    monkeypatch.setattr(apart, "WORKER", "tests.tools.intelligence.faulty_worker")
     monkeypatch.setattr(updating, "_FOR_ONE_FILE", 1.0)
-    write(project, {"bad.py": "def poison(): pass\n", "zlast.py": "def last(): pass\n"})
+    write(project, {"bad.py": f"def poison(): {way}\n", "zlast.py": "def last(): pass\n"})
     async with opened(project) as gate:
         for symbol, is_found in (("good", True), ("last", True), ("poison", False)):
             output = (await gate.call("find_definition", {"symbol": symbol})).unwrap()
@@ -89,7 +75,7 @@ async def test_where_no_process_starts_nothing_is_blamed_on_the_sources(
 ) -> None:
     async with opened(project) as gate:
         with monkeypatch.context() as broken:
-            broken.setattr(apart, "PROGRAM", "raise SystemExit")
+            broken.setattr(apart, "WORKER", "no_such_module")
             outcome = await gate.call("find_definition", {"symbol": "good"})
             shown = (await gate.call("get_repo_map", {})).unwrap()
         assert outcome.error is not None

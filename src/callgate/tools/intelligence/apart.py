@@ -10,19 +10,15 @@ import math
 import os
 import select
 import subprocess
-import sys
 import time
 from typing import IO, Any, Self, cast
 
 import orjson
 
 from callgate.tools.intelligence.worker import HEAD
-from callgate.tools.libraries import places
+from callgate.tools.interpreter import start
 
-PROGRAM = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
-    "from callgate.tools.intelligence.worker import main; main()"
-)
+WORKER = "callgate.tools.intelligence.worker"
 _PIECE = 1024 * 1024
 _MOST_ANSWERED = 256 * 1024 * 1024
 _STARTING = 20.0
@@ -41,7 +37,6 @@ class Apart:
     """One process, started when it is first asked, and again after one was lost."""
 
     def __init__(self) -> None:
-        self._places = places()
         self._child: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -94,17 +89,7 @@ class Apart:
 
     def _start(self, deadline: float) -> None:
         """Start the process, and see that it answers: what it is asked next is to blame where it does not."""
-        self._child = subprocess.Popen(  # noqa: S603 - our own program
-            # Nothing around decides what is imported (-I), but where a tool here imports from.
-            [sys.executable, "-I", "-W", "ignore", "-c", PROGRAM, orjson.dumps(self._places).decode()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            cwd="/",
-            env={name: value for name, value in os.environ.items() if name == "SYSTEMROOT"},
-            start_new_session=True,
-        )
+        self._child = start(WORKER, pass_fds=())
         try:
             self._answer({"do": "extract", "language": "text"}, b"", deadline=deadline)
         except Lost:
