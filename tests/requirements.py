@@ -229,4 +229,5 @@ REQUIREMENTS = {
     "TOOL-17": "Threads: made by a push, numbered from 0 by one; an absent one is an error that names it; archived.",
     "TOOL-18": "notify_self: its mappings, one event, an id where it is persisted; a failed store is never ok.",
     "TOOL-19": "Tools that need a token or a model are a configuration error with advice without it, and ask nobody.",
+    "TOOL-20": "get_repo_map shows ranked symbols of the index, else the directories, always within max_tokens.",
 }

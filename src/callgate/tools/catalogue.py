@@ -19,7 +19,21 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools import agents, archives, code, data, files, github, language, maths, notices, plugins, threads, web
+from callgate.tools import (
+    agents,
+    archives,
+    code,
+    data,
+    files,
+    github,
+    intelligence,
+    language,
+    maths,
+    notices,
+    plugins,
+    threads,
+    web,
+)
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
@@ -34,6 +48,7 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "data": data.CATEGORY,
         "files": files.CATEGORY,
         "github": github.CATEGORY,
+        "intelligence": intelligence.CATEGORY,
         "language": language.CATEGORY,
         "maths": maths.CATEGORY,
         "notices": notices.CATEGORY,

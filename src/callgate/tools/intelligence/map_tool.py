@@ -1,0 +1,72 @@
+"""get_repo_map: the project on a page, within a budget of tokens."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from callgate.adapters.function import tool
+from callgate.model.tool_context import ToolContext
+from callgate.tools.intelligence.arguments import INTEGER, STRING, Scope, declared, fields
+from callgate.tools.intelligence.mapping import Style, map_files, map_symbols
+from callgate.tools.intelligence.projects import Project, Projects, Unindexed
+from callgate.tools.intelligence.ranking import rank
+
+_OUTPUT = fields(
+    {
+        "map_text": STRING,
+        "token_count": {"type": "integer", "description": "At four characters a token."},
+        "max_tokens": INTEGER,
+        "files_included": INTEGER,
+        "symbols_included": INTEGER,
+        "symbols_total": INTEGER,
+        "scope": {"type": ["string", "null"]},
+    },
+    {
+        "source": {"const": "filesystem", "description": "There is no index of symbols for this: directories only."},
+        "key_files": {"type": "array", "items": STRING, "maxItems": 10},
+        "file_types": {"type": "object", "additionalProperties": INTEGER, "maxProperties": 10},
+    },
+)
+
+
+def make_map(projects: Projects) -> Any:
+    """The tool, over these projects."""
+
+    @tool(**declared(45), output_schema=_OUTPUT, examples=[{}, {"scope": ".", "max_tokens": 1000}])
+    def get_repo_map(
+        scope: Scope | None = None,
+        max_tokens: Annotated[int, Field(ge=500, le=8000)] = 2000,
+        *,
+        include_signatures: bool = True,
+        include_docstrings: bool = False,
+        ctx: ToolContext,
+    ) -> dict[str, Any]:
+        """Show the project in the working directory on a page: its files with their symbols, the most used ones first.
+
+        Args:
+            scope: Only this file or directory.
+            max_tokens: How long the map may be, at four characters a token.
+            include_signatures: Show how each symbol is declared, and not only its name.
+            include_docstrings: Show the first line of what is written about each.
+            ctx: Where it may go.
+        """
+        style = Style(signatures=include_signatures, docstrings=include_docstrings)
+        try:
+            with projects.of(ctx) as project:
+                return {**_map(project, project.within(scope), max_tokens=max_tokens, style=style), "scope": scope}
+        except Unindexed:
+            with projects.unindexed(ctx) as project:
+                return {**_map(project, project.within(scope), max_tokens=max_tokens, style=style), "scope": scope}
+
+    return get_repo_map
+
+
+def _map(project: Project, within: str, *, max_tokens: int, style: Style) -> dict[str, Any]:
+    """By symbols where all of them are known, and there are any; by directories else."""
+    ranked = rank(project) if project.pending == 0 else []
+    shown = [each for each in ranked if each.path.startswith(within)]
+    if shown:
+        return map_symbols(shown, max_tokens=max_tokens, style=style)
+    return map_files([path for path in project.files if path.startswith(within)], max_tokens=max_tokens)
