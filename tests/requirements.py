@@ -225,4 +225,6 @@ REQUIREMENTS = {
     "TOOL-11": "The maths tools give their known vectors; seeds repeat; empty, singular or not square is an error.",
     "TOOL-12": "Files: lines from 1, at most max_bytes, marked when cut; bytes written, modes w and a, listing ≤ 1000.",
     "TOOL-13": "Archives: opened before extracted; what leads out, links, lies or bombs are refused; search ≤ 50 hits.",
+    "TOOL-15": "Vault: written is read, listed and found; a title falls back to the heading; relative .md paths, ≤ 1 MiB.",
+    "TOOL-16": "vault_move takes the links along and leaves nothing at the old path; vault_create_index lists every note.",
 }

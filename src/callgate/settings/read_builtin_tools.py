@@ -8,9 +8,25 @@ from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, ListOf, Reading
 from callgate.settings.leaves import Text
 from callgate.settings.read_web_tools import WEB_TOOLS
-from callgate.settings.values import BuiltinToolsSettings
+from callgate.settings.values import BuiltinToolsSettings, VaultSettings
 
 _NAME = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
+
+
+def _build_vault(fields: Fields, _: Reading) -> VaultSettings:
+    return VaultSettings(**fields)
+
+
+_VAULT = Block(
+    {
+        "path": Key(
+            Text(pattern=r"[^\x00-\x1f]+", needs="a folder such as vault", longest=1000),
+            "The folder of the notes; a relative one is in the working directory, and none holds Callgate's own files.",
+            "vault",
+        )
+    },
+    _build_vault,
+)
 
 
 def _build(fields: Fields, _: Reading) -> BuiltinToolsSettings:
@@ -24,10 +40,11 @@ BUILTIN_TOOLS = Block(
     {
         "enable": Key(
             ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, or all")),
-            "Categories (web, data, maths, code, files, archives) or single tools, or all.",
+            "Categories (web, data, maths, code, files, archives, vault) or single tools, or all.",
             [],
         ),
         "web": Key(WEB_TOOLS, "Whom the tools of the category web ask."),
+        "vault": Key(_VAULT, "Where the notes of the category vault lie."),
     },
     _build,
 )

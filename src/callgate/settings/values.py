@@ -199,12 +199,21 @@ class WebSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VaultSettings:
+    """Where the notes of the category `vault` lie."""
+
+    path: str = "vault"
+    """A folder; a relative one is in the working directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltinToolsSettings:
     """Which of the built-in tools are there, and what the operator says of them."""
 
     enable: tuple[str, ...] = ()
     """Names of categories or tools, or `all`."""
     web: WebSettings = WebSettings()
+    vault: VaultSettings = VaultSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools import archives, code, data, files, maths, web
+from callgate.tools import archives, code, data, files, maths, vault, web
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
@@ -32,6 +32,7 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "data": data.CATEGORY,
         "files": files.CATEGORY,
         "maths": maths.CATEGORY,
+        "vault": vault.CATEGORY,
         "web": web.CATEGORY,
     }
 )

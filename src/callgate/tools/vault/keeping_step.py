@@ -1,0 +1,78 @@
+"""Keeping step: bringing an index up to what lies in the folder, whoever changed it.
+
+A file that is stamped as it was is not read again. One that was changed in the same moment in which it was read may
+be changed once more under the same stamp, so it is looked at again the next time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from callgate.model.tool_context import ToolContext
+from callgate.tools.vault.describing import Description, describe
+from callgate.tools.vault.names import NOTE
+from callgate.tools.vault.note_index import Indexed
+from callgate.tools.vault.notes import Notes, Stamp
+from callgate.tools.vault.vaults import Project
+
+_AT_ONCE = 250
+_MOMENT = 100_000_000
+"""Nanoseconds in which two changes may have one stamp."""
+_SPARE = 1.0
+"""Seconds to stop before the limit, for what has to be done with the index."""
+
+
+def keep_step(project: Project, ctx: ToolContext) -> None:
+    """Take in every change there is; how far it is, is told as progress.
+
+    Raises:
+        TimeoutError: There is not enough time; what was taken in stays, and the next call goes on.
+    """
+    notes, index = project.notes, project.index
+    found, known = notes.stamps(), index.known()
+    if found == known:
+        return
+    changed = [path for path, stamp in found.items() if known.get(path) != stamp]
+    gone = [path for path in known if path not in found]
+    index.change((), gone)
+    for at in range(0, len(changed), _AT_ONCE):
+        _refuse_late(ctx, done=at, of=len(changed))
+        part = changed[at : at + _AT_ONCE]
+        index.change(_read(notes, part, digests=index.digests(part), stamps=found), ())
+        if len(changed) > _AT_ONCE:
+            ctx.progress(min(1.0, (at + _AT_ONCE) / len(changed)), "reading notes")
+
+
+def _refuse_late(ctx: ToolContext, *, done: int, of: int) -> None:
+    left = ctx.remaining(time.monotonic())
+    if ctx.closed or (left is not None and left < _SPARE):
+        raise TimeoutError(f"{done} of {of} new or changed notes are in the index; call again to go on")
+
+
+def _read(notes: Notes, paths: list[str], *, digests: dict[str, str], stamps: dict[str, Stamp]) -> Iterator[Indexed]:
+    with notes.reader() as read:
+        for path in paths:
+            now = time.time_ns()
+            try:
+                note = read(path)
+            except ValueError:
+                yield Indexed(path, stamps[path], "", _unread(path))
+                continue
+            except OSError:
+                continue  # it went away, or nobody may read it
+            stamp = _safe(stamps[path], now)
+            same = digests.get(path) == note.digest
+            yield Indexed(path, stamp, note.digest, None if same else describe(path, note.content))
+
+
+def _safe(stamp: Stamp, now: int) -> Stamp:
+    """A stamp that can be trusted, or one that no file has."""
+    changed, noted, size, inode = stamp
+    return stamp if now - max(changed, noted) > _MOMENT else (changed, 0, size, inode)
+
+
+def _unread(path: str) -> Description:
+    """Of a note that is too large: its name, so that it is listed."""
+    name = path.rpartition("/")[2].removesuffix(NOTE)
+    return Description(name, "", "", "", "", frozenset(), many=False)
