@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import batches, commits, flows, growth, programs, reads, registry, sampling, searches
+from benchmarks import batches, commits, flows, growth, programs, reads, registry, sampling, searches, vault
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -43,6 +43,8 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ),
     ("monte_carlo_native, one core over two", ("sampling", "one_core_over_two", "wall_ratio"), ">=", 1.7, 2),
     ("search_files over ripgrep, this repository", ("searches", "usual", "wall_ratio"), "<=", 1.5, None),
+    ("vault_search in 10,000 notes, p95 ms", ("vault", "search_p95_ms"), "<=", 50, None),
+    ("vault_move of a note with 500 back links, s", ("vault", "move_of_500_back_links_s"), "<=", 2, None),
     ("10,000 tools over 10", ("growth", "tools_10_000_over_10", "cpu_ratio"), "<=", 1.15, None),
     ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
     ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
@@ -103,6 +105,8 @@ async def measure() -> dict[str, Any]:
         results["sampling"] = await sampling.measure()
         print("searches …", flush=True)
         results["searches"] = await searches.measure()
+        print("vault …", flush=True)
+        results["vault"] = await vault.measure(folder)
         print("growth …", flush=True)
         results["growth"] = await growth.measure(folder)
     return results

@@ -15,6 +15,7 @@ SHOWN = 20_000
 """So many characters of a difference are shown."""
 _COMPARED_LINES = 1000
 _COMPARED_BYTES = 200_000
+_BEGINNING, _ENDING = ".callgate-", ".tmp"
 _PERMISSIONS = 0o777
 """Kept of the file that is replaced; what makes a program run as another is not."""
 
@@ -28,7 +29,7 @@ def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Gene
         content: What is in it.
         like: The file whose permissions it gets; None is a new one.
     """
-    name = f".callgate-{secrets.token_hex(8)}.tmp"
+    name = f"{_BEGINNING}{secrets.token_hex(8)}{_ENDING}"
     fd = create(folder, name)
     try:
         try:
@@ -42,6 +43,15 @@ def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Gene
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder.fd)
         raise
+
+
+def sweep(folder: Held) -> None:
+    """Remove what a process that was killed left unfinished there; for who knows that nobody else writes there now."""
+    with os.scandir(folder.fd) as entries:
+        left = [entry.name for entry in entries if entry.name.startswith(_BEGINNING) and entry.name.endswith(_ENDING)]
+    for name in left:
+        with contextlib.suppress(OSError):
+            os.unlink(name, dir_fd=folder.fd)
 
 
 def version_of(status: os.stat_result | None) -> tuple[int, ...] | None:

@@ -20,8 +20,9 @@ def opened(folder: Path, *, lasting: bool = False) -> Callgate:
 
 
 def asker(user: str | None = None, **fields: Any) -> Context:
-    """Somebody who needs nobody's yes."""
-    return Context(user=user, autonomy=Autonomy.A4, idempotency_key=uuid.uuid4().hex, **fields)
+    """Somebody who needs nobody's yes, in a session of its own: the same again in one session is asked about."""
+    key = uuid.uuid4().hex
+    return Context(user=user, autonomy=Autonomy.A4, session=key, idempotency_key=key, **fields)
 
 
 async def call(gate: Callgate, name: str, /, **arguments: Any) -> Outcome:

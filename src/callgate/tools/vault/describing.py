@@ -43,9 +43,9 @@ def describe(path: str, content: bytes) -> Description:
     front, body = frontmatter.split(text)
     prose = without_code(body)
     headings = [found["text"] for found in _HEADING.finditer(prose)]
-    keys = {link.spelling.key for link in find_links(text)}
+    keys = {spelling.key for spelling in {link.spelling for link in find_links(text)}}
     return Description(
-        title=title_of(path, front=front, body=body),
+        title=title_of(path, front=front, prose=prose),
         headings="\n".join(headings),
         tags=" ".join((*front.tags, *(found["tag"] for found in _TAG.finditer(prose)))),
         body=body,
@@ -55,11 +55,11 @@ def describe(path: str, content: bytes) -> Description:
     )
 
 
-def title_of(path: str, *, front: Frontmatter, body: str) -> str:
-    """What a note is called: by its front matter, by its first heading, or by its file."""
+def title_of(path: str, *, front: Frontmatter, prose: str) -> str:
+    """What a note is called: by its front matter, by the first heading of its text without code, or by its file."""
     if front.title is not None:
         return front.title
-    heading = _HEADING.search(without_code(body))
+    heading = _HEADING.search(prose)
     name = path.rpartition("/")[2].removesuffix(NOTE)
     return plain(heading["text"])[:_LONGEST_TITLE] or name if heading else name
 

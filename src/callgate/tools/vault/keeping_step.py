@@ -13,12 +13,14 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.vault.describing import Description, describe
 from callgate.tools.vault.names import NOTE
 from callgate.tools.vault.note_index import Indexed
-from callgate.tools.vault.notes import Notes, Stamp
+from callgate.tools.vault.notes import Notes, Stamp, TooLarge
 from callgate.tools.vault.vaults import Project
 
 _AT_ONCE = 250
 _MOMENT = 100_000_000
 """Nanoseconds in which two changes may have one stamp."""
+_LOOK_AGAIN = 0
+"""A stamp that no file has."""
 _SPARE = 1.0
 """Seconds to stop before the limit, for what has to be done with the index."""
 
@@ -56,20 +58,15 @@ def _read(notes: Notes, paths: list[str], *, digests: dict[str, str], stamps: di
             now = time.time_ns()
             try:
                 note = read(path)
-            except ValueError:
-                yield Indexed(path, stamps[path], "", _unread(path))
-                continue
+                status, digest = note.status, note.digest
+                told = None if digests.get(path) == digest else describe(path, note.content)
+            except TooLarge as error:
+                status, digest, told = error.status, "", _unread(path)
             except OSError:
                 continue  # it went away, or nobody may read it
-            stamp = _safe(stamps[path], now)
-            same = digests.get(path) == note.digest
-            yield Indexed(path, stamp, note.digest, None if same else describe(path, note.content))
-
-
-def _safe(stamp: Stamp, now: int) -> Stamp:
-    """A stamp that can be trusted, or one that no file has."""
-    changed, noted, size, inode = stamp
-    return stamp if now - max(changed, noted) > _MOMENT else (changed, 0, size, inode)
+            rests = now - max(status.st_mtime_ns, status.st_ctime_ns) > _MOMENT
+            stamp = stamps[path] if rests else _LOOK_AGAIN
+            yield Indexed(path, stamp, status.st_size, status.st_mtime_ns, digest, told)
 
 
 def _unread(path: str) -> Description:

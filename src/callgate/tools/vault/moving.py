@@ -41,7 +41,8 @@ def carry_out(notes: Notes, plan: Plan, *, ctx: ToolContext) -> int:
 
 def is_unfinished(notes: Notes) -> bool:
     """Whether a move was begun here and not finished."""
-    return Record(notes.folder).exists()
+    record = Record(notes.folder)
+    return record.exists() or record.is_begun()
 
 
 def finish(notes: Notes) -> None:
@@ -51,6 +52,7 @@ def finish(notes: Notes) -> None:
         OSError: It cannot be finished now.
     """
     record = Record(notes.folder)
+    record.forget_begun()
     if not record.exists():
         return
     try:
@@ -59,6 +61,7 @@ def finish(notes: Notes) -> None:
         # None of ours is ever half written: somebody else made this one.
         record.set_aside()
         return
+    notes.sweep(rewriting.path for rewriting in plan.rewritings)
     _finish(notes, plan, placed=placed)
 
 

@@ -35,6 +35,9 @@ class Indexed:
 
     path: str
     stamp: Stamp
+    size: int
+    changed: int
+    """Nanoseconds."""
     digest: str
     description: Description | None
 
@@ -75,8 +78,8 @@ class NoteIndex:
         def look(connection: sqlite3.Connection) -> dict[str, Stamp]:
             generation: str = connection.execute("SELECT generation FROM state").fetchone()[0]
             if self._known is None or self._known[0] != generation:
-                rows = connection.execute("SELECT path, mtime, ctime, size, inode FROM notes")
-                self._known = generation, {row[0]: row[1:] for row in rows}
+                rows = connection.execute("SELECT path, stamp FROM notes")
+                self._known = generation, dict(rows)
             return self._known[1]
 
         return self._file.use(look)
@@ -125,20 +128,24 @@ class NoteIndex:
 
         def look(connection: sqlite3.Connection) -> list[Any]:
             return connection.execute(
-                "SELECT path, title, size, mtime, summary FROM notes"
+                "SELECT path, title, size, changed, summary FROM notes"
                 " WHERE substr(path, 1, ?) = ? ORDER BY path LIMIT ?",
                 (len(prefix), prefix, limit),
             ).fetchall()
 
         return [Listed(*row) for row in self._file.use(look)]
 
-    def named(self, key: str) -> list[str]:
-        """The paths of all notes that share a key."""
+    def named(self, keys: Iterable[str]) -> dict[str, list[str]]:
+        """By key: the paths of all notes that share it."""
+        wanted = list(keys)
+        found: dict[str, list[str]] = {key: [] for key in wanted}
 
-        def look(connection: sqlite3.Connection) -> list[str]:
-            return [path for (path,) in connection.execute("SELECT path FROM notes WHERE key = ?", (key,))]
+        def look(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+            return _in_parts(connection, "SELECT path, key FROM notes WHERE key IN ({})", values=wanted)
 
-        return self._file.use(look)
+        for path, key in self._file.use(look):
+            found[key].append(path)
+        return found
 
     def pointing_at(self, keys: Iterable[str]) -> list[str]:
         """The notes that have a link to one of these names, and those that have too many to know."""
@@ -167,14 +174,25 @@ def _put(connection: sqlite3.Connection, note: Indexed) -> None:
     told = note.description
     if told is None:
         connection.execute(
-            "UPDATE notes SET mtime = ?, ctime = ?, size = ?, inode = ? WHERE path = ?", (*note.stamp, note.path)
+            "UPDATE notes SET stamp = ?, size = ?, changed = ? WHERE path = ?",
+            (note.stamp, note.size, note.changed, note.path),
         )
         return
     _remove(connection, note.path)
     row = connection.execute(
-        "INSERT INTO notes (path, key, mtime, ctime, size, inode, digest, title, summary, many)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        (note.path, key_of(note.path), *note.stamp, note.digest, told.title, told.summary, told.many),
+        "INSERT INTO notes (path, key, stamp, size, changed, digest, title, summary, many)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (
+            note.path,
+            key_of(note.path),
+            note.stamp,
+            note.size,
+            note.changed,
+            note.digest,
+            told.title,
+            told.summary,
+            told.many,
+        ),
     ).fetchone()
     connection.execute(
         "INSERT INTO words (rowid, title, headings, tags, body) VALUES (?, ?, ?, ?, ?)",

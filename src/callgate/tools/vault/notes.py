@@ -7,22 +7,24 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 
 from callgate.tools.confined import Below, Confined, Held, Spot, read_all
-from callgate.tools.replacing import beside, version_of
-from callgate.tools.vault.names import LONGEST_PATH, NOTE, is_plain
+from callgate.tools.replacing import beside, sweep, version_of
+from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_of, is_plain
 
 LARGEST = 1024 * 1024
 """What a note may have, in bytes."""
 MOST_NOTES = 100_000
 _NO_SECOND_NAMES = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.EXDEV})
 _NO_FOLDER = (FileNotFoundError, NotADirectoryError, PermissionError)
-_INODE_BITS = (1 << 63) - 1
 
-Stamp = tuple[int, int, int, int]
-"""When a file was changed, by its own word and by the system's, how large it is, and which file it is."""
+Stamp = int
+"""Differs when a file was changed: made of its times, by its own word and by the system's, its size and its number.
+
+One number, since a search looks at the stamps of all notes: thousands of tuples would wake the garbage collector.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,14 @@ class Note:
     def digest(self) -> str:
         """What tells this content from any other."""
         return digest_of(self.content)
+
+
+class TooLarge(ValueError):
+    """A file has more bytes than a note may have."""
+
+    def __init__(self, path: str, status: os.stat_result) -> None:
+        super().__init__(f"path {path!r} has more than {LARGEST} bytes, and is too large for a note")
+        self.status = status
 
 
 class ChangedMeanwhile(BlockingIOError):
@@ -53,7 +63,7 @@ class Notes:
         """A note, or None where there is none.
 
         Raises:
-            ValueError: It is larger than a note may be.
+            TooLarge: It is larger than a note may be.
             OSError: It cannot be read, or is a link.
         """
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._at(path) as spot:
@@ -82,6 +92,8 @@ class Notes:
         """
         found: dict[str, Stamp] = {}
         self._look(self.folder, "", found=found)
+        for path in [path for path, stamp in found.items() if not stamp or len(path) > LONGEST_PATH]:
+            del found[path]
         return found
 
     def write(self, path: str, content: bytes, *, before: Note | None, point: Callable[[], None] | None = None) -> None:
@@ -123,6 +135,12 @@ class Notes:
             return spot.status is not None
         return False
 
+    def sweep(self, paths: Iterable[str]) -> None:
+        """Remove what was left unfinished beside these notes."""
+        for folder in {folder_of(path) for path in paths}:
+            with contextlib.suppress(*_NO_FOLDER), self._at(f"{folder}/x" if folder else "x") as spot:
+                sweep(spot.folder)
+
     @contextlib.contextmanager
     def _at(self, path: str, *, make: bool = False) -> Generator[Spot]:
         """Hold the folder of a note. Folders that were made are gone again if it comes to nothing."""
@@ -140,14 +158,19 @@ class Notes:
         below: list[str] = []
         with os.scandir(folder.fd) as entries:
             for entry in entries:
-                if is_plain(entry.name):
-                    _add(entry, prefix, found=found, below=below)
+                if not is_plain(entry.name):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(entry.name)
+                elif entry.name.endswith(NOTE):
+                    found[prefix + entry.name] = _stamp(entry)
         if len(found) > MOST_NOTES:
             raise ValueError(f"there are more than {MOST_NOTES} notes in this project; put some into another")
         for name in below:
-            # A link in its place is not followed; what may not be opened holds no notes of ours.
-            with contextlib.suppress(*_NO_FOLDER), self._confined.directory_at(folder, name) as held:
-                self._look(held, f"{prefix}{name}/", found=found)
+            if len(prefix) + len(name) < LONGEST_PATH:
+                # A link in its place is not followed; what may not be opened holds no notes of ours.
+                with contextlib.suppress(*_NO_FOLDER), self._confined.directory_at(folder, name) as held:
+                    self._look(held, f"{prefix}{name}/", found=found)
 
 
 def digest_of(content: bytes) -> str:
@@ -158,23 +181,20 @@ def digest_of(content: bytes) -> str:
 def _taken(held: Held, path: str) -> Note:
     content = read_all(held.fd, LARGEST + 1)
     if len(content) > LARGEST:
-        raise ValueError(f"path {path!r} has more than {LARGEST} bytes, and is too large for a note")
+        raise TooLarge(path, held.status)
     return Note(content, held.status)
 
 
-def _add(entry: os.DirEntry[str], prefix: str, *, found: dict[str, Stamp], below: list[str]) -> None:
-    if entry.is_dir(follow_symlinks=False):
-        below.append(entry.name)
-        return
-    path = prefix + entry.name
-    if not path.endswith(NOTE) or len(path) > LONGEST_PATH:
-        return
+def _stamp(entry: os.DirEntry[str]) -> Stamp:
+    """The stamp of a regular file; 0 for what is none, or went away."""
     try:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
-        return
-    if stat.S_ISREG(status.st_mode):
-        found[path] = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino & _INODE_BITS)
+        return 0
+    if not stat.S_ISREG(status.st_mode):
+        return 0
+    # The hash of whole numbers is the same in every process.
+    return hash((status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino))
 
 
 def _give_name(source: Spot, target: Spot) -> bool:

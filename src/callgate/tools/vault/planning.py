@@ -11,7 +11,7 @@ from callgate.tools.vault.links import Form, Spelling, find_links, rewrite
 from callgate.tools.vault.names import key_of, note_path
 from callgate.tools.vault.note_index import NoteIndex
 from callgate.tools.vault.notes import Notes, digest_of
-from callgate.tools.vault.resolving import Named, resolve, spell
+from callgate.tools.vault.resolving import resolve, spell
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,8 @@ def plan_move(notes: Notes, index: NoteIndex, *, old: str, new: str) -> Plan:
         raise FileNotFoundError(f"there is no note {old}; vault_list says which there are")
     if notes.exists(new):
         raise FileExistsError(f"there is something at {new} already; move it away first, or choose another path")
-    targets = _Targets(index.named, old=old, new=new)
+    own = {link.spelling.key for link in find_links(as_text(moving.content))}
+    targets = _Targets(index.named({*own, key_of(old), key_of(new)}), old=old, new=new)
     paths = dict.fromkeys([*index.pointing_at({key_of(old), key_of(new)}), old])
     found: list[Rewriting] = []
     with notes.reader() as read:
@@ -129,15 +130,18 @@ def plan_move(notes: Notes, index: NoteIndex, *, old: str, new: str) -> Plan:
 class _Targets:
     """What links mean before the move, and have to mean after it."""
 
-    def __init__(self, named: Named, *, old: str, new: str) -> None:
+    def __init__(self, named: Mapping[str, list[str]], *, old: str, new: str) -> None:
+        self._named = named
         self._old, self._new = old, new
-        self._before = _remembering(named)
+        self._affected = {key_of(old), key_of(new)}
 
     def after_move(self, path: str) -> str:
         return self._new if path == self._old else path
 
     def change(self, spelling: Spelling, home: str) -> str | None:
         """What to write instead, in the note that is at `home` before the move; None: it is right as it stands."""
+        if home != self._old and spelling.key not in self._affected:
+            return None
         meant = resolve(spelling, home, named=self._before)
         if meant is None:
             return None
@@ -146,20 +150,12 @@ class _Targets:
             return None
         return spell(spelling, home, meant=meant, named=self._after)
 
+    def _before(self, key: str) -> list[str]:
+        return self._named.get(key, [])
+
     def _after(self, key: str) -> list[str]:
         notes = [note for note in self._before(key) if note != self._old]
         return [*notes, self._new] if key == key_of(self._new) else notes
-
-
-def _remembering(named: Named) -> Named:
-    known: dict[str, list[str]] = {}
-
-    def look(key: str) -> list[str]:
-        if key not in known:
-            known[key] = list(named(key))
-        return known[key]
-
-    return look
 
 
 def _rewriting(path: str, content: bytes, *, targets: _Targets) -> Rewriting | None:

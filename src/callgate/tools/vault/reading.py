@@ -24,6 +24,7 @@ from callgate.tools.vault.arguments import (
 from callgate.tools.vault.describing import title_of
 from callgate.tools.vault.keeping_step import keep_step
 from callgate.tools.vault.names import EVERYTHING, folder_path, note_path
+from callgate.tools.vault.prose import without_code
 from callgate.tools.vault.vaults import Vaults
 
 MOST_LISTED = 1000
@@ -97,7 +98,7 @@ def make_read(vaults: Vaults) -> Any:
         front, body = frontmatter.split(text)
         return {
             "path": wanted,
-            "title": title_of(wanted, front=front, body=body),
+            "title": title_of(wanted, front=front, prose=without_code(body)),
             "content": body if front.error is None else text,
             "metadata": dict(front.values),
             "metadata_error": front.error,

@@ -21,11 +21,16 @@ class Record:
 
     def exists(self) -> bool:
         """Whether there is one."""
-        try:
-            os.stat(NAME, dir_fd=self._folder.fd, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return True
+        return self._is_there(NAME)
+
+    def is_begun(self) -> bool:
+        """Whether one was begun, and does not count yet."""
+        return self._is_there(_FRESH)
+
+    def forget_begun(self) -> None:
+        """Remove one that was begun."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(_FRESH, dir_fd=self._folder.fd)
 
     def read(self) -> bytes:
         """What is in it; nothing where it is no file, or too large to be one of ours."""
@@ -43,8 +48,7 @@ class Record:
 
     def write(self, content: bytes) -> None:
         """Put it there, whole and on the disk when this returns."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(_FRESH, dir_fd=self._folder.fd)
+        self.forget_begun()
         fd = create(self._folder, _FRESH, mode=0o600)
         try:
             write_all(fd, content)
@@ -62,6 +66,13 @@ class Record:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(NAME, dir_fd=self._folder.fd)
         os.fsync(self._folder.fd)
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            os.stat(name, dir_fd=self._folder.fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _rename(self, name: str, other: str) -> None:
         os.replace(name, other, src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)

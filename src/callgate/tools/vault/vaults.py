@@ -97,11 +97,13 @@ class Vaults:
                 return
             yield Project(Notes(confined, folder), self._index(folder.place))
 
-    def _top(self, confined: Confined, *, make: bool) -> contextlib.AbstractContextManager[Held]:
-        if make:
+    @contextlib.contextmanager
+    def _top(self, confined: Confined, *, make: bool) -> Generator[Held]:
+        if make and not self._folder.exists():
             with confined.spot(self.place) as spot:
                 _make(spot.folder.fd, spot.name)
-        return confined.directory(self.place)
+        with confined.directory(self.place) as held:
+            yield held
 
     def _index(self, place: str) -> NoteIndex:
         """The index of the project in this folder: a file of Callgate's own, which is named by the folder's digest."""

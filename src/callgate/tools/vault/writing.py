@@ -25,6 +25,7 @@ from callgate.tools.vault.describing import title_of
 from callgate.tools.vault.names import note_path, refuse_unlinkable
 from callgate.tools.vault.notes import LARGEST, Note, digest_of
 from callgate.tools.vault.planning import as_text
+from callgate.tools.vault.prose import without_code
 from callgate.tools.vault.vaults import Vaults
 
 _WRITTEN = object_of({"status": {"const": "ok"}, "path": TEXT, "title": TEXT, "digest": DIGEST})
@@ -88,7 +89,7 @@ def make_write(vaults: Vaults) -> Any:
         return {
             "status": "ok",
             "path": wanted,
-            "title": title_of(wanted, front=front, body=text),
+            "title": title_of(wanted, front=front, prose=without_code(text)),
             "digest": digest_of(after),
         }
 
