@@ -120,6 +120,9 @@ async def test_what_an_editor_does_is_seen_at_the_next_look(tmp_path: Path) -> N
         (home(tmp_path) / "a.md").unlink()
         assert await found(gate, "apples") == ["c/new.md"]
         assert [note["path"] for note in (await done(gate, "vault_list"))["notes"]] == ["c/new.md", "renamed.md"]
+        (tmp_path / "vault" / "agent").rename(tmp_path / "vault" / "before")
+        put(tmp_path, {"another.md": "four apples\n"})
+        assert await found(gate, "apples") == ["another.md"]
 
 
 async def test_a_change_in_the_very_moment_of_the_last_look_is_seen(tmp_path: Path) -> None:

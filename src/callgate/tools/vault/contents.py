@@ -21,7 +21,7 @@ from callgate.tools.vault.arguments import (
     touching,
     what_was_seen,
 )
-from callgate.tools.vault.keeping_step import keep_step
+from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form, address
 from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_path, note_path, refuse_unlinkable
 from callgate.tools.vault.note_index import Listed
@@ -141,8 +141,8 @@ def _quiet(summary: str) -> str:
 
 
 def _listed(project: Project, ctx: ToolContext, *, folder: str, but: str) -> list[Listed]:
-    keep_step(project, ctx)
-    notes = [note for note in project.index.below(folder, MOST_NOTES + 1) if note.path != but]
+    found = look_up(project, ctx, work=lambda index: index.below(folder, MOST_NOTES + 1))
+    notes = [note for note in found if note.path != but]
     if not notes:
         raise FileNotFoundError(f"there are no notes in {folder or 'this project'}; vault_list says which there are")
     return notes

@@ -43,6 +43,10 @@ INSERT INTO state VALUES (1, '');
 """
 
 
+class IndexLost(OSError):
+    """The index was broken and is empty now: whoever uses it fills it first."""
+
+
 class IndexFile:
     """One database."""
 
@@ -52,20 +56,18 @@ class IndexFile:
         self._memory: sqlite3.Connection | None = None
 
     def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do something with the database; once more with a new one if it turns out to be broken.
+        """Do something with the database.
 
         Raises:
+            IndexLost: It was broken. Now there is none, and the next use makes an empty one.
             OSError: Others keep it busy, or it cannot be written.
         """
         try:
-            try:
-                return self._once(work)
-            except sqlite3.DatabaseError as error:
-                if not _is_broken(error):
-                    raise
-                self._forget()
-                return self._once(work)
+            return self._once(work)
         except sqlite3.Error as error:
+            if _is_broken(error):
+                self._forget()
+                raise IndexLost("the index of the notes was broken, and is made again") from error
             raise OSError(f"the index of the notes cannot be used now: {error}") from error
 
     def _once(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -143,7 +145,7 @@ def _make(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {_VERSION}")
 
 
-def _is_broken(error: sqlite3.DatabaseError) -> bool:
+def _is_broken(error: sqlite3.Error) -> bool:
     if isinstance(error, sqlite3.OperationalError):
         return str(error).startswith(("no such", "malformed", "vtable constructor failed"))
-    return not isinstance(error, sqlite3.ProgrammingError)
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.ProgrammingError)

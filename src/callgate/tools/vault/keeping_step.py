@@ -7,14 +7,19 @@ be changed once more under the same stamp, so it is looked at again the next tim
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from callgate.model.tool_context import ToolContext
 from callgate.tools.vault.describing import Description, describe
+from callgate.tools.vault.index_file import IndexLost
 from callgate.tools.vault.names import NOTE
-from callgate.tools.vault.note_index import Indexed
+from callgate.tools.vault.note_index import Indexed, NoteIndex
 from callgate.tools.vault.notes import Notes, Stamp, TooLarge
 from callgate.tools.vault.vaults import Project
+from callgate.tools.vault.watch import Watch
+
+T = TypeVar("T")
 
 _AT_ONCE = 250
 _MOMENT = 100_000_000
@@ -25,14 +30,37 @@ _SPARE = 1.0
 """Seconds to stop before the limit, for what has to be done with the index."""
 
 
+def look_up(project: Project, ctx: ToolContext, *, work: Callable[[NoteIndex], T]) -> T:
+    """Ask an index that is in step; once more, and from the beginning, where it turns out to be broken.
+
+    Raises:
+        TimeoutError: As `keep_step`.
+    """
+    try:
+        keep_step(project, ctx)
+        return work(project.index)
+    except IndexLost:
+        project.in_step.last = None
+        keep_step(project, ctx)
+        return work(project.index)
+
+
 def keep_step(project: Project, ctx: ToolContext) -> None:
     """Take in every change there is; how far it is, is told as progress.
 
     Raises:
         TimeoutError: There is not enough time; what was taken in stays, and the next call goes on.
     """
+    if project.in_step.is_so(project.notes, project.index):
+        return
+    watch = Watch()
+    _take_in(project, ctx, found=project.notes.stamps(watch))
+    project.in_step.note(project.notes, project.index, watch=watch)
+
+
+def _take_in(project: Project, ctx: ToolContext, *, found: dict[str, Stamp]) -> None:
     notes, index = project.notes, project.index
-    found, known = notes.stamps(), index.known()
+    known = index.known()
     if found == known:
         return
     changed = [path for path, stamp in found.items() if known.get(path) != stamp]

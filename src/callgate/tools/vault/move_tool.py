@@ -9,7 +9,7 @@ from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.replacing import SHOWN
 from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, object_of, touching
-from callgate.tools.vault.keeping_step import keep_step
+from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form
 from callgate.tools.vault.moving import carry_out
 from callgate.tools.vault.names import note_path, refuse_unlinkable
@@ -116,5 +116,4 @@ def _paths(old_path: str, new_path: str) -> tuple[str, str]:
 
 
 def _plan(project: Project, ctx: ToolContext, *, old: str, new: str) -> Plan:
-    keep_step(project, ctx)
-    return plan_move(project.notes, project.index, old=old, new=new)
+    return look_up(project, ctx, work=lambda index: plan_move(project.notes, index, old=old, new=new))

@@ -72,6 +72,14 @@ class NoteIndex:
         self._file = IndexFile(place)
         self._known: tuple[str, dict[str, Stamp]] | None = None
 
+    def generation(self) -> str:
+        """Differs after every change, whoever made it, and where the index was made again."""
+
+        def look(connection: sqlite3.Connection) -> str:
+            return connection.execute("SELECT generation FROM state").fetchone()[0]
+
+        return self._file.use(look)
+
     def known(self) -> dict[str, Stamp]:
         """Every note it knows, as it was when it was read. Not to be changed."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from callgate.tools.confined import Below, Confined, Held, Spot, read_all
 from callgate.tools.replacing import beside, sweep, version_of
 from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_of, is_plain
+from callgate.tools.vault.watch import Watch
 
 LARGEST = 1024 * 1024
 """What a note may have, in bytes."""
@@ -84,14 +85,17 @@ class Notes:
 
             yield read
 
-    def stamps(self) -> dict[str, Stamp]:
+    def stamps(self, watch: Watch) -> dict[str, Stamp]:
         """Every note there is.
+
+        Args:
+            watch: Told of every folder before it is looked at.
 
         Raises:
             ValueError: There are too many.
         """
         found: dict[str, Stamp] = {}
-        self._look(self.folder, "", found=found)
+        self._look(self.folder, "", found=found, watch=watch)
         for path in [path for path, stamp in found.items() if not stamp or len(path) > LONGEST_PATH]:
             del found[path]
         return found
@@ -154,8 +158,9 @@ class Notes:
             yield self._confined.spot_in(folder, name)
             made.pop_all()
 
-    def _look(self, folder: Held, prefix: str, *, found: dict[str, Stamp]) -> None:
+    def _look(self, folder: Held, prefix: str, *, found: dict[str, Stamp], watch: Watch) -> None:
         below: list[str] = []
+        watch.add(folder.fd)
         with os.scandir(folder.fd) as entries:
             for entry in entries:
                 if not is_plain(entry.name):
@@ -170,7 +175,7 @@ class Notes:
             if len(prefix) + len(name) < LONGEST_PATH:
                 # A link in its place is not followed; what may not be opened holds no notes of ours.
                 with contextlib.suppress(*_NO_FOLDER), self._confined.directory_at(folder, name) as held:
-                    self._look(held, f"{prefix}{name}/", found=found)
+                    self._look(held, f"{prefix}{name}/", found=found, watch=watch)
 
 
 def digest_of(content: bytes) -> str:

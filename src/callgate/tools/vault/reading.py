@@ -22,8 +22,9 @@ from callgate.tools.vault.arguments import (
     what_was_seen,
 )
 from callgate.tools.vault.describing import title_of
-from callgate.tools.vault.keeping_step import keep_step
+from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.names import EVERYTHING, folder_path, note_path
+from callgate.tools.vault.note_index import Listed
 from callgate.tools.vault.prose import without_code
 from callgate.tools.vault.vaults import Vaults
 
@@ -140,8 +141,7 @@ def make_search(vaults: Vaults) -> Any:
         with vaults.reading(ctx, project_id) as project:
             if project is None:
                 return {"query": query, "results": [], "count": 0}
-            keep_step(project, ctx)
-            hits = project.index.search(query, limit)
+            hits = look_up(project, ctx, work=lambda index: index.search(query, limit))
         results = [{"path": h.path, "title": h.title, "snippet": h.snippet, "score": h.score} for h in hits]
         return {"query": query, "results": results, "count": len(results)}
 
@@ -172,9 +172,9 @@ def make_list(vaults: Vaults) -> Any:
         """
         wanted = folder_path(folder)
         with vaults.reading(ctx, project_id) as project:
+            found: list[Listed] = []
             if project is not None:
-                keep_step(project, ctx)
-            found = [] if project is None else project.index.below(wanted, MOST_LISTED + 1)
+                found = look_up(project, ctx, work=lambda index: index.below(wanted, MOST_LISTED + 1))
         notes = [
             {"path": note.path, "title": note.title, "modified": moment(note.changed), "size": note.size}
             for note in found[:MOST_LISTED]

@@ -18,6 +18,7 @@ from callgate.tools.vault.moving import finish, is_unfinished
 from callgate.tools.vault.names import folder_name
 from callgate.tools.vault.note_index import NoteIndex
 from callgate.tools.vault.notes import Notes
+from callgate.tools.vault.watch import Watch
 
 DEFAULT_PROJECT = "default"
 _MOST_INDEXES = 64
@@ -29,6 +30,26 @@ class Project:
 
     notes: Notes
     index: NoteIndex
+    in_step: InStep
+
+
+@dataclass(slots=True)
+class InStep:
+    """What an index was last brought in step with: until something changes there or in it, it is."""
+
+    last: tuple[Watch, str, tuple[int, int]] | None = None
+    """What watches the folders, the index's generation, and which folder it was: another may be in its place."""
+
+    def is_so(self, notes: Notes, index: NoteIndex) -> bool:
+        """Whether nothing changed."""
+        if self.last is None:
+            return False
+        watch, generation, folder = self.last
+        return watch.is_quiet() and folder == _which(notes) and index.generation() == generation
+
+    def note(self, notes: Notes, index: NoteIndex, *, watch: Watch) -> None:
+        """It is in step now."""
+        self.last = watch, index.generation(), _which(notes)
 
 
 class Vaults:
@@ -37,7 +58,7 @@ class Vaults:
     def __init__(self, folder: Path, indexes: Path | None) -> None:
         self._folder = folder
         self._indexes = indexes
-        self._open: OrderedDict[str, NoteIndex] = OrderedDict()
+        self._open: OrderedDict[str, tuple[NoteIndex, InStep]] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -95,7 +116,7 @@ class Vaults:
                     raise
                 yield None
                 return
-            yield Project(Notes(confined, folder), self._index(folder.place))
+            yield Project(Notes(confined, folder), *self._index(folder.place))
 
     @contextlib.contextmanager
     def _top(self, confined: Confined, *, make: bool) -> Generator[Held]:
@@ -105,17 +126,21 @@ class Vaults:
         with confined.directory(self.place) as held:
             yield held
 
-    def _index(self, place: str) -> NoteIndex:
+    def _index(self, place: str) -> tuple[NoteIndex, InStep]:
         """The index of the project in this folder: a file of Callgate's own, which is named by the folder's digest."""
         digest = hashlib.sha256(os.fsencode(place)).hexdigest()
         with self._lock:
             if digest not in self._open:
                 file = None if self._indexes is None else self._indexes / "vault" / f"{digest}.db"
-                self._open[digest] = NoteIndex(file)
+                self._open[digest] = NoteIndex(file), InStep()
             self._open.move_to_end(digest)
             while len(self._open) > _MOST_INDEXES:
                 self._open.popitem(last=False)
             return self._open[digest]
+
+
+def _which(notes: Notes) -> tuple[int, int]:
+    return notes.folder.status.st_dev, notes.folder.status.st_ino
 
 
 @contextlib.contextmanager
