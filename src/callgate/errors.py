@@ -224,6 +224,14 @@ class NoEffect(CallgateError):
     """Raised by a handler to say: I failed, and nothing outside has changed. Frees the key of the call."""
 
 
+class NothingThere(CallgateError, ValueError):
+    """Raised by a handler: what its arguments name is not there. `details` are told with the error, struck."""
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.details = details
+
+
 class SkillNotFoundError(ToolError):
     """No skill of that name is registered."""
 

@@ -34,7 +34,7 @@ async def one(store: Store, draft: Draft) -> Event:
 def test_every_type_has_one_name_one_severity_and_one_sentence():
     for name, kind in vocabulary.KINDS.items():
         assert name == kind.name
-        assert re.fullmatch(r"[a-z_]+\.[a-z_]+", name)
+        assert re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name)
         assert kind.meaning.endswith(".")
         assert isinstance(kind.severity, Severity)
 

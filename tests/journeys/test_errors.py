@@ -11,7 +11,9 @@ import pytest
 from callgate import errors, tool
 from callgate.compat import ToolExecutor
 from callgate.model.context import Context
+from callgate.model.levels import Category
 from callgate.model.outcome import ErrorInfo, Outcome
+from callgate.secrets.strike import process_striker
 from callgate.testing import memory_gate
 
 
@@ -292,6 +294,29 @@ async def test_a_returned_error_is_a_failed_call_in_log_events_and_outcome_alike
     assert (recorded[1].payload or {})["error"]["error"] == "the index is empty"
     assert [item.type for item in told] == ["tool.call.pending", "tool.call.failure"]
     assert told[1].payload["error_message"] == "the index is empty"
+
+
+@pytest.mark.requirement("ERR-02")
+async def test_what_is_not_there_is_named_in_the_error_without_its_secrets():
+    secret = "heron-5520-lantern"
+    process_striker().remember(secret, connector="notes", key="token")
+
+    @tool(effects="system_state", risk="low")
+    async def forget(note_id: str) -> None:
+        """Forget a note."""
+        raise errors.NothingThere(f"there is no note {note_id}", note_id=note_id, where=["here", 7])
+
+    async with memory_gate(forget) as gate:
+        outcome = await gate.call("forget", {"note_id": "n1"}, Context(idempotency_key="k"))
+        again = await gate.call("forget", {"note_id": "n1"}, Context(idempotency_key="k"))
+        struck = await gate.call("forget", {"note_id": secret}, Context(idempotency_key="k2"))
+    for each in (outcome, again):
+        assert each.error is not None
+        assert each.error.category is Category.USER_INPUT
+        assert (each.error.to_json()["note_id"], each.error.to_json()["where"]) == ("n1", ["here", 7])
+    assert struck.error is not None
+    assert "note_id" in struck.error.details
+    assert secret not in str(struck.error)
 
 
 @pytest.mark.requirement("ERR-08")

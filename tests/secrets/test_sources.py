@@ -18,6 +18,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from callgate.errors import ConfigurationError, SecretNotFound, StoreError
 from callgate.ports import SecretsStore
+from callgate.secrets import private_files
 from callgate.secrets.keys import KeyRing, open_keys, throwaway_keys
 from callgate.secrets.sources import (
     EnvironmentSecrets,
@@ -285,12 +286,49 @@ def test_a_writer_that_does_not_end_is_not_waited_for_for_ever(
     import fcntl  # noqa: PLC0415 - the lock this test holds
 
     monkeypatch.setattr("callgate.secrets.private_files._LOCK_SECONDS", 0.05)
-    path.parent.mkdir()
-    with (path.parent / "secrets.lock").open("w") as held:
+    place = path.parent / ".secrets.writing"
+    place.mkdir(parents=True)
+    with (place / "secrets.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(StoreError, match="another process has been writing it"):
             FileSecrets(path, keys).set_secret("github", "token", value=VALUE)
     FileSecrets(path, keys).set_secret("github", "token", value=VALUE)
+
+
+def test_what_is_being_written_lies_in_a_folder_of_its_own(path: Path, keys: KeyRing, monkeypatch: pytest.MonkeyPatch):
+    """So that it can be kept from programs before it is there; the same holds for the lock."""
+    seen: list[str] = []
+    fsync = os.fsync
+
+    def look(handle: int) -> None:
+        seen.extend(str(entry.relative_to(path.parent)) for entry in path.parent.rglob("*") if entry.is_file())
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    FileSecrets(path, keys).set_secret("github", "token", value=VALUE)
+    assert len({name.partition("/")[2] for name in seen}) > 2
+    assert {name.partition("/")[0] for name in seen} == {".secrets.writing", "secrets"}
+
+
+def test_a_folder_to_write_in_that_is_taken_away_meanwhile_is_made_again(
+    path: Path, keys: KeyRing, monkeypatch: pytest.MonkeyPatch
+):
+    left = [3]
+    make = private_files.make_private_folder
+
+    def make_and_lose(place: Path) -> None:
+        make(place)
+        if place.name.endswith(".writing") and left[0]:
+            left[0] -= 1
+            place.rmdir()
+
+    monkeypatch.setattr(private_files, "make_private_folder", make_and_lose)
+    FileSecrets(path, keys).set_secret("github", "token", value=VALUE)
+    assert left == [0]
+    left[0] = 1000
+    with pytest.raises(StoreError, match="cannot be written"):
+        FileSecrets(path, keys).set_secret("github", "token", value="another value")
+    assert FileSecrets(path, keys).get_secret("github", "token") == VALUE
 
 
 FULL_DISK = """
@@ -315,7 +353,8 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(path: Path):
     program = [sys.executable, "-c", FULL_DISK, str(path)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout == "StoreError the old value\n"
-    assert sorted(entry.name for entry in path.parent.iterdir()) == ["secrets", "secrets.lock"]
+    assert sorted(entry.name for entry in path.parent.iterdir()) == [".secrets.writing", "secrets"]
+    assert [entry.name for entry in (path.parent / ".secrets.writing").iterdir()] == ["secrets.lock"]
 
 
 WRITER = """

@@ -232,7 +232,6 @@ def test_an_unknown_time_zone_is_refused_and_no_path_is_followed(zone: str):
         ),
         ("limits: [{match: pay}]", "limits: this version of Callgate does not have limits yet"),
         ("global: {limits: []}", "global.limits: this version of Callgate does not have limits yet"),
-        ("model: {provider: x}", "model: this version of Callgate does not have tools that use a model yet"),
         ("bridges:", "bridges: this version of Callgate does not have event bridges yet"),
         ("approvals: {notify: []}", "approvals.notify: this version of Callgate does not have notifications yet"),
         ("secrets: {backend: vault}", "secrets.backend: this version of Callgate does not have the backend vault yet"),

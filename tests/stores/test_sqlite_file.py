@@ -219,6 +219,27 @@ async def test_a_migration_brings_an_older_store_up(path: Path, monkeypatch: pyt
         assert db.execute("SELECT max(version) FROM schema_versions").fetchone() == (len(steps) + 1,)
 
 
+async def test_a_store_of_the_first_schemas_gets_a_place_for_documents(path: Path, monkeypatch: pytest.MonkeyPatch):
+    steps = migrations()
+    with monkeypatch.context() as before:
+        before.setattr("callgate.stores.sqlite.schema.migrations", lambda: steps[:2])
+        async with opened(path) as store:
+            await store.write(lambda tx: tx.put_meta("kept", "yes"))
+            store_id = store.store_id
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT 1 FROM sqlite_master WHERE name = 'documents'").fetchone() is None
+    async with opened(path) as store:
+        assert store.store_id == store_id
+        await store.write(lambda tx: tx.put_document("notes", "a", {"n": 1}))
+        assert await store.read(lambda reader: (reader.meta("kept"), reader.document("notes", "a"))) == (
+            "yes",
+            {"n": 1},
+        )
+    with closing(sqlite3.connect(path)) as db:
+        had = db.execute("SELECT version, name FROM schema_versions").fetchall()
+    assert had == [(step.version, step.name) for step in steps]
+
+
 async def test_an_empty_file_becomes_a_store(path: Path):
     fill(path, b"")
     async with opened(path) as store:

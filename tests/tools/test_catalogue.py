@@ -45,7 +45,7 @@ async def test_a_name_that_is_none_says_which_there_are(tmp_path: Path) -> None:
     file.write_text("builtin_tools:\n  enable: [json_querry]\n")
     with pytest.raises(ConfigurationError, match=r"callgate.yaml:2.*json_querry; did you mean json_query\?"):
         await Callgate.open("memory://", file).__aenter__()
-    with pytest.raises(ConfigurationError, match="there are archives, code, data"):
+    with pytest.raises(ConfigurationError, match=r"there are .*archives, code, data"):
         make_builtin(["zzz"], BuiltinToolsSettings())
 
 

@@ -95,6 +95,9 @@ PROGRAM_FINISHED = _info("program.finished", "A program came to its end.")
 PROGRAM_FAILED = _warning("program.failed", "A program raised, was none, or reached a limit.")
 PROGRAM_INTERRUPTED = _warning("program.interrupted", "A program stopped on the way and can go on.")
 
+SELF_NOTIFY = _info("agent.self.notify", "An agent left a notice for itself; how loud it is, its priority says.")
+SELF_REMIND = _info("agent.self.remind", "An agent left a reminder for itself; how loud it is, its priority says.")
+
 STREAM_OPENED = _info("stream.opened", "A process began to record, citing the store and the heads it found.")
 STREAM_CLOSED = _info("stream.closed", "A process stopped recording, as it should.")
 CHECKPOINT = _debug("audit.checkpoint", "All heads were signed.")

@@ -21,6 +21,7 @@ from callgate.frameworks.conversation import (
     plain,
 )
 from callgate.model.context import Context
+from callgate.model.notice import told
 from callgate.runtime.gate import Callgate
 from callgate.runtime.turn import Format, Turn
 
@@ -113,11 +114,22 @@ class ToolLoop(ABC):
             stop = await self._answer_calls(talk, hooks)
             if stop is not None:
                 return talk.result(stop, resumable=True)
+            await self._hand_notices(talk, hooks)
             stop = await self._ask(talk, hooks)
             if stop is not None:
                 return talk.result(stop, resumable=False)
         stop = await self._answer_calls(talk, hooks)
         return talk.result(stop or Stop.MAX_TURNS, resumable=True)
+
+    async def _hand_notices(self, talk: Conversation, hooks: Hooks) -> None:
+        """What the agent left for itself, where its turn begins; not where it goes on with a response of its own."""
+        if talk.paused or talk.messages[-1].get("role") == "assistant":
+            return
+        notices = await self._gate.notices(talk.context)
+        if notices:
+            talk.messages.append({"role": "user", "content": told(notices)})
+            # They are handed out once: from here on only the conversation has them.
+            await _keep(talk, hooks)
 
     async def _ask(self, talk: Conversation, hooks: Hooks) -> Stop | None:
         """Get one response; None where there is more to do."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from callgate.errors import SecretsClosed
 from callgate.model.context import Context
@@ -25,6 +26,10 @@ def _no_striking(value: str, *, connector: str, key: str) -> None:
 
 def _no_grounds() -> Grounds:
     raise LookupError("where a tool may go is known only inside a gate, and not in a process of its own")
+
+
+async def _no_record() -> list[dict[str, Any]]:
+    raise LookupError("what was recorded is given only to tools that declare the capability `record`")
 
 
 def _anything_was_shown(_state: str) -> bool:
@@ -57,6 +62,8 @@ class ToolContext:
     on_mark: Callable[[], None] | None = None
     grounds: Callable[[], Grounds] = _no_grounds
     """Where this call may go: for what it meets on its way, a link or a redirect."""
+    recorded: Callable[[], Awaitable[list[dict[str, Any]]]] = _no_record
+    """What was recorded of this trace so far, call by call; for tools that declare the capability `record`."""
     is_as_shown: Callable[[str], bool] = _anything_was_shown
     """Whether this is the `state` of the preview that a person approved; true where nobody was shown one."""
     strike_from_now: Callable[..., None] = _no_striking

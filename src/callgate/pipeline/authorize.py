@@ -50,7 +50,9 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
         raise refused(asked, "policy_denied", f"a preview of {parent.tool} may only read, without egress", tool=tool)
     if parent is not None and parent.reaches is not None and tool.name not in parent.reaches:
         listed = ", ".join(sorted(parent.reaches)) or "none"
-        message = f"{parent.tool} runs in a skill that reaches only the tools it declares ({listed}), not {tool.name}"
+        message = (
+            f"what runs inside {parent.tool} reaches only the tools that were declared ({listed}), not {tool.name}"
+        )
         raise refused(asked, "policy_denied", message, tool=tool)
     standing = parts.policy.standing(tool, asked.context)
     if standing.refusal is not None:

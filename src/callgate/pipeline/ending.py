@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import ApprovalRequired, InFlight, NoEffect, OutcomeUnknown, StoreError, ToolOutcomeUnknown
+from callgate.errors import (
+    ApprovalRequired,
+    InFlight,
+    NoEffect,
+    NothingThere,
+    OutcomeUnknown,
+    StoreError,
+    ToolOutcomeUnknown,
+)
 from callgate.model.artifact import ARTIFACT, WithArtifact
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Pending, Succeeded, Unknown
@@ -139,6 +147,8 @@ def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
         info = _with(_info(tool, "approval_required", message, Category.PERMISSION), details)
     else:
         info = _info(tool, "handler_failed", message, category, again=retryable(error))
+        if isinstance(error, NothingThere):
+            info = _with(info, parts.striker.strike(error.details))
     if not _past_return(executed) or isinstance(error, NoEffect):
         ending = _failed(executed, info, Happened.NONE)
         ending.cause = NESTED if waiting is not None else None

@@ -15,6 +15,7 @@ from callgate.errors import SecretsClosed
 from callgate.model.shapes import own_copy
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.parts import running
+from callgate.pipeline.past_calls import RECORD, recorded_calls
 from callgate.pipeline.preview import fingerprint_of_state
 from callgate.pipeline.processes import packed, run_in_process
 from callgate.pipeline.shield import contained, finish
@@ -194,6 +195,13 @@ def _ended_late(parts: Parts, executed: Executed, value: Any, error: BaseExcepti
 
 
 def _context(parts: Parts, permit: Permit, now: float) -> ToolContext:
+    made = _plain_context(parts, permit, now)
+    if RECORD in permit.tool.capabilities:
+        made.recorded = partial(recorded_calls, parts, permit.context)
+    return made
+
+
+def _plain_context(parts: Parts, permit: Permit, now: float) -> ToolContext:
     return ToolContext(
         context=permit.context,
         tool=permit.tool.name,

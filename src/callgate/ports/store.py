@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Draft, Event
-from callgate.ports.stored import Checkpoint, Head, Past, Reading
+from callgate.ports.stored import Checkpoint, Document, Head, Past, Reading
 
 T = TypeVar("T")
 
@@ -143,6 +143,25 @@ class Reader(Protocol):
         """A projection's entries by their key."""
         ...
 
+    def document(self, area: str, key: str) -> dict[str, Any] | None:
+        """What a tool keeps under this key."""
+        ...
+
+    def documents(
+        self,
+        area: str,
+        *,
+        prefix: str = "",
+        after: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Document]:
+        """What is kept in an area under keys that begin so, in the order of its keys, or from the last key on.
+
+        With `after`, only what comes behind that key in this order; with `limit`, the first so many.
+        """
+        ...
+
 
 class Transaction(Reader, Protocol):
     """One atomic unit of work. What it reads includes what it wrote."""
@@ -197,6 +216,14 @@ class Transaction(Reader, Protocol):
 
     def clear_projection(self, name: str) -> None:
         """Drop a projection, to rebuild it."""
+        ...
+
+    def put_document(self, area: str, key: str, body: dict[str, Any]) -> None:
+        """Keep something for a tool, in place of what was there. Secrets are struck from it already."""
+        ...
+
+    def drop_document(self, area: str, key: str) -> bool:
+        """Forget it; whether it was there."""
         ...
 
 

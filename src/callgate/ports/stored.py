@@ -1,9 +1,9 @@
-"""Values a store hands out beside those of the model: ends of streams, checkpoints, readings, the past of a call."""
+"""Values a store hands out beside those of the model: ends of streams, readings, documents, a call's past."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from callgate.model.attempt import Attempt
 
@@ -34,6 +34,13 @@ class Reading:
 
     digest: str
     at: float
+
+
+class Document(NamedTuple):
+    """Something that a tool keeps."""
+
+    key: str
+    body: dict[str, Any]
 
 
 class Past(NamedTuple):

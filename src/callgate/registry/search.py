@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from heapq import nsmallest
@@ -11,6 +10,7 @@ from itertools import islice
 from typing import Protocol
 
 from callgate.model.tool import Tool
+from callgate.registry.words import stems, words
 
 _SATURATION = 1.2
 _LENGTH = 0.5
@@ -23,17 +23,6 @@ _WORDS_ASKED = 16
 _PREFIX = 3
 _PREFIXES = 20
 _PREFIX_WEIGHT = 0.5
-
-_WORD = re.compile(r"\w+(?:-\w+)*")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_STOP = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and any are as at be by can do for from has have how i in into is it its me my of on or that the this to "
-        "use used using want what when which will with you your",
-    )
-)
-_SHORTEST_STEM = 3
 
 Posting = tuple[list[int], list[float]]
 
@@ -86,8 +75,8 @@ class Index:
 
     def _asked(self, query: str) -> Iterator[tuple[str, float]]:
         """The words of a query that the index has; for others, words that begin with them, at half weight."""
-        stems = dict.fromkeys(stem for word in _words(query[:_QUERY]) for stem in _stems(word))
-        for stem in islice(stems, _WORDS_ASKED):
+        asked = dict.fromkeys(stem for word in words(query[:_QUERY]) for stem in stems(word))
+        for stem in islice(asked, _WORDS_ASKED):
             if stem in self._postings:
                 yield stem, 1.0
             elif len(stem) >= _PREFIX:
@@ -104,10 +93,10 @@ class Index:
         """Count the words of one tool, each by where it stands; their sum is the tool's length."""
         counts: dict[str, float] = {}
         for word, weight in _weighted(tool):
-            stems = stemmed.get(word)
-            if stems is None:
-                stems = stemmed[word] = _stems(word)
-            for stem in stems:
+            known = stemmed.get(word)
+            if known is None:
+                known = stemmed[word] = stems(word)
+            for stem in known:
                 counts[stem] = counts.get(stem, 0.0) + weight
         for stem, count in counts.items():
             posting = self._postings.get(stem)
@@ -132,34 +121,5 @@ def _weighted(tool: Tool) -> Iterator[tuple[str, float]]:
     """Every word of a tool with the weight of where it stands."""
     labels = " ".join((tool.category, *tool.tags, *tool.capabilities))
     for text, weight in ((tool.name, _IN_NAME), (labels, _IN_TAGS), (tool.description[:_LONGEST], 1.0)):
-        for word in _words(text):
+        for word in words(text):
             yield word, weight
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text)
-
-
-def _stems(word: str) -> tuple[str, ...]:
-    """The stems of a word: of its parts (snake_case, camelCase, e-mail), and of a hyphenated one also as a whole."""
-    parts = [part.casefold() for part in (_PART.findall(word) if word.isascii() else re.split(r"[\W_]+", word)) if part]
-    if "-" in word and len(parts) > 1:
-        parts.append("".join(parts))
-    return tuple(dict.fromkeys(_stem(part) for part in parts if part not in _STOP))
-
-
-def _stem(word: str) -> str:
-    """A light stem: plurals and the endings of verbs, so that *sending emails* meets *send email*."""
-    for ending, instead in (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM and not word.endswith("ss"):
-            return _even(word.removesuffix(ending) + instead)
-    return _even(word)
-
-
-def _even(stem: str) -> str:
-    """Make *delet(ing)* and *delete*, *runn(ing)* and *run* the same."""
-    if len(stem) > _SHORTEST_STEM and stem.endswith("e"):
-        return stem[:-1]
-    if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2] and stem[-1] not in "aeiouls":
-        return stem[:-1]
-    return stem

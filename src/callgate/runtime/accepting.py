@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -72,17 +73,26 @@ class Acceptance:
         return self._said.find(ToolOfSource(tool.source.value, tool.source_name, tool.name))
 
 
+def written_in(file: Path) -> Path:
+    """The folder in which it is written before it takes its place: Callgate's own."""
+    return file.parent / ".callgate"
+
+
 def _replace(file: Path, text: str) -> None:
-    """Write beside it, then put it in its place: a reader sees the old file or the new one."""
-    beside = file.with_name(f".{file.name}.{token_hex(4)}")
+    """Write it elsewhere, then put it in its place: a reader sees the old file or the new one."""
+    beside = written_in(file) / f"{file.name}.{token_hex(4)}"
     try:
+        beside.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("x", encoding="utf-8", newline="\n") as out:
             out.write(text)
             out.flush()
             os.fsync(out.fileno())
         beside.replace(file)
+        with suppress(OSError):
+            beside.parent.rmdir()
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
         raise ConfigurationError(
             f"cannot be written: {os.strerror(error.errno or 0).lower()}", file=str(file)
         ) from None

@@ -16,7 +16,7 @@ from callgate.pipeline.parts import Parts
 from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
 from callgate.policy.policy import Policy
-from callgate.runtime.accepting import Acceptance, accepted_file
+from callgate.runtime.accepting import Acceptance, accepted_file, written_in
 from callgate.runtime.attached import Attached, missing
 from callgate.runtime.auditing import Auditor
 from callgate.runtime.configured_sources import mcp_files
@@ -29,6 +29,7 @@ from callgate.runtime.terminal import TerminalAsker
 from callgate.runtime.watching import note_sources
 from callgate.secrets.handout import SecretsDoor
 from callgate.secrets.keys import KeyRing, config_folder, open_keys, throwaway_keys
+from callgate.secrets.private_files import writing_folder
 from callgate.secrets.sources import open_secrets
 from callgate.secrets.strike import process_striker
 from callgate.settings.load import DEFAULT_FILE
@@ -193,11 +194,13 @@ def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...
     """Callgate's own files, out of reach of every tool, also where they do not exist yet."""
     folder = Path(choices.working_directory)
     paths = [config_folder(), secrets_file(), folder / DEFAULT_FILE, folder / ".callgate"]
-    paths.append(accepted_file(settings, folder))
+    accepted = accepted_file(settings, folder)
+    paths += [accepted, written_in(accepted)]
     if settings.file is not None:
         paths.append(Path(settings.file))
     if settings.secrets.path is not None:
-        paths.append(Path(settings.secrets.path).expanduser())
+        secrets = Path(settings.secrets.path).expanduser()
+        paths += [secrets, writing_folder(secrets)]
     paths += [*plugin_paths(settings, folder), *mcp_files(settings, folder)]
     if url.startswith("sqlite:///"):
         database = unquote(url.removeprefix("sqlite:///"))

@@ -23,18 +23,21 @@ from callgate.runtime.clock import SystemClock
 from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.modules import load_configured, placed
+from callgate.runtime.noticing import Noticing
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.plugging import Plugging
-from callgate.runtime.plugin_source import attach_plugins
+from callgate.runtime.plugin_source import attach_plugins, attach_shipped
 from callgate.runtime.programs import Programs
 from callgate.runtime.record import Record
 from callgate.runtime.reviewing import Reviewing
 from callgate.runtime.skill_shelf import GateWay, SkillShelf
 from callgate.runtime.skilled import Skilled
+from callgate.runtime.telling import told
 from callgate.runtime.tool_events import registration_drafts
 from callgate.runtime.trees import Trees
 from callgate.runtime.trusting import Trusting
 from callgate.runtime.unknowns import Unknowns
+from callgate.tools.notices.notices import Notices
 from callgate.tools.services import Services
 
 if TYPE_CHECKING:
@@ -49,7 +52,18 @@ _DROP_EVERY = 3600.0
 
 
 class Callgate(
-    Programs, Chains, Skilled, Trees, Decisions, Unknowns, Plugging, Trusting, Record, Reviewing, Administration
+    Programs,
+    Chains,
+    Skilled,
+    Trees,
+    Decisions,
+    Unknowns,
+    Noticing,
+    Plugging,
+    Trusting,
+    Record,
+    Reviewing,
+    Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
 
@@ -125,6 +139,9 @@ class Callgate(
             beside = Path(self._choices.working_directory)
             await attach_configured(self, opened.parts.settings, working_directory=beside)
             await attach_plugins(self, opened.parts.settings, beside)
+            await attach_shipped(
+                self, opened.parts.settings, named=self._choices.builtin_tools, working_directory=beside
+            )
             self._shelf.settle()
             self._start(opened)
             await self._announce_new(opened)
@@ -172,6 +189,8 @@ class Callgate(
             store=opened.parts.store,
             clock=opened.parts.clock,
             way=self,
+            model=opened.parts.settings.model,
+            tell=told,
         )
 
     def _start(self, opened: Opened) -> None:
@@ -215,7 +234,7 @@ class Callgate(
         self._registry.quarantine.remember(tool for tool in tools if self._shelf.is_whole(tool.name))
 
     async def _look_around(self, opened: Opened) -> None:
-        """Now and then: the dead and the silent are given up, the record is signed, what was sealed too long goes."""
+        """Now and then: the dead and the silent are given up, the record is signed, what was kept too long goes."""
         parts, dropped_at = opened.parts, -_DROP_EVERY
         while True:
             try:
@@ -225,6 +244,7 @@ class Callgate(
                 if parts.clock.monotonic() - dropped_at >= _DROP_EVERY:
                     dropped_at, now = parts.clock.monotonic(), parts.clock.now()
                     await parts.store.write(lambda tx, now=now: tx.drop_sealed(before=now))
+                    await Notices(parts.store, parts.clock).sweep()
                 await opened.pinning.refresh()
                 await opened.pinning.keep()
             except StoreError as error:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from callgate.adapters.border import tree_of
 from callgate.errors import LimitExceeded, ProgramConflict, StoreError
 from callgate.events.vocabulary import (
     PROGRAM_FAILED,
@@ -28,6 +29,7 @@ from callgate.flows.program.journal import Diverged, Journal, read_journal
 from callgate.flows.program.machine import Machine
 from callgate.flows.program.running import Asking, Asleep, Means, Running
 from callgate.flows.program.steps import Called, Elsewhere, Gone, Pace, SandboxError, Start, Step
+from callgate.flows.program.unawaited import unawaited
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.program import Planned, ProgramError, ProgramRun, ProgramState, Waiting
 from callgate.runtime.program_forms import Program, Snapshot, Standing
@@ -106,6 +108,10 @@ class ProgramOnItsWay:
             recursion=int(limits.recursion),
             calls=int(limits.calls),
             plain=plain,
+            functions=self._functions.names,
+            output_bytes=int(limits.output_bytes),
+            # A text that this Python cannot read has functions that are awaited later.
+            unawaited=unawaited(program.source, self._functions.names) if tree_of(program.source) else None,
         )
         machine = Machine(parts.clock.now)
         self._means = Means(

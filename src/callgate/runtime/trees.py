@@ -12,6 +12,7 @@ from callgate.flows.trees.contracts import CONTRACTS
 from callgate.model.approval import ApprovalState
 from callgate.model.attempt import AttemptKey
 from callgate.model.ids import uuid7
+from callgate.model.levels import Origin
 from callgate.pipeline import deciding
 from callgate.pipeline.recall import recorded_outcome
 from callgate.runtime.opened import Face
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Outcome
+    from callgate.model.tool import Tool
     from callgate.registry.registry import Registry
     from callgate.runtime.opened import Opened
 
+_OURS = frozenset({Origin.BUILTIN, Origin.FUNCTION, Origin.TOOLKIT})
+"""Whose tools have a contract by name; what a foreign source calls its tools says nothing of what they give."""
 _INSTALL = "behaviour trees need py_trees: pip install 'callgate[trees]'"
 
 
@@ -70,7 +74,7 @@ class Trees(Face):
             ConfigurationError: py_trees is not installed, or a key or a template is wrong.
         """
         found = self._registry.get(tool)
-        known = contract if contract is not None else self._contracts.get(tool, CONTRACTS.get(tool))
+        known = contract if contract is not None else self._contract(found)
         if args is None and arguments is None and known is None:
             args = {each: each for each in found.input_schema.get("properties", {})}
         try:
@@ -90,6 +94,11 @@ class Trees(Face):
             )
         except ValueError as error:
             raise ConfigurationError(f"a leaf of {tool}: {error}") from error
+
+    def _contract(self, tool: Tool) -> Contract | None:
+        """What is known of a tool; by its name only of built-in ones and of the developer's own in their place."""
+        known = CONTRACTS.get(tool.name) if tool.source in _OURS else None
+        return self._contracts.get(tool.name, known)
 
     def tree_calls(self, context: Context | None = None, *, run: str | None = None) -> TreeCalls:
         """What makes the calls of leaves, for who ticks a tree by hand: put it on the blackboard as `tool_executor`.

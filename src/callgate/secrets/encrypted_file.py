@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from callgate.errors import ConfigurationError, KeyMissing, SecretNotFound, StoreError
 from callgate.model.canonical import NotCanonical, dumps, loads
 from callgate.ports import Keys
-from callgate.secrets.private_files import lock_file, make_private_folder, open_folder, read_private, replace_private
+from callgate.secrets.private_files import lock_beside, make_private_folder, open_folder, read_private, replace_private
 from callgate.secrets.strike import check_length
 
 _HEADER = b"callgate-secrets-1\n"
@@ -75,14 +75,14 @@ class FileSecrets:
     def _change(self, change: Callable[[_Secrets], None]) -> None:
         try:
             make_private_folder(self._path.parent)
-            with open_folder(self._path.parent, private=False) as folder, lock_file(self._path, folder=folder):
+            with open_folder(self._path.parent, private=False) as folder, lock_beside(self._path) as beside:
                 try:
                     secrets = self._read(folder)
                 except FileNotFoundError:
                     secrets = {}
                 change(secrets)
                 sealed = self._keys.seal(dumps(secrets), bound_to=_BOUND_TO)
-                replace_private(self._path, _HEADER + sealed, folder=folder)
+                replace_private(self._path, _HEADER + sealed, folder=folder, written_in=beside)
         except OSError as error:
             raise StoreError(f"{self._path} cannot be written, and is as it was: {error.strerror}") from error
 

@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -17,6 +17,7 @@ from callgate.errors import ConfigurationError, StoreError
 _OTHERS = 0o077
 _LOCK_SECONDS = 10.0
 _LOCK_PAUSE = 0.01
+_TRIES = 10
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -86,15 +87,56 @@ def write_once(path: Path, content: bytes, *, folder: int) -> bool:
     return True
 
 
-def replace_private(path: Path, content: bytes, *, folder: int) -> None:
+def replace_private(path: Path, content: bytes, *, folder: int, written_in: int | None = None) -> None:
     """Put this content durably in the file's place: before or after a crash it is the old or the new one, whole.
+
+    Args:
+        path: The file.
+        content: What will be in it.
+        folder: Its open folder.
+        written_in: The open folder it is written in first; the same if nothing is said.
 
     Raises:
         OSError: It cannot be written; the old file is as it was.
     """
-    with _written(path, content, folder=folder) as temporary:
-        os.rename(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    first = folder if written_in is None else written_in
+    with _written(path, content, folder=first) as temporary:
+        os.rename(temporary, path.name, src_dir_fd=first, dst_dir_fd=folder)
     os.fsync(folder)
+
+
+def writing_folder(path: Path) -> Path:
+    """The folder beside a file in which it is locked and written, so that all of that can be kept from others."""
+    return path.with_name(f".{path.name}.writing")
+
+
+@contextmanager
+def lock_beside(path: Path) -> Generator[int]:
+    """Keep other writers out; a handle of the folder beside the file to write in, which is made if it is not there.
+
+    Raises:
+        StoreError: Another writer did not end in time.
+        OSError: The folder cannot be made.
+    """
+    with ExitStack() as held:
+        yield _enter_beside(path, held)
+
+
+def _enter_beside(path: Path, held: ExitStack) -> int:
+    left = _TRIES
+    while True:
+        left -= 1
+        make_private_folder(writing_folder(path))
+        try:
+            folder = held.enter_context(open_folder(writing_folder(path), private=False))
+            held.enter_context(lock_file(path, folder=folder))
+        except FileNotFoundError:
+            # It was empty, and somebody who only let it stand there has taken it away.
+            held.close()
+            if not left:
+                raise
+        else:
+            return folder
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from callgate.settings.read_builtin_tools import BUILTIN_TOOLS
 from callgate.settings.read_layers import AUTONOMY, CONFIRM_BY, GLOBAL, ROLES, make_role
 from callgate.settings.read_matrix import MatrixKind
 from callgate.settings.read_mcp_servers import MCP_SERVERS
+from callgate.settings.read_model import MODEL
 from callgate.settings.read_scopes import Scopes
 from callgate.settings.read_times import OBSERVE, QUIET_HOURS, TIMEOUTS
 from callgate.settings.values import ApprovalSettings, PluginsSettings, RiskSettings, SecretsSettings, Settings
@@ -175,7 +176,7 @@ DOCUMENT = Block(
         ),
         "builtin_tools": Key(BUILTIN_TOOLS, "Built-in tools."),
         "limits": Key(NotBuilt("limits"), "Limits on calls, concurrency and amounts; not in this version."),
-        "model": Key(NotBuilt("tools that use a model"), "The model that tools use; not in this version."),
+        "model": Key(MODEL, "The model that delegate_librarian and deep_research use."),
         "bridges": Key(NotBuilt("event bridges"), "Where events are forwarded to; not in this version."),
     },
     _build_settings,

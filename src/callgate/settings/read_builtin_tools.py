@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, ListOf, Reading
 from callgate.settings.leaves import Text
+from callgate.settings.read_api_tools import GITHUB_TOOLS, LANGUAGE_TOOLS
 from callgate.settings.read_web_tools import WEB_TOOLS
 from callgate.settings.values import BuiltinToolsSettings, VaultSettings
 
@@ -22,7 +23,6 @@ _VAULT = Block(
         "path": Key(
             Text(pattern=r"[^\x00-\x1f]+", needs="a folder such as vault", longest=1000),
             "The folder of the notes; a relative one is in the working directory, and none holds Callgate's own files.",
-            "vault",
         )
     },
     _build_vault,
@@ -40,10 +40,12 @@ BUILTIN_TOOLS = Block(
     {
         "enable": Key(
             ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, or all")),
-            "Categories (web, data, maths, code, files, archives, vault) or single tools, or all.",
+            "Categories, single tools, or all; docs/builtin.md lists them.",
             [],
         ),
         "web": Key(WEB_TOOLS, "Whom the tools of the category web ask."),
+        "github": Key(GITHUB_TOOLS, "Where the tools of the category github ask, and with which token."),
+        "language": Key(LANGUAGE_TOOLS, "Who turns texts into vectors for the tools of the category language."),
         "vault": Key(_VAULT, "Where the notes of the category vault lie."),
     },
     _build,

@@ -199,6 +199,29 @@ class WebSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GithubSettings:
+    """Where the tools of the category `github` ask, and with which token."""
+
+    api: str = "https://api.github.com"
+    """Without a slash at its end."""
+    secret: str = "github/token"  # noqa: S105 - where it is kept
+    """The token, as `connector/key`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageSettings:
+    """Who turns texts into vectors for the tools of the category `language`."""
+
+    provider: str = "wordllama"
+    """`wordllama`, which is inside a package and asks nobody, or `openai`: a server that speaks as OpenAI's does."""
+    url: str | None = None
+    """The server's address, up to its version and without a slash at its end."""
+    model: str | None = None
+    secret: str | None = None
+    """The server's key, as `connector/key`; None where it wants none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VaultSettings:
     """Where the notes of the category `vault` lie."""
 
@@ -213,7 +236,21 @@ class BuiltinToolsSettings:
     enable: tuple[str, ...] = ()
     """Names of categories or tools, or `all`."""
     web: WebSettings = WebSettings()
+    github: GithubSettings = GithubSettings()
+    language: LanguageSettings = LanguageSettings()
     vault: VaultSettings = VaultSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """The model that tools with a mind of their own use."""
+
+    provider: str
+    """As Pydantic AI writes it: `anthropic:claude-sonnet-4-5`."""
+    url: str | None = None
+    """Where it is asked; None is the provider's own address."""
+    secret: tuple[str, str] | None = None
+    """(connector, key) of its API key; None leaves that to the provider's variable of the environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +287,7 @@ class Settings:
     secrets: SecretsSettings = SecretsSettings()
     plugins: PluginsSettings = PluginsSettings()
     builtin_tools: BuiltinToolsSettings = BuiltinToolsSettings()
+    model: ModelSettings | None = None
     threads_per_connector: int = 32
     batch_concurrency: int = 64
     """How many calls of one batch or chain run at once."""

@@ -7,16 +7,14 @@ that is a function of a module of ours, from a text to something that JSON can s
 
 from __future__ import annotations
 
-import asyncio
 import importlib
-import os
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import orjson
 
-from callgate.tools.libraries import places
+from callgate.tools.interpreter import ask
 
 T = TypeVar("T")
 
@@ -32,8 +30,6 @@ class NotRead(Exception):
 MOST_SECONDS = 10
 """Of computing, for one text; most take a tenth of one."""
 _MOST_MEMORY = 2 * 1024**3
-# Nothing around decides what is imported (-I), but where a tool here imports from: PYTHONPATH may have said that.
-_PROGRAM = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from callgate.tools.apart import main; main()"
 
 
 async def work_apart(work: Callable[[str], T], text: str, *, seconds: int = MOST_SECONDS) -> T:
@@ -47,25 +43,9 @@ async def work_apart(work: Callable[[str], T], text: str, *, seconds: int = MOST
     Raises:
         NotRead: It says why not (ValueError, OSError), or did not come to an end.
     """
-    words = [sys.executable, "-I", "-W", "ignore", "-c", _PROGRAM, orjson.dumps(places()).decode(), str(seconds)]
-    pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(
-        *words,
-        work.__module__,
-        work.__name__,
-        stdin=pipe,
-        stdout=pipe,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={name: value for name, value in os.environ.items() if name == "SYSTEMROOT"},
-        start_new_session=True,
-    )
-    try:
-        written, _ = await child.communicate(text.encode("utf-8", "replace"))
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    return _understood(written)
+    words = (str(seconds), work.__module__, work.__name__)
+    answer = await ask(__name__, *words, text=text.encode("utf-8", "replace"))
+    return _understood(answer.said)
 
 
 def _understood(written: bytes) -> Any:
@@ -80,7 +60,7 @@ def _understood(written: bytes) -> Any:
 
 def main() -> None:  # pragma: no cover - in the child, where nobody measures
     """The child: reads one text from its input, and writes what was made of it."""
-    _, _, seconds, module, name = sys.argv
+    _, seconds, module, name = sys.argv
     reader = getattr(importlib.import_module(module), name)
     _bound(int(seconds))
     try:

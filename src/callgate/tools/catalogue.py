@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
 from callgate.adapters.convert import convert
@@ -18,7 +19,21 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools import archives, code, data, files, maths, vault, web
+from callgate.tools import (
+    agents,
+    archives,
+    code,
+    data,
+    files,
+    github,
+    language,
+    maths,
+    notices,
+    plugins,
+    threads,
+    vault,
+    web,
+)
 from callgate.tools.category import Category
 from callgate.tools.libraries import from_installed_only
 from callgate.tools.programs import find_program
@@ -27,15 +42,26 @@ from callgate.tools.services import NOTHING, Services
 ALL = "all"
 CATEGORIES: Mapping[str, Category] = MappingProxyType(
     {
+        "agents": agents.CATEGORY,
         "archives": archives.CATEGORY,
         "code": code.CATEGORY,
         "data": data.CATEGORY,
         "files": files.CATEGORY,
+        "github": github.CATEGORY,
+        "language": language.CATEGORY,
         "maths": maths.CATEGORY,
+        "notices": notices.CATEGORY,
+        "plugins": plugins.CATEGORY,
+        "threads": threads.CATEGORY,
         "vault": vault.CATEGORY,
         "web": web.CATEGORY,
     }
 )
+SHIPPED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"canvas_tools": ("export_reasoning_canvas", "import_canvas_edits", "list_canvases")}
+)
+"""Plugins that come with Callgate, each with its tools."""
+SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 _INSTALLING = {
     "bwrap": "bubblewrap, which keeps programs apart; install it (on Debian and Ubuntu: apt-get install bubblewrap)",
     "rg": "ripgrep; install with: pip install 'callgate[files]'",
@@ -53,37 +79,53 @@ def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings, *, servi
     Raises:
         ConfigurationError: There is no category or tool of that name.
     """
-    wanted = {tool for name in enable for tool in _meant(name)}
+    wanted = _wanted(enable)
     made: list[Tool] = []
     for name, category in CATEGORIES.items():
         if not wanted.isdisjoint(category.tools):
+            needs = category.under(settings)
             offer = importlib.import_module(f"callgate.tools.{name}.offer")
-            made += (_as_builtin(tool, name) for tool in convert(offer.make(settings, services)) if tool.name in wanted)
+            tools = (tool for tool in convert(offer.make(settings, services)) if tool.name in wanted)
+            made += (_as_builtin(tool, name, needs=needs) for tool in tools)
     return made
+
+
+def shipped_tools(enable: Iterable[str]) -> frozenset[str]:
+    """The tools of shipped plugins that somebody names.
+
+    Raises:
+        ConfigurationError: There is no category or tool of that name.
+    """
+    return frozenset(_wanted(enable).intersection(tool for tools in SHIPPED.values() for tool in tools))
+
+
+def _wanted(enable: Iterable[str]) -> set[str]:
+    return {tool for name in enable for tool in _meant(name)}
 
 
 def _meant(name: str) -> list[str]:
     """The tools that a name stands for."""
-    everything = [tool for category in CATEGORIES.values() for tool in category.tools]
+    groups = {category: tuple(body.tools) for category, body in CATEGORIES.items()} | dict(SHIPPED)
+    everything = [tool for tools in groups.values() for tool in tools]
     if name == ALL:
         return everything
-    if name in CATEGORIES:
-        return list(CATEGORIES[name].tools)
+    if name in groups:
+        return list(groups[name])
     if name in everything:
         return [name]
-    near = difflib.get_close_matches(name, [*CATEGORIES, *everything], n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(CATEGORIES)}, the tools in them, and {ALL}"
+    near = difflib.get_close_matches(name, [*groups, *everything], n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(groups)}, the tools in them, and {ALL}"
     raise ConfigurationError(f"there is no built-in tool or category {name}; {hint}")
 
 
-def _as_builtin(tool: Tool, name: str) -> Tool:
+def _as_builtin(tool: Tool, name: str, *, needs: Category) -> Tool:
     return replace(
         tool,
         source=Origin.BUILTIN,
         source_name=name,
         category=name,
         handler=None if tool.handler is None else from_installed_only(tool.handler, is_async=tool.is_async),
-        unavailable=tool.unavailable or _missing(tool.name, CATEGORIES[name]),
+        unavailable=_missing(tool.name, needs) or tool.unavailable,
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from callgate.settings.values import BuiltinToolsSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,3 +18,9 @@ class Category:
     """The extra that brings them."""
     programs: Mapping[str, str] = field(default_factory=dict[str, str])
     """The program that a tool cannot do without, as it is started."""
+    when_set: Callable[[BuiltinToolsSettings], Category | None] | None = None
+    """Where settings change what its tools need: what it is under them; None is as it is."""
+
+    def under(self, settings: BuiltinToolsSettings) -> Category:
+        """This category as these settings make it."""
+        return (self.when_set(settings) if self.when_set else None) or self

@@ -6,7 +6,7 @@ small thing, so that a test can lend another.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from callgate.model.context import Context
 from callgate.model.outcome import Outcome
 from callgate.model.tool import Tool
 from callgate.ports import Clock, Store
+from callgate.settings.values import ModelSettings
 
 
 class Way(Protocol):
@@ -45,6 +46,10 @@ class Services:
     store: Store | None = None
     clock: Clock | None = None
     way: Way | None = None
+    model: ModelSettings | None = None
+    """The configured model; None: there is none."""
+    tell: Callable[[Outcome], str] = Outcome.to_human
+    """What a model is told of an outcome."""
 
 
 NOTHING = Services()

@@ -17,9 +17,11 @@ from tests.tools.examples import run_examples
 pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 
-def do(place: Path, *words: str) -> None:
+def do(place: Path, *words: str) -> str:
+    """Run git there; what it said."""
     who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com", "-c", "init.defaultBranch=trunk")
-    subprocess.run(["git", *who, "-C", str(place), *words], check=True, capture_output=True)
+    done = subprocess.run(["git", *who, "-C", str(place), *words], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 @pytest.fixture

@@ -61,6 +61,20 @@ async def test_what_is_not_one_line_is_refused(command: str, tmp_path: Path) -> 
     assert "command" in str(outcome)
 
 
+async def test_a_command_that_the_kernel_would_not_take_is_refused_in_words(tmp_path: Path) -> None:
+    assert (await ask(tmp_path, command="true " + "x" * 131_066)).unwrap()["returncode"] == 0
+    outcome = await ask(tmp_path, command="true " + "\N{EURO SIGN}" * 43_689)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "longer than 131071 bytes" in str(outcome)
+
+
+async def test_a_file_that_grows_too_large_is_told(tmp_path: Path) -> None:
+    ran = (await ask(tmp_path, command="head -c 300000000 /dev/zero > big")).unwrap()
+    assert ran["returncode"] == 153
+    assert "a program whose file would be larger than 256 MiB" in ran["note"]
+    assert (tmp_path / "big").stat().st_size == 256 * 1024**2
+
+
 @pytest.mark.parametrize("timeout", [0, 601, -1])
 async def test_a_time_limit_has_its_bounds(timeout: int, tmp_path: Path) -> None:
     outcome = await ask(tmp_path, command="true", timeout=timeout)
@@ -115,10 +129,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy
-from tests.tools.code.test_run_shell import open_gate
+from tests.tools.code.test_run_shell import SETTINGS, open_gate
 
 async def main(place, command):
-    async with open_gate(place) as gate:
+    async with open_gate(place, SETTINGS.replace("[plugins]", "[plugins, shut/plugins]")) as gate:
         return (await gate.call("run_shell", {"command": command}, Context(autonomy=Autonomy.A4))).unwrap()
 
 with tempfile.TemporaryDirectory() as warm:
@@ -126,8 +140,13 @@ with tempfile.TemporaryDirectory() as warm:
     asyncio.run(main(Path(warm), "true"))
 os.environ["XDG_CONFIG_HOME"] = sys.argv[1] + "/conf"
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+for name in ("closed/.git/hooks", "shut"):
+    os.makedirs(f"{sys.argv[1]}/{name}")
+os.chmod(f"{sys.argv[1]}/closed", 0)
+os.chmod(f"{sys.argv[1]}/shut", 0o555)
 hide = "mkdir -p new/.git sly/.git shy/.git; chmod 555 new; chmod 0 sly; chmod 444 shy; "
-command = hide + "id -u; touch made; mkdir -p plugins/x; cat /proc/self/environ callgate.yaml; echo x > /usr/x; true"
+command = hide + "id -u; chmod 755 closed shut; touch closed/.git/hooks/pre-commit; mkdir -p shut/plugins/evil; "
+command += " touch made; mkdir -p plugins/x; cat /proc/self/environ callgate.yaml; echo x > /usr/x; true"
 print(json.dumps(asyncio.run(main(Path(sys.argv[1]), command))))
 """
     done = subprocess.run([sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=False)
@@ -136,7 +155,8 @@ print(json.dumps(asyncio.run(main(Path(sys.argv[1]), command))))
     assert (place / "made").stat().st_uid == 65534
     assert not (place / "plugins").exists()
     assert done.stdout.count("renamed") == 3, done
-    assert list(place.rglob(".git")) == []
+    assert [path.parent.name for path in place.rglob(".git")] == ["closed"]
+    assert [list((place / name).iterdir()) for name in ("closed/.git/hooks", "shut")] == [[], []]
 
 
 @pytest.mark.slow

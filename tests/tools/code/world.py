@@ -57,13 +57,13 @@ class World:
 
     def state(self) -> object:
         """Everything that must stay as it is."""
-        own = [_tree(self.ground / name) for name in ("callgate.yaml", "plugins", "conf")]
+        own = [tree(self.ground / name) for name in ("callgate.yaml", "plugins", "conf")]
         active = sorted(self.ground.rglob(".git"), key=lambda path: path.lstat().st_ino)
         return (
-            _tree(self.outside),
+            tree(self.outside),
             own,
-            [(path.lstat().st_ino, _tree(path)) for path in active],
-            [entry for entry in _tree(self.ground) if entry[1] & (stat.S_ISUID | stat.S_ISGID)],
+            [(path.lstat().st_ino, tree(path)) for path in active],
+            [entry for entry in tree(self.ground) if entry[1] & (stat.S_ISUID | stat.S_ISGID)],
             list(self.heard),
             self.sleeper.poll(),
             sorted(path.name for path in Path("/dev/shm").iterdir() if self.canary in path.name),
@@ -84,7 +84,8 @@ def left_running(marker: str) -> list[str]:
     return found
 
 
-def _tree(place: Path) -> list[tuple[str, int, bytes]]:
+def tree(place: Path) -> list[tuple[str, int, bytes]]:
+    """All that lies there, with modes and contents."""
     found: list[tuple[str, int, bytes]] = []
     for path in sorted([place, *place.rglob("*")]):
         with contextlib.suppress(OSError):

@@ -18,7 +18,7 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
-from callgate.tools.data import sql_process
+from callgate.tools import interpreter
 
 REFUSED = {Category.PERMISSION, Category.USER_INPUT}
 """What it says when it says no; a tool that is broken would say something else."""
@@ -189,7 +189,7 @@ async def test_nothing_of_the_environment_or_the_working_directory_goes_with_a_q
     monkeypatch.setenv("CALLGATE_WITNESS", MARK)
     monkeypatch.chdir(witness)
     monkeypatch.setattr(
-        sql_process,
+        interpreter,
         "_CODE",
         "import json, os; print(json.dumps({'rows': [{'environment': sorted(os.environ), 'place': os.getcwd()}]}))",
     )

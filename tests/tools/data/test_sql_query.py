@@ -16,7 +16,8 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
-from callgate.tools.data import duckdb_engine, sql_process, sql_rows, sqlite_engine
+from callgate.tools import interpreter
+from callgate.tools.data import duckdb_engine, sql_rows, sqlite_engine
 from callgate.tools.data.sql_tables import read_tables
 from callgate.tools.data.sql_worker import answer
 from tests.tools.examples import run_examples
@@ -218,7 +219,7 @@ async def test_nothing_is_left_running_when_nobody_waits_any_more(monkeypatch: p
         started.append(await start(*command, **options))
         return started[-1]
 
-    monkeypatch.setattr(sql_process.asyncio, "create_subprocess_exec", noticed)
+    monkeypatch.setattr(interpreter.asyncio, "create_subprocess_exec", noticed)
     async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
         outcome = await gate.call("sql_query", {"query": ENDLESS + "SELECT count(*) AS n FROM c"}, timeout=0.5)
         assert outcome.error is not None
@@ -240,9 +241,9 @@ async def test_a_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
 
 
 async def test_a_process_that_ends_without_an_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql_process, "_CODE", "import sys; sys.exit(3)")
+    monkeypatch.setattr(interpreter, "_CODE", "import sys; sys.exit(3)")
     assert (await ask("SELECT 1 AS a")).error.category is Category.RUNTIME
-    monkeypatch.setattr(sql_process, "_CODE", "import os; os.kill(os.getpid(), 9)")
+    monkeypatch.setattr(interpreter, "_CODE", "import os; os.kill(os.getpid(), 9)")
     assert "most likely" in str(await ask("SELECT 1 AS a"))
 
 

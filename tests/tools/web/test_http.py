@@ -15,8 +15,8 @@ from callgate import Callgate, Context, Failed, Previewed, Unknown
 from callgate.model.levels import Autonomy, Caller, Category, Happened
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools.catalogue import make_builtin
-from tests.tools.web.outcomes import category_of
-from tests.tools.web.site import Site, page, redirect, serving
+from tests.tools.outbound.outcomes import category_of
+from tests.tools.outbound.site import Site, page, redirect, serving
 
 PRIVATE = "scopes: {net: {private_addresses: true}}\nbuiltin_tools: {enable: [web]}\n"
 AT_WILL = Context(autonomy=Autonomy.A4)

@@ -13,13 +13,14 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Autonomy, Category
 from callgate.settings.load import parse_settings
 from callgate.settings.values import SearchBackend, WebSettings
-from callgate.tools.web.network import Network, ProxyConnector, SystemResolver
-from callgate.tools.web.troubles import NotConnected
+from callgate.tools.outbound.network import Network, ProxyConnector, SystemResolver
+from callgate.tools.outbound.troubles import NotConnected
 from tests.tools.examples import run_examples
-from tests.tools.web.certificates import certified
-from tests.tools.web.outcomes import category_of
-from tests.tools.web.site import Site, page, redirect, serving
-from tests.tools.web.walls import OTHER, PUBLIC, Names, Stuck, Wall, gate_with
+from tests.tools.outbound.certificates import certified
+from tests.tools.outbound.outcomes import category_of
+from tests.tools.outbound.site import Site, page, redirect, serving
+from tests.tools.outbound.walls import OTHER, PUBLIC, Names, Stuck, Wall
+from tests.tools.web.gates import gate_with
 
 NAMES = {"public.example": [[PUBLIC]], "other.example": [[OTHER]], "both.example": [[OTHER, PUBLIC]]}
 

@@ -13,10 +13,10 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from callgate.tools.outbound.troubles import AnswerUnfit
 from callgate.tools.web.apart import read_apart
 from callgate.tools.web.pages import read_page
-from callgate.tools.web.troubles import AnswerUnfit
-from tests.tools.web.site import Site, page, redirect, serving
+from tests.tools.outbound.site import Site, page, redirect, serving
 
 ARTICLE = """<html><head><title>Call  gates
 explained</title><style>p {color: red}</style></head><body>

@@ -13,10 +13,10 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from callgate.tools.outbound.troubles import AnswerUnfit
 from callgate.tools.web.search_backends import read_duckduckgo, read_searxng
-from callgate.tools.web.troubles import AnswerUnfit
-from tests.tools.web.outcomes import category_of
-from tests.tools.web.site import Site, page, serving
+from tests.tools.outbound.outcomes import category_of
+from tests.tools.outbound.site import Site, page, serving
 
 STYLED = """<html><body><div class="results">
 <div class="result result--ad"><h2><a class="result__a" href="https://ads.example/">Buy</a></h2></div>

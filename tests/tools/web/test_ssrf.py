@@ -16,11 +16,12 @@ import pytest
 from callgate import Callgate, Context
 from callgate.model.grounds import Grounds
 from callgate.model.levels import Autonomy
-from callgate.tools.web.network import Network
-from callgate.tools.web.transport import JudgedBackend, read_url
-from callgate.tools.web.troubles import HostRefused
-from tests.tools.web.site import Site, page, redirect, serving
-from tests.tools.web.walls import OTHER, PUBLIC, Names, Wall, gate_with
+from callgate.tools.outbound.network import Network
+from callgate.tools.outbound.transport import JudgedBackend, read_url
+from callgate.tools.outbound.troubles import HostRefused
+from tests.tools.outbound.site import Site, page, redirect, serving
+from tests.tools.outbound.walls import OTHER, PUBLIC, Names, Wall
+from tests.tools.web.gates import gate_with
 
 AT_WILL = Context(autonomy=Autonomy.A4)
 INSIDE = {

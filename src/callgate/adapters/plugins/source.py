@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from callgate.adapters.plugins.saved import Saved
@@ -28,6 +29,7 @@ class PluginFolder:
         reload: Load again whenever something changes; for development. Changes of accepted plugins that loosen nothing
             then count without a look.
         name: Of the source.
+        only: The tools that are wanted; all of them when left out.
     """
 
     origin = Origin.PLUGIN
@@ -40,8 +42,10 @@ class PluginFolder:
         accept: Iterable[str] = (),
         reload: bool = False,
         name: str = "plugins",
+        only: Collection[str] | None = None,
     ) -> None:
         self.name = name
+        self._only = only
         several = [folders] if isinstance(folders, (str, Path)) else list(folders)
         accepted = frozenset(accept)
         self._choices = Choices(
@@ -77,7 +81,9 @@ class PluginFolder:
         loaded = await asyncio.to_thread(self._shelf.load)
         # Told only now: whoever looks on the loop sees what serves, and not what is about to.
         self._states = self._shelf.states()
-        return loaded
+        if self._only is None:
+            return loaded
+        return replace(loaded, tools=tuple(tool for tool in loaded.tools if tool.name in self._only))
 
     async def switch(self, plugin: str, *, on: bool, tool: str | None = None) -> Saved:
         """Switch a plugin or one of its tools on or off, for good. The source has to be loaded again afterwards.

@@ -6,16 +6,22 @@ as no memory holds. So every value is counted as often as it would be written, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from callgate.model.shapes import as_mapping
 
-_DEEPEST = 100
-_LONGEST_NUMBER = 14_000
+MOST_BYTES = 16 * 1024 * 1024
+MOST_VALUES = 100_000
+"""What the arguments of one call take at most; most tools admit less."""
+DEEPEST = 100
+LONGEST_NUMBER = 14_000
 """Bits: Python writes no longer ones."""
 _PLAIN = frozenset({float, bool, type(None)})
 _SHORT = 1 << 63
+_FEW = 64
+_SMALL_TEXT = 4096
 
 
 class NotPlain(ValueError):
@@ -24,6 +30,14 @@ class NotPlain(ValueError):
 
 class TooMuch(NotPlain):
     """The value is larger than it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unplain:
+    """Stands for a value that was refused before it came here. It has no length and no items: nothing passes it on."""
+
+    fault: str
+    too_much: bool = False
 
 
 class Handing:
@@ -55,8 +69,10 @@ class Handing:
         return self._container(value, depth)
 
     def _container(self, value: Any, depth: int) -> Any:
-        if depth >= _DEEPEST:
-            raise NotPlain(f"it is nested more than {_DEEPEST} deep")
+        if isinstance(value, Unplain):
+            raise TooMuch(value.fault) if value.too_much else NotPlain(value.fault)
+        if depth >= DEEPEST:
+            raise NotPlain(f"it is nested more than {DEEPEST} deep")
         if isinstance(value, tuple | list):
             self._take(1 + len(value), values=len(value))  # pyright: ignore[reportUnknownArgumentType] - anyone's
             return [self.plain(each, depth + 1) for each in value]  # pyright: ignore[reportUnknownVariableType]
@@ -79,7 +95,7 @@ class Handing:
         if -_SHORT <= value < _SHORT:
             return
         bits = value.bit_length()
-        if bits > _LONGEST_NUMBER:
+        if bits > LONGEST_NUMBER:
             raise NotPlain("an integer has more digits than can be written")
         self._take(bits // 4)
 
@@ -90,6 +106,19 @@ class Handing:
             raise TooMuch(f"it takes more than {self._most} bytes")
         if self._values_left < 0:
             raise TooMuch(f"it has more than {self._values} values")
+
+
+def are_few_and_small(values: Collection[Any]) -> bool:
+    """Whether it is seen at once that the values are plain and take little: most arguments do."""
+    return len(values) <= _FEW and all(map(_is_small, values))
+
+
+def _is_small(value: Any) -> bool:
+    if type(value) is int:
+        return -_SHORT <= value < _SHORT
+    if type(value) is str:
+        return len(value) <= _SMALL_TEXT
+    return type(value) in _PLAIN
 
 
 def plain_value(value: Any, *, most: int) -> Any:

@@ -12,7 +12,10 @@ from callgate.flows.program.steps import Answer, Error, System, Value
 
 _CLOCKS = frozenset({"time.time", "datetime.now", "date.today"})
 _SLEEPS = frozenset({"time.sleep", "asyncio.sleep", "system.sleep", "system.async_sleep"})
+_IMPORT = "import"
 _LONGEST_SLEEP = 10.0
+ANSWERED = _CLOCKS | _SLEEPS | {_IMPORT}
+"""What is answered by what it is asked with: numbers, names and time zones, the sandbox takes nothing else for them."""
 
 
 class Machine:
@@ -27,7 +30,7 @@ class Machine:
             return Value(_moment(system, self._time(journal)))
         if system.function in _SLEEPS:
             return await _sleep(system, journal)
-        if system.function == "import":
+        if system.function == _IMPORT:
             name = str(system.positional[0]) if system.positional else "it"
             return Error("ModuleNotFoundError", f"a program cannot import {name}: it has the functions it was given")
         return Error("PermissionError", f"a program has no {system.function}: no files, no network, no environment")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from callgate.flows.program.answers import NotNow, answer_of
 from callgate.flows.program.functions import Functions, NoSuchCall
-from callgate.flows.program.handed import Handing, NotPlain
+from callgate.flows.program.handed import MOST_BYTES, MOST_VALUES, Handing, NotPlain, Unplain, are_few_and_small
 from callgate.flows.program.journal import Diverged, Journal
 from callgate.flows.program.machine import Machine
 from callgate.flows.program.steps import (
@@ -29,10 +29,6 @@ from callgate.flows.program.steps import (
 from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.outcome import Outcome, Pending
 from callgate.model.tool import Tool
-
-_MOST_BYTES = 16 * 1024 * 1024
-_MOST_VALUES = 100_000
-"""What the arguments of one call take at most; most tools admit less."""
 
 
 class Asking(NamedTuple):
@@ -185,6 +181,7 @@ class Running:
             return ordinal, answer, None
         try:
             if fault is not None:
+                self._functions.bind(called.name, positional=[], named={})
                 raise fault
             [positional, named] = handed
             asking = Asking(ordinal, *self._functions.bind(called.name, positional=positional, named=named))
@@ -263,9 +260,13 @@ class Running:
 
 def _handed(called: Called) -> tuple[list[Any], NoSuchCall | None]:
     """The arguments in the shapes of JSON: those without a name, and those with one; or what is wrong with them."""
-    handing = Handing(_MOST_BYTES, values=_MOST_VALUES)
+    positional, named = called.positional, called.named
+    refused = isinstance(positional, Unplain)
+    if not refused and are_few_and_small(positional) and (not named or are_few_and_small([*named, *named.values()])):
+        return [list(positional), named], None
+    handing = Handing(MOST_BYTES, values=MOST_VALUES)
     try:
-        return [handing.plain(called.positional), handing.plain(called.named)], None
+        return [handing.plain(positional), handing.plain(named)], None
     except NotPlain as error:
         # They are not looked at any further, and known by what is wrong with them.
         return [str(error)], NoSuchCall("ValueError", f"{called.name} cannot be called with this: {error}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
 import re
 import signal
@@ -19,7 +18,12 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from callgate.adapters.border import HAND_OVER, Kept, keeping
 from callgate.errors import ConfigurationError
+from callgate.flows.program.checked import Checked
+from callgate.flows.program.machine import ANSWERED
+from callgate.flows.program.one_processor import OneProcessor, near, open_pool
+from callgate.flows.program.prelude import UNREAD, arguments, last_value, prelude_of
 from callgate.flows.program.steps import (
     Answer,
     Blocked,
@@ -36,7 +40,6 @@ from callgate.flows.program.steps import (
     Value,
 )
 from callgate.flows.program.visits import Visits
-from callgate.model.canonical import dumps
 
 if TYPE_CHECKING:
     from pydantic_monty import FunctionSnapshot, FutureSnapshot, Monty, MontySession, NameLookupSnapshot, ResourceLimits
@@ -44,9 +47,15 @@ if TYPE_CHECKING:
 _IN_CHECK = re.compile(r"^program\.py:(\d+):(\d+): error\[([a-z-]+)\]", re.MULTILINE)
 _IN_TRACE = re.compile(r'^  File "<python-input-\d+>", line (\d+)', re.MULTILINE)
 T = TypeVar("T")
-_LIMITS = frozenset({"TimeoutError: feed time", "MemoryError: memory limit", "RuntimeError: suspension"})
+_LIMITS = frozenset(
+    {
+        "TimeoutError: feed time",
+        "MemoryError: memory limit",
+        "MemoryError: the worker exceeded",
+        "RuntimeError: suspension",
+    }
+)
 _MOST_PROCESSES = 8
-_MOST_CHECKED = 256
 _MANY = 50
 """So many short steps, and the program begins again in place."""
 _LONGEST_STEP = 0.005
@@ -67,12 +76,12 @@ class Sandboxes:
     def __init__(self) -> None:
         self._pools: dict[bool, Monty] = {}
         self._opening = asyncio.Lock()
-        self._checked = _Checked()
+        self._checked = Checked()
 
     @property
     def engine(self) -> str:
         """Which interpreter it is: a state of another one is not taken up."""
-        return f"monty {_monty().__version__}"
+        return f"monty {_monty().__version__} after a prelude"
 
     def knows(self, start: Start) -> bool:
         """Whether it is known that the text fits its functions."""
@@ -90,7 +99,7 @@ class Sandboxes:
             if pool is None:
                 grace: dict[str, float] = {"turn_duration_limit_grace": _GRACE} if bounded else {}
                 pool = _monty().Monty(min_processes=1, max_processes=_MOST_PROCESSES, **grace)
-                await asyncio.to_thread(pool.__enter__)
+                await asyncio.to_thread(open_pool, pool.__enter__)
                 self._pools[bounded] = pool
         return Session(pool, start, printed=printed, checked=self._checked, pace=pace)
 
@@ -101,33 +110,14 @@ class Sandboxes:
             await asyncio.to_thread(pool.__exit__, None, None, None)
 
 
-class _Checked:
-    """Which programs fitted their functions: the answer is the same for the same text and the same functions."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, None] = {}
-
-    def __contains__(self, start: Start) -> bool:
-        return _text_and_functions(start) in self._known
-
-    def add(self, start: Start) -> None:
-        """It fitted; of more than a few the oldest is forgotten."""
-        self._known[_text_and_functions(start)] = None
-        if len(self._known) > _MOST_CHECKED:
-            del self._known[next(iter(self._known))]
-
-
-def _text_and_functions(start: Start) -> bytes:
-    return hashlib.sha256(dumps([start.source, start.stubs])).digest()
-
-
 class Session:
     """One program in its interpreter, one step at a time."""
 
     def __init__(
-        self, pool: Monty, start: Start, *, printed: Callable[[str], None], checked: _Checked, pace: Pace
+        self, pool: Monty, start: Start, *, printed: Callable[[str], None], checked: Checked, pace: Pace
     ) -> None:
         self._start = start
+        self._kept = keeping(start.source)
         self._checked = checked
         self._pace = pace
         self._bounded = pace is Pace.QUICK
@@ -143,6 +133,8 @@ class Session:
         )
         self._at: Any = None
         self._worker: int | None = None
+        self._near: OneProcessor | None = None
+        self._reworded = False
         self._visits = Visits("callgate-program")
         self._short = False
         self._shorts = 0
@@ -162,6 +154,8 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            if self._near is not None:
+                self._near.end()
             # One that is gone already has nothing to give back, and its program may be over.
             with contextlib.suppress(Gone):
                 await self._do(lambda: self._session.__exit__(None, None, None))
@@ -175,11 +169,18 @@ class Session:
             SandboxError: It is no program, does not fit the tools, raised, or reached a limit.
         """
         start, check = self._start, check and self._start not in self._checked
-        step = await self._go(
-            lambda: self._session.feed_start(
-                start.source, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
+        source = start.source
+        if self._bounded and not check and start.unawaited is not None:
+            source, self._reworded = start.unawaited, True
+
+        def first() -> Any:
+            prelude = prelude_of(source, start, function=_function)
+            self._session.feed_start(prelude.text, inputs=prelude.inputs, skip_type_check=True)
+            return self._session.feed_start(
+                keeping(source).text, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
             )
-        )
+
+        step = await self._go(first)
         if check:
             self._checked.add(start)
         return step
@@ -192,6 +193,8 @@ class Session:
         """
         # It brings its own limits along: its steps may be bounded, and may not be.
         self._pace, self._bounded = Pace.SLOW, True
+        # And its own words: which of both texts it is can be told at each call.
+        self._reworded = self._start.unawaited is not None
         return await self._go(lambda: self._session.load_snapshot(state, print_callback=self._print))
 
     async def answer(self, answer: Answer) -> Step:
@@ -201,7 +204,7 @@ class Session:
             SandboxError: The program raised or reached a limit.
         """
         at: FunctionSnapshot = self._at
-        if at.is_os_function or self._start.plain:
+        if at.is_os_function or self._is_plain(at):
             return await self._go(lambda: at.resume(_result(answer)))
 
         def both() -> Any:
@@ -249,6 +252,8 @@ class Session:
     def _enter(self) -> None:
         self._session.__enter__()
         self._worker = self._session.worker_pid
+        if self._bounded:
+            self._near = near(self._worker)
 
     def _print(self, _stream: str, text: str) -> None:
         self._printed(text)
@@ -258,7 +263,7 @@ class Session:
             raise Elsewhere(Pace.QUICK)
         begun = time.monotonic()
         if self._short and self._pace is Pace.QUICK:
-            step = self._visit(move)
+            step = self._visit_in_place(move)
         else:
             step = await self._visits.do(lambda: self._visit(move), stop=self._kill)
         now = time.monotonic()
@@ -270,14 +275,49 @@ class Session:
             self._rested = time.monotonic()
         return step
 
+    def _visit_in_place(self, move: Callable[[], Any]) -> Step:
+        if self._near is None:
+            return self._visit(move)
+        begun = time.monotonic()
+        with self._near:
+            step = self._visit(move)
+        self._near.took(time.monotonic() - begun)
+        return step
+
     def _visit(self, move: Callable[[], Any]) -> Step:
         try:
             self._at = move()
-            return _step(self._at, plain=self._start.plain)
+            if isinstance(self._at, _monty().MontyComplete):
+                return Ended(self._last_value())
+            return self._step(self._at)
         except _monty().MontyError as error:
-            if self._bounded and _overran(error):
+            told = _told(error, self._kept)
+            # What the program raised is told with its own words around it.
+            reworded = self._reworded and isinstance(told, SandboxError) and told.kind != "limit"
+            if reworded or (self._bounded and _overran(error)):
                 raise Elsewhere(Pace.SLOW) from None
-            raise _told(error) from None
+            raise told from None
+
+    def _last_value(self) -> Any:
+        if not self._kept.has_value:
+            return None if self._kept.is_read else UNREAD
+        return last_value(self._session.feed_start(HAND_OVER, skip_type_check=True))
+
+    def _step(self, at: Any) -> Step:
+        monty = _monty()
+        if isinstance(at, monty.FunctionSnapshot) and not at.is_os_function:
+            awaited = at.allow_eager_await or self._is_plain(at)
+            return Called(at.call_id, at.function_name, *arguments(at), awaited)
+        if isinstance(at, monty.NameLookupSnapshot):
+            return Named(at.variable_name)
+        if isinstance(at, monty.FutureSnapshot):
+            return Blocked(tuple(at.pending_call_ids))
+        # What else can be asked for is refused whatever it is asked with, and may be asked with anything.
+        return System(at.function_name, tuple(at.args) if at.function_name in ANSWERED else ())
+
+    def _is_plain(self, at: Any) -> bool:
+        """Whether the call wants its value at once."""
+        return self._start.plain or (self._reworded and not at.allow_eager_await)
 
     async def _do(self, work: Callable[[], T]) -> T:
         try:
@@ -302,19 +342,6 @@ def _limits(start: Start, *, bounded: bool) -> ResourceLimits:
     }
 
 
-def _step(at: Any, *, plain: bool) -> Step:
-    monty = _monty()
-    if isinstance(at, monty.FunctionSnapshot) and not at.is_os_function:
-        return Called(at.call_id, at.function_name, at.args, at.kwargs, plain or at.allow_eager_await)
-    if isinstance(at, monty.MontyComplete):
-        return Ended(at.output)
-    if isinstance(at, monty.NameLookupSnapshot):
-        return Named(at.variable_name)
-    if isinstance(at, monty.FutureSnapshot):
-        return Blocked(tuple(at.pending_call_ids))
-    return System(at.function_name, tuple(at.args))
-
-
 def _result(answer: Answer) -> Any:
     if isinstance(answer, Value):
         return {"return_value": answer.value}
@@ -336,16 +363,16 @@ def _overran(error: Any) -> bool:
     return isinstance(error, monty.MontyCrashedError) and error.timed_out
 
 
-def _told(error: Any) -> SandboxError | Gone:
+def _told(error: Any, kept: Kept) -> SandboxError | Gone:
     monty = _monty()
     if isinstance(error, monty.MontyTypingError):
-        return SandboxError("types", _placed(error.display().strip()))
+        return SandboxError("types", _placed(kept.told(error.display().strip())))
     if isinstance(error, monty.MontySyntaxError):
         return SandboxError("syntax", error.display("type-msg"))
     if isinstance(error, monty.MontyRuntimeError):
         short = error.display("type-msg")
         limit = any(short.startswith(each) for each in _LIMITS) or short.startswith("RecursionError")
-        return SandboxError("limit" if limit else "raised", short if limit else _placed(error.display()))
+        return SandboxError("limit" if limit else "raised", short if limit else _placed(kept.told(error.display())))
     if isinstance(error, monty.MontyConversionError):
         return SandboxError("value", str(error))
     if isinstance(error, monty.MontyCrashedError) and error.timed_out:

@@ -111,3 +111,9 @@ class Start:
     calls: int
     plain: bool
     """Whether calls are made without `await`: their answers are values at once."""
+    functions: frozenset[str]
+    """What it may call."""
+    output_bytes: int
+    """What its value may take."""
+    unawaited: str | None = None
+    """The same text with its calls made without `await`, where it awaits each at once."""

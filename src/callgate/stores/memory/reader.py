@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from functools import lru_cache
@@ -14,7 +15,7 @@ from callgate.events.recordable import read_back
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Event
-from callgate.ports import Checkpoint, Head, Past, Reading
+from callgate.ports import Checkpoint, Document, Head, Past, Reading
 from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.tables import Tables
 
@@ -170,6 +171,26 @@ class MemoryReader(ApprovalReader):
         keys = sorted(entries, reverse=newest_first)
         return [read_back(entries[key]) for key in keys[:limit]]
 
+    def document(self, area: str, key: str) -> dict[str, Any] | None:
+        body = self._tables.documents.get(area, {}).get(key)
+        return None if body is None else read_back(body)
+
+    def documents(
+        self,
+        area: str,
+        *,
+        prefix: str = "",
+        after: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Document]:
+        order, kept = self._tables.order(area), self._tables.documents.get(area, {})
+        first, end = _places(order, prefix, after, newest_first=newest_first)
+        if limit is not None:
+            first, end = (max(first, end - limit), end) if newest_first else (first, min(end, first + limit))
+        keys = order[first:end]
+        return [Document(key, read_back(kept[key])) for key in (reversed(keys) if newest_first else keys)]
+
     def _show(self) -> None:
         """Make every event readable that was added so far."""
         self._log.settle()
@@ -180,3 +201,17 @@ def _among(types: tuple[str, ...]) -> Pattern[str]:
     """One pattern for exact names and globs, in which only `*` and `?` are special."""
     each = (escape(item).replace(r"\*", ".*").replace(r"\?", ".") for item in types)
     return compile_pattern(f"(?s:{'|'.join(each)})\\Z" if types else r"(?!)")
+
+
+def _places(order: list[str], prefix: str, after: str | None, *, newest_first: bool) -> tuple[int, int]:  # noqa: PLR0917
+    """Where the keys of a listing begin and end among all keys."""
+
+    def beginning(key: str) -> str:
+        return key[: len(prefix)]
+
+    first, end = bisect_left(order, prefix, key=beginning), bisect_right(order, prefix, key=beginning)
+    if after is None:
+        return first, end
+    if newest_first:
+        return first, max(first, min(end, bisect_left(order, after)))
+    return min(end, max(first, bisect_right(order, after))), end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,10 @@ class Tables:
         self.readings: dict[tuple[str, str, str], Reading] = {}
         self.meta: dict[str, str] = {}
         self.projections: dict[str, dict[str, bytes]] = {}
+        self.documents: dict[str, dict[str, bytes]] = {}
+        """What tools keep, by area and key."""
+        self._orders: dict[str, list[str]] = {}
+        """The keys of an area, sorted, where somebody listed them."""
         self._undo: list[Callable[[], None]] = []
 
     def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:  # noqa: PLR0917
@@ -53,6 +58,35 @@ class Tables:
         """Remove an entry that is there; undone by `rollback`, at the end of the table's order."""
         old = table.pop(key)
         self._undo.append(lambda: _restore(table, key, old))
+
+    def order(self, area: str) -> list[str]:
+        """The keys of an area's documents, sorted; not to be changed."""
+        found = self._orders.get(area)
+        if found is None:
+            found = self._orders[area] = sorted(self.documents.get(area, ()))
+        return found
+
+    def put_document(self, area: str, key: str, body: bytes) -> None:  # noqa: PLR0917
+        """Set a document; undone by `rollback`."""
+        if area not in self.documents:
+            self.put(self.documents, area, {})
+        if key not in self.documents[area]:
+            insort(self.order(area), key)
+        self._undo.append(lambda: self._disorder(area))
+        self.put(self.documents[area], key, body)
+
+    def drop_document(self, area: str, key: str) -> bool:
+        """Remove a document; undone by `rollback`. Whether it was there."""
+        if key not in self.documents.get(area, {}):
+            return False
+        order = self.order(area)
+        del order[bisect_left(order, key)]
+        self._undo.append(lambda: self._disorder(area))
+        self.drop(self.documents[area], key)
+        return True
+
+    def _disorder(self, area: str) -> None:
+        self._orders.pop(area, None)
 
     def begin(self) -> None:
         """From here on changes are one unit."""

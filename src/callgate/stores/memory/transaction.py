@@ -87,7 +87,17 @@ class ApprovalWriter(LedgerWriter):
         self._tables.put(self._tables.grants, grant.id, replace(grant, pattern=_plain(grant.pattern)))
 
 
-class MemoryTransaction(ApprovalWriter):
+class DocumentWriter(ApprovalWriter):
+    """Keeps and forgets what belongs to tools."""
+
+    def put_document(self, area: str, key: str, body: dict[str, Any]) -> None:  # noqa: PLR0917
+        self._tables.put_document(area, key, recordable_bytes(body))
+
+    def drop_document(self, area: str, key: str) -> bool:
+        return self._tables.drop_document(area, key)
+
+
+class MemoryTransaction(DocumentWriter):
     """Everything a unit of work may change."""
 
     def put_sealed(self, sealed_id: str, blob: bytes, *, keep_until: float | None) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from sys import maxunicode
 from typing import Any
 
 from callgate.events.recordable import read_back
-from callgate.ports import Checkpoint, Head, Reading
+from callgate.ports import Checkpoint, Document, Head, Reading
 from callgate.stores.sqlite.events import EventReader
 from callgate.stores.sqlite.queries import ALL
 from callgate.stores.sqlite.statements import load
 
 SQL = load("rest")
+_BEHIND_ALL_TEXT = b""
+"""SQLite sorts every blob behind every text."""
+_HALVES, _WHOLE_AGAIN = 0xD800, 0xE000
+"""Between these are no letters, but halves of some."""
 
 
 class SqliteReader(EventReader):
@@ -36,6 +41,39 @@ class SqliteReader(EventReader):
     def projections(self, name: str, *, limit: int | None = None, newest_first: bool = False) -> list[dict[str, Any]]:
         statement = SQL["projections_newest"] if newest_first else SQL["projections"]
         return [read_back(row[0]) for row in self._ask(statement, name, ALL if limit is None else limit)]
+
+    def document(self, area: str, key: str) -> dict[str, Any] | None:
+        body = self._one(SQL["document"], area, key)
+        return None if body is None else read_back(body)
+
+    def documents(
+        self,
+        area: str,
+        *,
+        prefix: str = "",
+        after: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Document]:
+        first, end = _range(prefix, after, newest_first=newest_first)
+        statement = SQL["documents_newest"] if newest_first else SQL["documents"]
+        rows = self._ask(statement, area, first, end, ALL if limit is None else limit)
+        return [Document(key, read_back(body)) for key, body in rows]
+
+
+def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, str | bytes]:
+    """The first key of a listing, and the first that is no longer of it. Texts sort as their letters' numbers do."""
+    end: str | bytes = _BEHIND_ALL_TEXT
+    stem = prefix.rstrip(chr(maxunicode))
+    if stem:
+        # The next letter that can be written: half letters cannot.
+        last = ord(stem[-1]) + 1
+        end = stem[:-1] + chr(_WHOLE_AGAIN if last == _HALVES else last)
+    if after is None:
+        return prefix, end
+    if newest_first:
+        return prefix, after if isinstance(end, bytes) or after < end else end
+    return max(prefix, f"{after}\0"), end
 
 
 def _checkpoint(row: tuple[Any, ...]) -> Checkpoint:

@@ -33,7 +33,17 @@ class ApprovalWriter(Waiting):
         put_grant(self.db, grant)
 
 
-class SqliteTransaction(ApprovalWriter):
+class DocumentWriter(ApprovalWriter):
+    """Keeps and forgets what belongs to tools."""
+
+    def put_document(self, area: str, key: str, body: dict[str, Any]) -> None:  # noqa: PLR0917
+        self.do(SQL["put_document"], area, key, recordable_bytes(body).decode())
+
+    def drop_document(self, area: str, key: str) -> bool:
+        return self.do(SQL["drop_document"], area, key) > 0
+
+
+class SqliteTransaction(DocumentWriter):
     """Everything a unit of work may change."""
 
     def __init__(self, db: sqlite3.Connection, known: Known, *, appender: Appender, readings: int) -> None:

@@ -9,24 +9,18 @@ import os
 import select
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Generator
 from typing import Any, BinaryIO
 
 from callgate.tools.archives.limits import LARGEST_TOTAL, MOST_ENTRIES, Hostile
 from callgate.tools.archives.sevenzip_worker import DONE, LARGEST_RECORD, RECORD, REFUSED
-from callgate.tools.libraries import places
+from callgate.tools.interpreter import start
 
 _SECONDS = 60
 """Of computing, for one look at an archive."""
 _BREATH = 0.2
-_CODE = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    "from callgate.tools.archives.sevenzip_worker import main; main()"
-)
-_NEEDED = ("LD_LIBRARY_PATH", "SYSTEMROOT")
-"""Where the interpreter may not start without."""
+_WORKER = "callgate.tools.archives.sevenzip_worker"
 _STOPPED = "the 7z archive takes more memory or time than it is given"
 
 
@@ -81,17 +75,7 @@ def _started(handle: int, wanted: list[str] | None) -> Generator[subprocess.Pope
         "room": LARGEST_TOTAL,
         "seconds": _SECONDS,
     }
-    worker = subprocess.Popen(  # noqa: S603 - our own interpreter and program
-        [sys.executable, "-I", "-S", "-c", _CODE, json.dumps(places())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _NEEDED if name in os.environ},
-        cwd=os.sep,
-        pass_fds=(handle,),
-        start_new_session=True,
-    )
-    with worker:
+    with start(_WORKER, pass_fds=(handle,)) as worker:
         try:
             assert worker.stdin is not None  # noqa: S101 - a pipe was asked for
             with contextlib.suppress(BrokenPipeError):

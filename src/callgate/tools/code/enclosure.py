@@ -1,26 +1,23 @@
 """Enclosure: the granted directories as a program in the sandbox gets them, with what is not for it covered.
 
-Callgate's own files are covered where they are, and where they are not yet: something empty stands in for them while a
-program runs, because only over what exists can something be put.
+One rule for all that is kept: it is a mount, and so is every directory on the way to it, because a mount can neither be
+renamed nor replaced. What cannot be kept so, because a link leads to it, is refused.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import stat
-import threading
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from callgate.model.grounds import Grounds
-from callgate.tools.code.inventory import Inventory, own_with_second_names, set_aside, take
-from callgate.tools.code.mounts import between, cover, is_inside, of_system, usable
-
-_BESIDE_A_DATABASE = ("-wal", "-shm", "-journal", ".owners")
-_READ_AS_NOTHING = (*_BESIDE_A_DATABASE, ".yaml", ".yml")
-"""Where a file stands in: what reads these takes an empty one for none. Elsewhere it is a directory, which nobody can
-write to by mistake, and which is only taken away while it is empty."""
+from callgate.tools.code.aside import set_aside
+from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, take
+from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, parts_of, usable
+from callgate.tools.code.stand_ins import Covers, standing
+from callgate.tools.code.ways import Way, follow
 
 
 @dataclass(slots=True)
@@ -28,6 +25,10 @@ class Enclosure:
     """Options of bubblewrap for one program, and what has to be said about it afterwards."""
 
     options: list[str]
+    writable: Sequence[str] = ()
+    """What programs may change: nothing there is started outside of a sandbox."""
+    covered: dict[str, Identity | None] = field(default_factory=dict[str, "Identity | None"])
+    """Callgate's own places that are kept from it, and which file each is; None where there is none."""
     notes: list[str] = field(default_factory=list[str])
 
 
@@ -43,15 +44,22 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
     Raises:
         PermissionError: They cannot be looked after; says why.
     """
-    own = own_with_second_names(grounds.closed)
-    before = take(writable, own)
-    kept = [path for path in _own_places(grounds.closed) if any(is_inside(path, r) for r in (*readable, *writable))]
-    _refuse_links(kept, writable)
-    with _STAND_INS.standing(kept, writable) as covered:
-        options = _options(grounds, before, writable=writable, readable=readable, covered=covered)
-        yield (enclosure := Enclosure(options))
+    own = _own_places(grounds.closed, writable)
+    _refuse_own(own, (*writable, *readable))
+    second = own_with_second_names(grounds.closed)
+    before = take((*writable, *(readable if second else ())), second)
+    git = _git_places(before, writable)
+    absent = [path for path in git if not os.path.lexists(path)]
+    kept = [path for path in own if any(is_inside(path, root) for root in (*SYSTEM, *readable, *writable))]
+    with standing(kept, writable) as covers:
+        layout = _Layout(writable=writable, readable=readable)
+        layout.keep_git(before, git, granted=grounds.git)
+        layout.keep_own(covers, before.second_names)
+        covered = {path: identity_of(path) for path in covers.covered}
+        yield (enclosure := Enclosure(layout.options(), writable=writable, covered=covered))
     if writable:
-        enclosure.notes += set_aside(before, take(writable, own, most=None), granted=grounds.git)
+        enclosure.notes += layout.notes
+        enclosure.notes += set_aside(before, absent, roots=writable, granted=grounds.git)
 
 
 def granted(grounds: Grounds) -> tuple[str, ...]:
@@ -63,120 +71,115 @@ def granted(grounds: Grounds) -> tuple[str, ...]:
     return usable(grounds.roots, grounds.directory)
 
 
-def _options(
-    grounds: Grounds, before: Inventory, *, writable: Sequence[str], readable: Sequence[str], covered: list[str]
-) -> list[str]:
-    options = list(of_system())
-    for path in readable:
-        options += ("--ro-bind", path, path)
-    for path in (*writable, *_steps(covered, writable)):
-        options += ("--bind", path, path)
-    for path in _among((*_not_links(before.git), *before.behind), writable):
-        options += ("--ro-bind", path, path)
-    for path in _among(grounds.git, writable):
-        options += ("--bind", path, path)
-    for path in (*before.hidden, *covered):
+class _As(Enum):
+    """How a program gets a place."""
+
+    OPEN = "--bind"
+    READ = "--ro-bind"
+    STEP = "step"
+    """As what it lies in, and fixed to where it is."""
+    HIDDEN = "hidden"
+
+
+class _Layout:
+    """What a program gets, path by path; what lies deeper counts for itself."""
+
+    def __init__(self, *, writable: Sequence[str], readable: Sequence[str]) -> None:
+        self._writable = writable
+        self.places = dict.fromkeys(readable, _As.READ) | dict.fromkeys(writable, _As.OPEN)
+        self.notes: list[str] = []
+
+    def keep_git(self, before: Inventory, elsewhere: Sequence[str], *, granted: Sequence[str]) -> None:
+        """Let git's directories only be read, but those that are granted."""
+        here = [path for path in before.git if not os.path.islink(path)]  # noqa: PTH114 - a text all along
+        for path in self._there((*here, *elsewhere, *before.unseen)):
+            if not any(is_inside(path, each) for each in granted):
+                self._shut(path, "it is a git repository")
+        # A directory `.git` takes what is put over it along, and a new one in its place is found afterwards.
+        for path in self._there((*elsewhere, *before.unseen)):
+            self._fix(path)
+        self.places |= dict.fromkeys(self._there(granted), _As.OPEN)
+
+    def keep_own(self, covers: Covers, second_names: Iterable[str]) -> None:
+        """Hide Callgate's own files, where they are and under other names."""
+        for path, kept in covers.shut.items():
+            self._shut(path, f"{kept} is Callgate's own, and nothing could be put in its place")
+        for path in covers.covered:
+            self._fix(path)
         # What is only to be read, and is not there, cannot be made either.
-        options += cover(path) if os.path.exists(path) else ()  # noqa: PTH110 - a text all along
-    options += ("--remount-ro", "/")
-    return options
+        hidden = [path for path in (*covers.covered, *second_names) if os.path.exists(path)]  # noqa: PTH110
+        self.places |= dict.fromkeys(hidden, _As.HIDDEN)
+
+    def options(self) -> list[str]:
+        """As bubblewrap takes them: what lies deeper comes later, and so on top."""
+        options = list(of_system())
+        inside: list[tuple[str, _As]] = []
+        for path in sorted(self.places, key=parts_of):
+            while inside and not is_inside(path, inside[-1][0]):
+                inside.pop()
+            options += self._option(path, inside)
+        return [*options, "--remount-ro", "/"]
+
+    def _option(self, path: str, inside: list[tuple[str, _As]]) -> tuple[str, ...]:
+        around = inside[-1][1] if inside else _As.READ
+        how = self.places[path]
+        if around is _As.HIDDEN or (how is _As.STEP and around is _As.READ):
+            return ()
+        if how is _As.STEP:
+            return (_As.OPEN.value, path, path)
+        inside.append((path, how))
+        return cover(path) if how is _As.HIDDEN else (how.value, path, path)
+
+    def _shut(self, path: str, why: str) -> None:
+        if path in self._writable:
+            self.notes.append(f"{path} could only be read: {why}")
+        self.places[path] = _As.READ
+
+    def _fix(self, path: str) -> None:
+        """Fix the directories on the way: they could be renamed, and others made instead; a mount cannot."""
+        steps = (step for root in self._writable if is_inside(path, root) for step in between(path, root))
+        for step in steps:
+            if os.path.lexists(step):
+                self.places.setdefault(step, _As.STEP)
+
+    def _there(self, paths: Iterable[str]) -> list[str]:
+        """Those that are there, in a directory that can be written to."""
+        there = [path for path in paths if any(is_inside(path, root) for root in self._writable)]
+        return [path for path in there if os.path.exists(path)]  # noqa: PTH110 - a text all along
 
 
-def _steps(covered: Iterable[str], writable: Sequence[str]) -> list[str]:
-    """The directories on the way to files of ours: they could be renamed, and others made instead; a mount cannot."""
-    steps = {step for path in covered for root in writable if is_inside(path, root) for step in between(path, root)}
-    return sorted(step for step in steps if os.path.isdir(step))  # noqa: PTH112 - a text all along
-
-
-def _among(paths: Iterable[str], writable: Sequence[str]) -> list[str]:
-    """Those that are there, in a directory that can be written to."""
-    there = [path for path in paths if any(is_inside(path, root) for root in writable)]
-    return [path for path in there if os.path.exists(path)]  # noqa: PTH110 - a text all along
-
-
-def _own_places(closed: Iterable[str]) -> list[str]:
+def _own_places(closed: Iterable[str], writable: Sequence[str]) -> list[str]:
     """Where Callgate's own files really are, outermost first, and none that lies in another."""
     places: list[str] = []
-    for path in sorted(closed, key=len):
-        parent = os.path.dirname(path)  # noqa: PTH120 - a text all along
-        if os.path.realpath(parent) == parent and not any(is_inside(path, place) for place in places):
+    for path in sorted(_fixed([(path, follow(path)) for path in closed], writable), key=len):
+        if not any(is_inside(path, place) for place in places):
             places.append(path)
     return places
 
 
-def _refuse_links(kept: Iterable[str], writable: Iterable[str]) -> None:
-    for path in kept:
-        if os.path.islink(path) and any(is_inside(path, root) for root in writable):  # noqa: PTH114 - a text all along
-            message = f"{path} is a link, which a program could replace"
-            raise PermissionError(f"{message}; put the file itself there, or run programs in another directory")
+def _git_places(before: Inventory, writable: Sequence[str]) -> list[str]:
+    """Where git keeps what belongs to a working tree elsewhere, in what a program may write to."""
+    real = _fixed([(way.real, way) for way in before.behind], writable)
+    return [path for path in dict.fromkeys(real) if any(is_inside(path, root) for root in writable)]
 
 
-def _not_links(paths: Iterable[str]) -> list[str]:
-    return [path for path in paths if not os.path.islink(path)]  # noqa: PTH114 - a text all along
+def _fixed(ways: Iterable[tuple[str, Way]], writable: Sequence[str]) -> Iterator[str]:
+    """Where each of them leads, if it will lead there whatever a program does.
+
+    Raises:
+        PermissionError: It does not.
+    """
+    for path, way in ways:
+        for link in way.links:
+            if any(is_inside(link, root) for root in writable):
+                message = f"{link} is a link, which a program could replace, and {path} is found through it"
+                raise PermissionError(f"{message}; put the directory or file itself there, or run programs elsewhere")
+        yield way.real
 
 
-class _StandIns:
-    """Empty things where files of ours are not yet; programs that run at the same time share them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users: dict[str, int] = {}
-        self._made: dict[str, int] = {}
-
-    @contextlib.contextmanager
-    def standing(self, kept: Iterable[str], writable: Sequence[str]) -> Generator[list[str]]:
-        """What is to be covered for these paths: what is there, or what stands in for it or for a directory above."""
-        held: list[str] = []
-        covered: list[str] = []
-        try:
-            for path in kept:
-                with self._lock:
-                    covered.append(self._hold(path, writable, held=held))
-            yield list(dict.fromkeys(covered))
-        finally:
-            with self._lock:
-                for path in reversed(held):
-                    self._let_go(path)
-
-    def _hold(self, path: str, writable: Sequence[str], *, held: list[str]) -> str:
-        for root in writable:
-            for step in (*between(path, root), path) if is_inside(path, root) else ():
-                if step in self._made or (not os.path.lexists(step) and self._make(step)):
-                    self._users[step] = self._users.get(step, 0) + 1
-                    held.append(step)
-                    return step
-        return path
-
-    def _make(self, path: str) -> bool:
-        try:
-            self._made[path] = _make(path)
-        except OSError:
-            # Who may not make it here may not there either: a program has fewer rights than we.
-            return False
-        return True
-
-    def _let_go(self, path: str) -> None:
-        self._users[path] -= 1
-        if not self._users[path]:
-            del self._users[path]
-            _take_away(path, self._made.pop(path))
-
-
-def _make(path: str) -> int:
-    if path.endswith(_READ_AS_NOTHING):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-    else:
-        os.mkdir(path)  # noqa: PTH102 - a text all along
-    return os.lstat(path).st_ino
-
-
-def _take_away(path: str, inode: int) -> None:
-    with contextlib.suppress(OSError):
-        status = os.lstat(path)
-        if status.st_ino == inode and stat.S_ISDIR(status.st_mode):
-            os.rmdir(path)  # noqa: PTH106 - a text all along
-        elif status.st_ino == inode and not status.st_size:
-            os.unlink(path)  # noqa: PTH108 - a text all along
-
-
-_STAND_INS = _StandIns()
+def _refuse_own(own: Iterable[str], given: Iterable[str]) -> None:
+    for path in given:
+        for place in own:
+            if is_inside(path, place):
+                message = f"{path} lies in {place}, which is Callgate's own"
+                raise PermissionError(f"{message}; run programs in another directory")

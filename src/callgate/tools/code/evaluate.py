@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import time
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from callgate.adapters.border import HAND_OVER, Kept, keeping
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.tools.code.shaping import INPUTS, PRELUDE, shaped
 
 MOST_SOURCE = 100_000
 _SECONDS = 10.0
 _MEMORY = 128 * 1024**2
 _RECURSION = 200
 _PRINTED = 100_000
-_DEEPEST = 50
-_MOST_ITEMS = 100_000
-_MOST_TEXT = 1_000_000
-_LARGEST = 2**63
 _OUT_OF_BOUNDS = ("TimeoutError: feed time", "MemoryError", "RecursionError", "RuntimeError: suspension")
 
 _Source = Annotated[str, Field(min_length=1, max_length=MOST_SOURCE, json_schema_extra={"format": "python"})]
@@ -49,18 +46,38 @@ def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, A
 
     names = variables or {}
     _refuse_names(names)
+    kept = keeping(expression)
     left = ctx.remaining(time.monotonic())
     printed = monty.CollectString(max_bytes=_PRINTED)
     seconds = _SECONDS if left is None else max(0.1, min(_SECONDS, left - 2))
     try:
         # An interpreter of its own per call: nothing of one call can be met by another.
         with monty.Monty(min_processes=1, max_processes=1) as pool, _session(pool, seconds) as session:
-            value = session.feed_run(expression, inputs=names, print_callback=printed)
+            session.feed_start(PRELUDE, inputs=INPUTS)
+            _to_end(session.feed_start(kept.text, inputs=names, print_callback=printed))
+            value = _value(session, kept)
     except monty.MontyError as error:
         raise _told(error) from None
-    if value is None and printed.output:
-        return printed.output
-    return _plain(value)
+    return printed.output if value is None and printed.output else value
+
+
+def _to_end(at: Any) -> None:
+    """Let it go on to its end. It has nothing of the machine and no functions of ours, whatever it calls them with."""
+    import pydantic_monty as monty  # noqa: PLC0415 - an extra
+
+    while not isinstance(at, monty.MontyComplete):
+        if isinstance(at, monty.NameLookupSnapshot):
+            at = at.resume()
+        elif at.is_os_function:
+            at = at.resume_not_handled()
+        else:
+            at = at.resume({"exc_type": "NameError", "message": f"name '{at.function_name}' is not defined"})
+
+
+def _value(session: Any, kept: Kept) -> Any:
+    if not kept.is_read:
+        raise ValueError("expression: the Python of this host cannot read its last line; write only a name there")
+    return shaped(session.feed_start(HAND_OVER)) if kept.has_value else None
 
 
 def _session(pool: Any, seconds: float) -> Any:
@@ -88,45 +105,3 @@ def _told(error: Any) -> Exception:
     if any(said.startswith(bound) for bound in _OUT_OF_BOUNDS) or type(error).__name__ == "MontyCrashedError":
         return ValueError(f"expression used more time, memory or depth than it may: {said[:300]}")
     return ValueError(f"expression failed: {said[:1000]}")
-
-
-class _Room:
-    def __init__(self) -> None:
-        self.items = _MOST_ITEMS
-        self.text = _MOST_TEXT
-
-
-def _plain(value: Any, *, depth: int = 0, room: _Room | None = None) -> Any:
-    """A value as JSON has it.
-
-    Raises:
-        ValueError: JSON has none of its kind, or it is too large.
-    """
-    room = room or _Room()
-    room.items -= 1
-    room.text -= len(value) if isinstance(value, str) else 0
-    if depth > _DEEPEST or room.items < 0 or room.text < 0:
-        raise ValueError("expression gives a value that is too large; give a part of it, or a summary")
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, (int, float)):
-        return _number(value)
-    if isinstance(value, dict):
-        pairs = cast("dict[Any, Any]", value).items()
-        return {_key(key): _plain(item, depth=depth + 1, room=room) for key, item in pairs}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(item, depth=depth + 1, room=room) for item in cast("list[Any]", value)]
-    raise ValueError(f"expression gives a {type(value).__name__}, which JSON has not; give str(…) or list(…) of it")
-
-
-def _number(value: float) -> Any:
-    if isinstance(value, int):
-        # Larger ones are no numbers for most who read JSON; as a text they stay exact.
-        return value if -_LARGEST <= value < _LARGEST else str(value)
-    return value if math.isfinite(value) else str(value)
-
-
-def _key(key: Any) -> str:
-    if isinstance(key, (str, int, float)) or key is None:
-        return key if isinstance(key, str) else str(key)
-    raise ValueError(f"expression gives a mapping with a {type(key).__name__} as a key; turn its keys into texts")

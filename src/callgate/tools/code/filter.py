@@ -14,21 +14,26 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _ONLY_BITS = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _NUMBER, _MACHINE = 0, 4
 _X32 = 0x40000000
 _NEW_NAMESPACES = 0x7E020080
 """Every CLONE_NEW… flag."""
 _THREAD = 0x00010000
-_FAMILIES = (1, 2, 10, 16)
-"""AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: those that a network namespace keeps apart. AF_VSOCK, say, it does not."""
+_FAMILIES = (2, 10, 16)
+"""AF_INET, AF_INET6, AF_NETLINK: those that a network namespace keeps apart. AF_VSOCK, say, it does not, nor AF_UNIX:
+a socket that another program makes in a granted directory could be spoken to by its path, and no filter sees paths."""
+_KIND_BITS = 0xF
+_KINDS_OF_PAIRS = (1, 5)
+"""Streams and sequences of packets know only each other. One of a pair for datagrams can still send to any path."""
 _TERMINAL = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: typing into a terminal as if somebody sat there."""
 _EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442)
 """io_uring, the mount calls by handle, pidfd_getfd, mount_setattr: numbered alike on all machines."""
-_NOT_THERE = (435, 437)
-"""clone3 and openat2: their flags lie in memory, where no filter sees them. Who is told so takes the older calls."""
+_NOT_THERE = (435, 437, 447)
+"""clone3 and openat2: their flags lie in memory, where no filter sees them. Who is told so takes the older calls.
+memfd_secret: memory that nobody can count."""
 _FCHMODAT2 = (452, 2)
 _MAKES_FILE = 0x400040
 _SET_ID = 0o6000
@@ -40,7 +45,10 @@ class _Machine(NamedTuple):
     refused: Mapping[str, int]
     clone: int
     socket: int
+    socketpair: int
     ioctl: int
+    uncounted: tuple[int, ...]
+    """memfd_create and shmget: memory that belongs to no process and no file system, so that nobody can count it."""
     forks: tuple[int, ...]
     modes: tuple[tuple[int, int], ...]
     """Calls that set or make a mode, and which argument it is: chmod, creat, mknod and their kin."""
@@ -83,21 +91,31 @@ _ON_X86 = (165, 166, 155, 161, 272, 308, 250, 248, 249, 321, 298, 323, 101, 310,
 _ON_ARM = (40, 39, 41, 51, 97, 268, 219, 217, 218, 280, 241, 282, 117, 270, 271, 104, 294, 105, 273, 106, 265,
            60, 89, 224, 225, 142, 116)
 # fmt: on
-_MODES_X86 = ((90, 1), (91, 1), (268, 2), (85, 1), (133, 1), (259, 2))
 _MACHINES: Mapping[str, _Machine] = MappingProxyType(
     {
         "x86_64": _Machine(
-            0xC000003E, dict(zip(_NAMES, _ON_X86, strict=True)), 56, 41, 16, (57, 58), _MODES_X86, ((2, 1), (257, 2))
+            mark=0xC000003E,
+            refused=dict(zip(_NAMES, _ON_X86, strict=True)),
+            clone=56,
+            socket=41,
+            socketpair=53,
+            ioctl=16,
+            uncounted=(319, 29),
+            forks=(57, 58),
+            modes=((90, 1), (91, 1), (268, 2), (85, 1), (133, 1), (259, 2)),
+            opens=((2, 1), (257, 2)),
         ),
         "aarch64": _Machine(
-            0xC00000B7,
-            dict(zip(_NAMES, _ON_ARM, strict=True)),
-            220,
-            198,
-            29,
-            (),
-            ((52, 1), (53, 2), (33, 2)),
-            ((56, 2),),
+            mark=0xC00000B7,
+            refused=dict(zip(_NAMES, _ON_ARM, strict=True)),
+            clone=220,
+            socket=198,
+            socketpair=199,
+            ioctl=29,
+            uncounted=(279, 194),
+            forks=(),
+            modes=((52, 1), (53, 2), (33, 2)),
+            opens=((56, 2),),
         ),
     }
 )
@@ -126,7 +144,7 @@ def _steps(machine: _Machine, *, may_fork: bool) -> Iterator[bytes]:
     yield from (_step(_AT_LEAST, _X32, no=1), _fail(errno.ENOSYS))
     for number in (*machine.refused.values(), *_EVERYWHERE, *(() if may_fork else machine.forks)):
         yield from (_step(_EQUAL, number, no=1), _fail(errno.EPERM))
-    for number in _NOT_THERE:
+    for number in (*_NOT_THERE, *machine.uncounted):
         yield from (_step(_EQUAL, number, no=1), _fail(errno.ENOSYS))
     refuse_set_id = _step(_ANY_BIT, _SET_ID, no=1) + _fail(errno.EPERM)
     for number, argument in (*machine.modes, _FCHMODAT2):
@@ -135,12 +153,17 @@ def _steps(machine: _Machine, *, may_fork: bool) -> Iterator[bytes]:
         mode = _step(_LOAD, 16 + 8 * (argument + 1)) + refuse_set_id
         yield from _of(number, argument, then=_step(_ANY_BIT, _MAKES_FILE, yes=1) + _allow() + mode)
     yield from _of(machine.clone, 0, then=_clone(may_fork=may_fork))
-    families = b"".join(_step(_EQUAL, family, no=1) + _allow() for family in _FAMILIES)
-    yield from _of(machine.socket, 0, then=families + _fail(errno.EAFNOSUPPORT))
+    yield from _of(machine.socket, 0, then=_one_of(_FAMILIES) + _fail(errno.EAFNOSUPPORT))
+    kinds = _step(_ONLY_BITS, _KIND_BITS) + _one_of(_KINDS_OF_PAIRS)
+    yield from _of(machine.socketpair, 1, then=kinds + _fail(errno.EAFNOSUPPORT))
     yield from _of(
         machine.ioctl, 1, then=b"".join(_step(_EQUAL, each, no=1) + _fail(errno.EPERM) for each in _TERMINAL)
     )
     yield _allow()
+
+
+def _one_of(allowed: tuple[int, ...]) -> bytes:
+    return b"".join(_step(_EQUAL, each, no=1) + _allow() for each in allowed)
 
 
 def _clone(*, may_fork: bool) -> bytes:

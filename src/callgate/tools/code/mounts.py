@@ -18,6 +18,8 @@ _OF_ETC = (
 )
 _NOT_OF_THE_SYSTEM = ("/usr/local/etc",)
 """Settings of programs that somebody put there: they may hold secrets."""
+SYSTEM = ("/usr", *(f"/{name}" for name in _TOP))
+"""Where a program sees what is everybody's."""
 _MADE = ("/proc", "/dev", "/sys")
 ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}  # noqa: S108 - its own
 """All that a program's environment has, beside PWD."""
@@ -37,7 +39,7 @@ def of_system() -> tuple[str, ...]:
         options += ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     for place in _NOT_OF_THE_SYSTEM:
         if Path(place).is_dir():
-            options += ("--tmpfs", place)
+            options += cover(place)
     # The kernel's settings in /proc belong to root, who may write them without any capability: so nobody may.
     options += ("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")  # noqa: S108 - its own
     for name, value in ENVIRONMENT.items():
@@ -64,6 +66,11 @@ def usable(roots: Iterable[str], directory: str) -> tuple[str, ...]:
 def is_inside(path: str, root: str) -> bool:
     """Whether a path is that directory or lies in it."""
     return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+def parts_of(path: str) -> list[str]:
+    """The names in a path, by which it is sorted behind what it lies in."""
+    return [part for part in path.split("/") if part not in ("", ".")]
 
 
 def between(path: str, root: str) -> Iterator[str]:

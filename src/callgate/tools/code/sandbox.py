@@ -25,14 +25,19 @@ from callgate.tools.code.alone import alone
 from callgate.tools.code.enclosure import Enclosure, enclosed
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
+from callgate.tools.code.mounts import is_inside
+from callgate.tools.code.tied import ends_with_us
 from callgate.tools.code.watch import Bounds, bind, watch, yield_to_watch
 
 T = TypeVar("T")
 STOPPED = -1
 """The return code of a program that did not end by itself."""
 _CHUNK = 65_536
+_LOOKS_SECONDS = 0.0005
 _IF_ALIVE = 'IFS= read -r _ && exec </dev/null && exec "$@"'
 """Bubblewrap takes the end of a pipe for a yes: a Callgate that was killed meanwhile must not have said go."""
+_WHEN_WE_ARE_GONE = "read -r _; kill -9 0"
+"""Bubblewrap ends with us, but what it is making does not, until it is made: its group is ended by one who waits."""
 _PID = re.compile(rb'"child-pid"\s*:\s*(\d+)\D')
 
 
@@ -94,12 +99,10 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
     begun = time.monotonic()
     box = await _start(program, inside)
     try:
-        # A sandbox that could not be made has ended by itself; that is told below.
-        with contextlib.suppress(ProcessLookupError, BrokenPipeError):
-            _bind(box, bounds)
-            for handle in box.go:
-                os.write(handle, b"\n")
-        stopped = await _until_done(box, bounds)
+        # A sandbox that could not be made has ended by itself, or never comes that far; that is told below.
+        with contextlib.suppress(ProcessLookupError, BrokenPipeError, TimeoutError):
+            await _let_begin(box, bounds)
+        stopped = await _until_done(box, bounds, inside=inside)
     finally:
         box.kill()
         await asyncio.shield(asyncio.ensure_future(box.gone()))
@@ -116,6 +119,21 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
     )
 
 
+async def _let_begin(box: _Box, bounds: Bounds) -> None:
+    """Set the limits and say go. The program itself waits until all that it is made of would end with us.
+
+    Raises:
+        ProcessLookupError: It has ended already.
+    """
+    _bind(box, bounds)
+    for_bubblewrap, for_the_program = box.go
+    os.write(for_bubblewrap, b"\n")
+    async with asyncio.timeout(bounds.seconds):
+        while not ends_with_us(box.init, box.outer.pid):  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(_LOOKS_SECONDS)
+    os.write(for_the_program, b"\n")
+
+
 def _bind(box: _Box, bounds: Bounds) -> None:
     bind(box.init, bounds)
     if os.geteuid() == 0:
@@ -124,10 +142,10 @@ def _bind(box: _Box, bounds: Bounds) -> None:
             yield_to_watch(box.init)
 
 
-async def _until_done(box: _Box, bounds: Bounds) -> str | None:
+async def _until_done(box: _Box, bounds: Bounds, *, inside: Enclosure) -> str | None:
     box.stdout.most, box.stderr.most = bounds.stdout, bounds.stderr
     ended = asyncio.ensure_future(_readable(box.outer_handle))
-    watching = asyncio.ensure_future(watch(box.init, bounds))
+    watching = asyncio.ensure_future(watch(box.init, bounds, covered=inside.covered))
     try:
         await asyncio.wait({ended, watching}, timeout=bounds.seconds, return_when=asyncio.FIRST_COMPLETED)
         if ended.done():
@@ -172,6 +190,8 @@ class _Output:
 class _Box:
     """A started sandbox: bubblewrap outside, the init of the process namespace inside."""
 
+    guard: subprocess.Popen[bytes]
+    """Leads the group that bubblewrap is in, and ends it when we are gone."""
     outer: subprocess.Popen[bytes]
     outer_handle: int
     go: tuple[int, int]
@@ -186,9 +206,9 @@ class _Box:
     group: Path | None = None
 
     def kill(self) -> None:
-        # Before the init is known it is of bubblewrap's own group; afterwards it has a session of its own.
+        # Before the init is known it is of bubblewrap's group; afterwards it has a session of its own.
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.outer.pid, signal.SIGKILL)
+            os.killpg(self.guard.pid, signal.SIGKILL)
         for handle in (self.init_handle, self.outer_handle):
             if handle >= 0:
                 with contextlib.suppress(ProcessLookupError):
@@ -201,6 +221,7 @@ class _Box:
                 await _readable(handle)
                 os.close(handle)
         self.outer.wait()
+        self.guard.wait()
         let_go(self.group)
         for output in (self.stdout, self.stderr):
             await output.ended.wait()
@@ -209,7 +230,7 @@ class _Box:
         os.close(self.tell)
         for handle in self.go:
             os.close(handle)
-        for stream in (self.outer.stdout, self.outer.stderr):
+        for stream in (self.outer.stdout, self.outer.stderr, self.guard.stdin):
             if stream is not None:
                 stream.close()
 
@@ -220,7 +241,7 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
     Raises:
         NoEffect: It is missing, or could not make the sandbox; says why.
     """
-    bubblewrap = shutil.which("bwrap")
+    bubblewrap = _bubblewrap(inside.writable)
     if bubblewrap is None:
         raise NoEffect("bubblewrap is not installed, and no program is run without it")
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
@@ -231,6 +252,7 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
         options = [*inside.options, "--chdir", program.directory, "--seccomp", str(filtering)]
         options += ("--block-fd", str(held), "--json-status-fd", str(told))
         listed = _in_memory(theirs, b"".join(os.fsencode(option) + b"\0" for option in options))
+        guard = _guard(ours)
         outer = subprocess.Popen(  # noqa: ASYNC220, S603 - it returns with the fork, as asyncio's own does
             [bubblewrap, "--args", str(listed), "--", "/bin/sh", "-c", _IF_ALIVE, "sh", *program.command],
             env={},
@@ -239,10 +261,10 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=(held, told, filtering, listed),
-            process_group=0,
+            process_group=guard.pid,
         )
         ours.pop_all()
-    box = _box(outer, (go, tell_alive), tell=tell)
+    box = _box(guard, outer, go=(go, tell_alive), tell=tell)
     try:
         found = await _find_init(box)
     except BaseException:
@@ -261,10 +283,33 @@ def _not_made(box: _Box) -> NoEffect:
     return NoEffect(f"the sandbox could not be made, so nothing was run: {why}")
 
 
-def _box(outer: subprocess.Popen[bytes], go: tuple[int, int], *, tell: int) -> _Box:
+def _bubblewrap(writable: Sequence[str]) -> str | None:
+    """Where it lies; one that a program could have put there is none."""
+    places = [place for place in os.get_exec_path() if os.path.isabs(place)]  # noqa: PTH117 - a text all along
+    trusted = [place for place in places if not any(is_inside(os.path.realpath(place), root) for root in writable)]
+    return shutil.which("bwrap", path=os.pathsep.join(trusted))
+
+
+def _guard(ours: contextlib.ExitStack) -> subprocess.Popen[bytes]:
+    guard = subprocess.Popen(  # noqa: S603 - a line of our own
+        ("/bin/sh", "-c", _WHEN_WE_ARE_GONE),
+        env={},
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
+    ours.callback(guard.__exit__, None, None, None)
+    ours.callback(guard.kill)
+    return guard
+
+
+def _box(guard: subprocess.Popen[bytes], outer: subprocess.Popen[bytes], *, go: tuple[int, int], tell: int) -> _Box:
     if outer.stdout is None or outer.stderr is None:  # pragma: no cover - both were asked for
         raise OSError("no pipes")
     box = _Box(
+        guard=guard,
         outer=outer,
         outer_handle=os.pidfd_open(outer.pid),
         go=go,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import time
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -13,15 +15,18 @@ from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.enclosure import granted
 from callgate.tools.code.mounts import is_inside
-from callgate.tools.code.sandbox import Program, enclosure, run
+from callgate.tools.code.sandbox import Program, Ran, enclosure, run
 from callgate.tools.code.texts import told
 from callgate.tools.code.watch import Bounds
 
 MOST_STDOUT = 50_000
 MOST_STDERR = 10_000
 MOST_SECONDS = 600
+MOST_COMMAND = 131_071
 _RESERVE_SECONDS = 2.0
 """Kept of the call's own time, to stop the program and to tell how it went."""
+_FILE_TOO_LARGE = 128 + signal.SIGXFSZ
+_MOST_MIB = Bounds().file_bytes // 1024**2
 _BREAKS = re.compile(r"[\0\n\r\v\f\x85\u2028\u2029]")
 _RESULT = {
     "type": "object",
@@ -90,23 +95,31 @@ async def run_shell(
         )
     stdout, more = told(ran.stdout, MOST_STDOUT)
     stderr, more_stderr = told(ran.stderr, MOST_STDERR)
-    notes = [f"stopped: {ran.stopped}"] if ran.stopped else []
     return {
         "stdout": stdout,
         "stderr": stderr,
         "returncode": ran.returncode,
         "elapsed_ms": round(ran.seconds * 1000, 1),
         "truncated": more or more_stderr or ran.cut,
-        "note": "; ".join([*notes, *inside.notes]) or None,
+        "note": "; ".join([*_notes(ran), *inside.notes]) or None,
     }
+
+
+def _notes(ran: Ran) -> Iterator[str]:
+    if ran.stopped:
+        yield f"stopped: {ran.stopped}"
+    if ran.returncode == _FILE_TOO_LARGE:
+        yield f"returncode {_FILE_TOO_LARGE} is that of a program whose file would be larger than {_MOST_MIB} MiB"
 
 
 def refuse_breaks(command: str) -> None:
     """Refuse what is not one line.
 
     Raises:
-        ValueError: It has a NUL or a line break, or nothing in it.
+        ValueError: It has a NUL or a line break, nothing in it, or is longer than the kernel hands to a program.
     """
+    if len(command.encode(errors="replace")) > MOST_COMMAND:
+        raise ValueError(f"command is longer than {MOST_COMMAND} bytes; write a script first, and run that")
     if not command.strip():
         raise ValueError("command is empty; give one line for sh")
     if _BREAKS.search(command):

@@ -1,26 +1,16 @@
 """Asking a query in a process of its own, which is gone when the answer is there, or nobody waits for it any more.
 
-Memory can only be bounded for a whole process, and an engine can only be stopped for certain with one. Nothing of the
-environment goes with it, and it starts outside of the working directory. What is said is JSON of the standard library,
-which keeps every digit of a whole number.
+What is said is JSON of the standard library, which keeps every digit of a whole number.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import os
-import sys
 from typing import Any
 
-from callgate.tools.libraries import places
+from callgate.tools.interpreter import ask
 
-_CODE = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);from callgate.tools.data.sql_worker import main; main()"
-)
-_NEEDED = ("LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
-"""Where the interpreter may not start without, and the zone that dates are told in."""
+_WORKER = "callgate.tools.data.sql_worker"
 _ERRORS = {"ValueError": ValueError, "PermissionError": PermissionError}
 
 
@@ -34,22 +24,9 @@ async def ask_in_process(question: dict[str, Any]) -> list[dict[str, Any]]:
         ValueError: It cannot be answered; says why.
         PermissionError: It wants something else than to read.
     """
-    worker = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", "-c", _CODE, json.dumps(places())),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _NEEDED if name in os.environ},
-        cwd=os.sep,
-    )
-    try:
-        said, _ = await worker.communicate(json.dumps(question).encode())
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            worker.kill()
-        await worker.wait()
+    said, code = await ask(_WORKER, text=json.dumps(question).encode())
     if not said:
-        raise _without_answer(worker.returncode)
+        raise _without_answer(code)
     return _read(said)
 
 

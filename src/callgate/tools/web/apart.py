@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from callgate.tools.apart import MOST_SECONDS, NotRead, work_apart
-from callgate.tools.web.troubles import AnswerUnfit
+from callgate.tools.outbound.troubles import AnswerUnfit
 
 T = TypeVar("T")
 

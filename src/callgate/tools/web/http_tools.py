@@ -11,14 +11,14 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.web.client import Client, Limits
-from callgate.tools.web.headers import sendable, shown
-from callgate.tools.web.network import Network
-from callgate.tools.web.schemas import Headers, Url, fields
+from callgate.tools.outbound.client import Client, Limits
+from callgate.tools.outbound.headers import sendable, shown
+from callgate.tools.outbound.network import Network
+from callgate.tools.outbound.schemas import Headers, Url, fields
 from callgate.tools.web.texts import as_text
 
 if TYPE_CHECKING:
-    from callgate.tools.web.transport import Answer
+    from callgate.tools.outbound.transport import Answer
 
 LONGEST_BODY = 100_000
 _LARGEST_BODY = 4 * LONGEST_BODY

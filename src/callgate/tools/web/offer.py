@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from callgate.settings.values import BuiltinToolsSettings
+from callgate.tools.outbound.network import Network, network_for
 from callgate.tools.services import NOTHING, Services
 from callgate.tools.web.http_tools import HttpTools
-from callgate.tools.web.network import Network, ProxyConnector
 from callgate.tools.web.page_tools import PageTools
 from callgate.tools.web.search import make_web_search
 from callgate.tools.web.wikipedia import make_fetch_wikipedia
@@ -21,8 +21,7 @@ def make(settings: BuiltinToolsSettings, _services: Services = NOTHING, *, netwo
         network: What they go out through; None is the system's own, or the proxy of the configuration.
     """
     web = settings.web
-    if network is None:
-        network = Network() if web.proxy is None else Network(connector=ProxyConnector(web.proxy))
+    network = network or network_for(web)
     requests, pages = HttpTools(network), PageTools(network, web.trusted_docs)
     return [
         requests.http_get,

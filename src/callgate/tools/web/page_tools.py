@@ -12,17 +12,17 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.tools.outbound.client import Client, Limits
+from callgate.tools.outbound.headers import sendable
+from callgate.tools.outbound.network import Network
+from callgate.tools.outbound.schemas import Url, fields
+from callgate.tools.outbound.troubles import AnswerUnfit, status_error
 from callgate.tools.web.apart import read_apart
-from callgate.tools.web.client import Client, Limits
-from callgate.tools.web.headers import sendable
-from callgate.tools.web.network import Network
 from callgate.tools.web.pages import LARGEST_PAGE, read_page
-from callgate.tools.web.schemas import Url, fields
 from callgate.tools.web.texts import HTML, as_text, media_type
-from callgate.tools.web.troubles import AnswerUnfit, status_error
 
 if TYPE_CHECKING:
-    from callgate.tools.web.transport import Answer
+    from callgate.tools.outbound.transport import Answer
 
 _FETCHING = 30
 """Seconds to fetch a page; reading it comes on top."""

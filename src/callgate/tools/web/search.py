@@ -12,14 +12,14 @@ from callgate.adapters.function import tool
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
 from callgate.settings.values import SearchBackend
+from callgate.tools.outbound.client import Client, Limits
+from callgate.tools.outbound.headers import sendable
+from callgate.tools.outbound.network import Network
+from callgate.tools.outbound.schemas import fields, reaches
+from callgate.tools.outbound.troubles import AnswerUnfit, StatusError, status_error
 from callgate.tools.web.apart import read_apart
-from callgate.tools.web.client import Client, Limits
-from callgate.tools.web.headers import sendable
-from callgate.tools.web.network import Network
-from callgate.tools.web.schemas import fields, reaches
 from callgate.tools.web.search_backends import KINDS, Hit
 from callgate.tools.web.texts import as_text
-from callgate.tools.web.troubles import AnswerUnfit, StatusError, status_error
 
 _LIMITS = Limits(seconds=15, content=1024 * 1024)
 _ANSWERED = 200

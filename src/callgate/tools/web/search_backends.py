@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from callgate.tools.web.troubles import AnswerUnfit
+from callgate.tools.outbound.troubles import AnswerUnfit
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode

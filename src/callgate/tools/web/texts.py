@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from callgate.tools.web.transport import Answer
+    from callgate.tools.outbound.transport import Answer
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)

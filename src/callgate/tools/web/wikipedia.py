@@ -10,11 +10,11 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.web.client import Client, Limits
-from callgate.tools.web.headers import sendable
-from callgate.tools.web.network import Network
-from callgate.tools.web.schemas import fields, reaches
-from callgate.tools.web.troubles import AnswerUnfit, status_error
+from callgate.tools.outbound.client import Client, Limits
+from callgate.tools.outbound.headers import sendable
+from callgate.tools.outbound.network import Network
+from callgate.tools.outbound.schemas import fields, reaches
+from callgate.tools.outbound.troubles import AnswerUnfit, status_error
 
 _LIMITS = Limits(seconds=10, content=1024 * 1024)
 _ANSWERED = 200

@@ -45,3 +45,18 @@ INSERT INTO projections (name, key, body) VALUES (?, ?, ?) ON CONFLICT (name, ke
 
 -- name: clear_projection
 DELETE FROM projections WHERE name = ?
+
+-- name: document
+SELECT body FROM documents WHERE area = ? AND key = ?
+
+-- name: documents
+SELECT key, body FROM documents WHERE area = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?
+
+-- name: documents_newest
+SELECT key, body FROM documents WHERE area = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?
+
+-- name: put_document
+INSERT INTO documents (area, key, body) VALUES (?, ?, ?) ON CONFLICT (area, key) DO UPDATE SET body = excluded.body
+
+-- name: drop_document
+DELETE FROM documents WHERE area = ? AND key = ?

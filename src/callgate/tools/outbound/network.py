@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
-from callgate.tools.web.troubles import NotConnected
+from callgate.settings.values import WebSettings
+from callgate.tools.outbound.troubles import NotConnected
 
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkStream
@@ -139,7 +140,7 @@ def system_trust() -> ssl.SSLContext:
 
 @dataclass(slots=True, kw_only=True)
 class Network:
-    """What the web tools of one gate go out through."""
+    """What tools of one gate go out through."""
 
     resolver: Resolver = field(default_factory=SystemResolver)
     connector: Connector = field(default_factory=SystemConnector)
@@ -174,3 +175,8 @@ class Network:
         except ValueError as error:
             # A name here would be looked up again, by nobody who judges.
             raise NotConnected(f"{host} has what is no address: {error}") from error
+
+
+def network_for(settings: WebSettings) -> Network:
+    """The system's own, or through the proxy of the configuration."""
+    return Network() if settings.proxy is None else Network(connector=ProxyConnector(settings.proxy))

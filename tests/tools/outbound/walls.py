@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import cast
 
 import httpcore2
-
-from callgate import Callgate
-from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools.web.network import Network
-from callgate.tools.web.offer import make
 
 PUBLIC = "93.184.215.14"
 """An address that is nobody's business here: a connection to it ends at the site of the test."""
@@ -61,12 +54,3 @@ class Stuck:
     async def resolve(self, host: str, port: int) -> Sequence[str]:
         await asyncio.get_running_loop().create_future()
         raise AssertionError(host)
-
-
-@asynccontextmanager
-async def gate_with(network: Network, config: Path | None = None) -> AsyncGenerator[Callgate]:
-    """A gate that has the web tools, over this network."""
-    gate = Callgate.open("memory://", config)
-    gate.add(*make(BuiltinToolsSettings(), network=network))
-    async with gate:
-        yield gate

@@ -15,11 +15,11 @@ import httpcore2
 import httpx2
 
 from callgate.policy.hosts import is_private
-from callgate.tools.web.troubles import AnswerLost, AnswerUnfit, HostRefused, NotConnected
+from callgate.tools.outbound.troubles import AnswerLost, AnswerUnfit, HostRefused, NotConnected
 
 if TYPE_CHECKING:
     from callgate.model.grounds import Grounds
-    from callgate.tools.web.network import Network
+    from callgate.tools.outbound.network import Network
 
 USUAL_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 CODINGS = frozenset({"gzip", "x-gzip", "deflate"})
@@ -81,7 +81,7 @@ def port_of(url: httpx2.URL) -> int:
 
 
 class JudgedBackend(httpcore2.AsyncNetworkBackend):
-    """Where every connection of the web tools is made: what is not judged here is not connected to."""
+    """Where every connection of a tool is made: what is not judged here is not connected to."""
 
     def __init__(self, network: Network, grounds: Grounds) -> None:
         self._network = network

@@ -6,7 +6,7 @@ import email.utils
 import time
 from collections.abc import Mapping
 
-from callgate.errors import NoEffect
+from callgate.errors import ConfigurationError, NoEffect
 
 _FARTHEST = 366 * 86400
 """Seconds; a server that wants more than this to be waited says nothing."""
@@ -15,6 +15,10 @@ _WORST_ANSWER = 500
 
 class HostRefused(NoEffect, PermissionError):
     """The tool may not speak to that host or address, and did not."""
+
+
+class NotSetUp(NoEffect, ConfigurationError):
+    """A key is missing or is not taken: the operator has to do something, and the message says what."""
 
 
 class NotConnected(NoEffect, ConnectionError):
@@ -79,14 +83,14 @@ def status_error(status: int, url: str, *, retry_after: str | None = None) -> St
     kind, meaning = _BY_STATUS.get(status, (StatusError, "the server did not take the request"))
     if status >= _WORST_ANSWER:
         kind, meaning = ServerFailed, "the server has trouble of its own; try again later"
-    return kind(f"{url} answered {status}: {meaning}", status_code=status, resets_at=_moment(retry_after))
+    return kind(f"{url} answered {status}: {meaning}", status_code=status, resets_at=retry_moment(retry_after))
 
 
-def _moment(retry_after: str | None) -> float | None:
-    """When to ask again: `Retry-After` is a number of seconds or a date."""
+def retry_moment(retry_after: str | None, *, now: float | None = None) -> float | None:
+    """When to ask again: `Retry-After` is a number of seconds or a date. None where it says nothing that can be."""
     text = (retry_after or "").strip()
     if text.isascii() and text.isdigit():
-        return time.time() + min(int(text[:10]), _FARTHEST)
+        return (time.time() if now is None else now) + min(int(text[:10]), _FARTHEST)
     try:
         return email.utils.parsedate_to_datetime(text).timestamp()
     except (ValueError, TypeError, OverflowError):

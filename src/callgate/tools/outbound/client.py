@@ -1,4 +1,4 @@
-"""Client: the one way out of the web tools. Judges every address and every redirect; keeps nothing between calls."""
+"""Client: the one way out of tools that ask servers. Judges every address and redirect; keeps nothing between calls."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from callgate.tools.web.headers import for_another_origin
-from callgate.tools.web.troubles import AnswerUnfit, ConnectTimedOut, HostRefused, TooSlow
+from callgate.tools.outbound.headers import for_another_origin
+from callgate.tools.outbound.troubles import AnswerUnfit, ConnectTimedOut, HostRefused, TooSlow
 
 if TYPE_CHECKING:
     import httpx2
 
     from callgate.model.grounds import Grounds
-    from callgate.tools.web.network import Network
-    from callgate.tools.web.transport import Answer, JudgedBackend
+    from callgate.tools.outbound.network import Network
+    from callgate.tools.outbound.transport import Answer, JudgedBackend
 
 MOST_REDIRECTS = 10
 _WEB = re.compile(r"https?://", re.IGNORECASE)
@@ -59,7 +59,7 @@ class Client:
         Raises:
             ValueError: As `get`; and so the others.
         """
-        from callgate.tools.web.transport import Sending, exchange  # noqa: PLC0415 - an extra
+        from callgate.tools.outbound.transport import Sending, exchange  # noqa: PLC0415 - an extra
 
         target = self.judge(url)
         sending = Sending(method="POST", url=target, headers=headers, content=content)
@@ -73,7 +73,7 @@ class Client:
             ValueError: It is none of http or https.
             HostRefused: Its host may not be spoken to.
         """
-        from callgate.tools.web.transport import read_url  # noqa: PLC0415 - an extra
+        from callgate.tools.outbound.transport import read_url  # noqa: PLC0415 - an extra
 
         if not _WEB.match(text):
             raise ValueError(f"url must begin with http:// or https://, not {text[:_SHOWN]!r}")
@@ -83,7 +83,7 @@ class Client:
         return read_url(text)
 
     async def _follow(self, backend: JudgedBackend, start: str, *, headers: dict[str, str], limit: int) -> Answer:
-        from callgate.tools.web.transport import REDIRECTS, Sending, exchange  # noqa: PLC0415 - an extra
+        from callgate.tools.outbound.transport import REDIRECTS, Sending, exchange  # noqa: PLC0415 - an extra
 
         url = self.judge(start)
         for redirects in range(MOST_REDIRECTS + 1):
@@ -115,7 +115,7 @@ class Client:
     @asynccontextmanager
     async def _in_time(self, url: str, seconds: float) -> AsyncGenerator[JudgedBackend]:
         """The time covers all of it: names, connections, redirects, and servers that send a byte now and then."""
-        from callgate.tools.web.transport import JudgedBackend  # noqa: PLC0415 - an extra
+        from callgate.tools.outbound.transport import JudgedBackend  # noqa: PLC0415 - an extra
 
         backend = JudgedBackend(self._network, self._grounds)
         try:
@@ -127,6 +127,6 @@ class Client:
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int]:
-    from callgate.tools.web.transport import port_of  # noqa: PLC0415 - an extra
+    from callgate.tools.outbound.transport import port_of  # noqa: PLC0415 - an extra
 
     return url.scheme, url.host, port_of(url)

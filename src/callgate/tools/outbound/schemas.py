@@ -1,4 +1,4 @@
-"""Schemas: what the web tools say of their arguments and outputs alike."""
+"""Schemas: what tools that ask servers say of their arguments and outputs alike."""
 
 from __future__ import annotations
 

@@ -1,0 +1,134 @@
+"""Border: which values of the Monty interpreter come into this process. Those that our own code wrote down in there.
+
+Monty's client builds a value of Python as soon as it is read, and what it hashes for that (the keys of objects, sets)
+takes years for a few lines: a tuple that holds another twice, sixty times over. So nothing is read that the code of
+somebody else hands over. Ours is run first, in the same interpreter: it makes a bounded text of a value, and calls a
+function with it. Where a call was made is told by the interpreter, so that it is known whose it is
+before anything of it is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import Any, NamedTuple
+
+FIRST = "<python-input-0>"
+"""What the interpreter calls the text it is given first: ours."""
+HAND_OVER = "_callgate_hand_over(_callgate_value)"
+"""Given to the interpreter last: calls the function that ours defined, with the value of the last line."""
+_KEEP, _END = "(_callgate_value := (", "))"
+"""Around the last expression: it stays one, so that whoever checks types still sees what nobody waits for."""
+_TYPED = re.compile(r"^([\w.]+):(\d+):(\d+):", re.MULTILINE)
+_OUR_FRAME = re.compile(rf'^  File "{FIRST}", line .*\n(?:    .*\n)*', re.MULTILINE)
+
+Place = tuple[int, int]
+
+
+def places(text: str, expression: str) -> frozenset[Place]:
+    """Where a text of ours, given to the interpreter first, has this call."""
+    sought = re.escape(expression.encode())
+    return frozenset((found.start(), found.end()) for found in re.finditer(sought, text.encode()))
+
+
+def place_of(at: Any) -> Place | None:
+    """Where in our own text the interpreter stopped; None if it did so elsewhere, or came to an end.
+
+    Only the arguments of a call that is at a known place may be read.
+    """
+    position = getattr(at, "position", None)
+    if position is None or position.filename != FIRST:
+        return None
+    return (position.start, position.end)
+
+
+class Kept(NamedTuple):
+    """Somebody's code that keeps the value of its last line in a variable instead of handing it over."""
+
+    text: str
+    has_value: bool
+    """Whether its last line has a value."""
+    is_read: bool
+    """Whether it is known what its last line is; if not, it is unchanged."""
+    line: int = 0
+    column: int = 0
+    lines: tuple[tuple[str, str], ...] = ()
+    """Lines that were changed: as they are, and as they were."""
+
+    def told(self, message: str) -> str:
+        """What the interpreter says of it, as if it were unchanged, and without what is ours."""
+        message = _OUR_FRAME.sub("", message)
+        return self._unchanged(_TYPED.sub(self._placed, message)) if self.has_value else message
+
+    def _placed(self, found: re.Match[str]) -> str:
+        name, line, column = found[1], int(found[2]), int(found[3])
+        if line == self.line and column > self.column:
+            column = max(self.column + 1, column - len(_KEEP))
+        return f"{name}:{line}:{column}:"
+
+    def _unchanged(self, message: str) -> str:
+        """The lines of code in a message as they were, and what marks a place below them."""
+        were = dict(self.lines)
+        lines = message.split("\n")
+        for at, line in enumerate(lines):
+            was = were.get(line.strip())
+            if was is None:
+                continue
+            lines[at] = line[: len(line) - len(line.lstrip())] + was
+            found = line.find(_KEEP)
+            if found >= 0 and at + 1 < len(lines) and not lines[at + 1].strip(" ~^"):
+                marks = lines[at + 1][:found] + lines[at + 1][found + len(_KEEP) :]
+                lines[at + 1] = marks[: len(lines[at])]
+        return "\n".join(lines)
+
+
+def keeping(source: str) -> Kept:
+    """The code, changed in nothing but that it keeps its last value."""
+    tree = tree_of(source)
+    if tree is not None:
+        return _kept(source, tree, skipped=0)
+    # Perhaps only this Python is too old for it; its last line may be plain.
+    lines = _lines(source)
+    start = max((at for at, line in enumerate(lines) if line.strip() and line[:1] not in b" \t#"), default=0)
+    tail = tree_of(_text(lines[start:]))
+    return Kept(source, has_value=False, is_read=False) if tail is None else _kept(source, tail, skipped=start)
+
+
+def tree_of(source: str) -> ast.Module | None:
+    """What the code says; None where this Python cannot read it."""
+    try:
+        with warnings.catch_warnings():
+            # An odd escape in a string is for nobody but its author.
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _kept(source: str, tree: ast.Module, *, skipped: int) -> Kept:
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr):
+        return Kept(source, has_value=False, is_read=True)
+    were, lines = _lines(source), _lines(source)
+    first, end = skipped + last.lineno - 1, skipped + (last.end_lineno or last.lineno) - 1
+    # From the end, so that what is before it is where it was.
+    for at, offset, more in ((end, last.end_col_offset or 0, _END), (first, last.col_offset, _KEEP)):
+        lines[at] = lines[at][:offset] + more.encode() + lines[at][offset:]
+    return Kept(
+        _text(lines),
+        has_value=True,
+        is_read=True,
+        line=first + 1,
+        column=len(_text([were[first][: last.col_offset]])),
+        lines=tuple((_text([lines[at]]).strip(), _text([were[at]]).strip()) for at in {first, end}),
+    )
+
+
+def _lines(source: str) -> list[bytes]:
+    """Lines as Python ends them, in bytes, by which it counts offsets; half characters stay what they are."""
+    return re.split(rb"(?<=\n)|(?<=\r)(?!\n)", source.encode(errors="surrogatepass"))
+
+
+def _text(lines: list[bytes]) -> str:
+    return b"".join(lines).decode(errors="surrogatepass")

@@ -1,0 +1,56 @@
+"""Git folders: where git keeps what belongs to a working tree, besides a directory `.git` in it.
+
+A `.git` may be a link or a file that names the directory; that one may name another, which it has in common with other
+working trees; and a repository may have no working tree at all, and then it has only a shape.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterator
+
+from callgate.tools.code.ways import Way, follow
+
+_LONGEST = 4096
+_SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
+
+
+def has_shape(names: Container[str]) -> bool:
+    """Whether a directory with these names in it is a repository to git, or a part of one."""
+    return any(all(name in names for name in shape) for shape in _SHAPES)
+
+
+def led_to(path: str) -> Iterator[Way]:
+    """The directories that belong to a `.git`, or to a directory of that shape, and lie elsewhere."""
+    way = _told_by(path)
+    if way is not None:
+        yield way
+    folder = path if way is None else way.real
+    said = _said(os.path.join(folder, "commondir"))  # noqa: PTH118 - a text all along
+    if said:
+        yield follow(os.path.join(folder, said))  # noqa: PTH118
+
+
+def _told_by(path: str) -> Way | None:
+    if os.path.islink(path):  # noqa: PTH114 - a text all along
+        way = follow(path)
+        # That it was replaced itself is seen afterwards.
+        return Way(way.real, tuple(link for link in way.links if link != path))
+    said = _said(path)
+    if said is None or not said.startswith("gitdir:"):
+        return None
+    return follow(os.path.join(os.path.dirname(path), said.removeprefix("gitdir:").strip()))  # noqa: PTH118, PTH120
+
+
+def _said(path: str) -> str | None:
+    """The text of a small file; None if it is none. A pipe in its place must keep nobody waiting."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        return os.fsdecode(os.read(handle, _LONGEST)).strip()
+    except OSError:
+        return None
+    finally:
+        os.close(handle)

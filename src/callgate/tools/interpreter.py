@@ -1,0 +1,71 @@
+"""Interpreter: a Python of its own, in which a module of ours works on what strangers wrote.
+
+Memory can only be bounded for a whole process, and work only be stopped for certain with one. Nothing around decides
+what is imported there but where a tool here imports from; nothing of the environment goes with it, and it starts
+outside of the working directory. Knows nothing of the work: that is the module's `main`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from callgate.tools.libraries import places
+
+_CODE = (
+    "import importlib, json, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
+    "importlib.import_module(sys.argv.pop(1)).main()"
+)
+_NEEDED = ("LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
+"""Where the interpreter may not start without, and the zone that dates are told in."""
+
+
+class Answer(NamedTuple):
+    """What a process said, and how it ended."""
+
+    said: bytes
+    code: int | None
+
+
+async def ask(module: str, *arguments: str, text: bytes) -> Answer:
+    """Hand a text to a module's process, and wait for what it says. It is gone with the task that waits for it.
+
+    Args:
+        module: Its `main` is run.
+        arguments: What that finds in `sys.argv`, from 1 on.
+        text: What it finds in its input.
+    """
+    process = await asyncio.create_subprocess_exec(*_words(module, *arguments), **_surroundings())
+    try:
+        said, _ = await process.communicate(text)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    return Answer(said, process.returncode)
+
+
+def start(module: str, *, pass_fds: Sequence[int]) -> subprocess.Popen[bytes]:
+    """Start a module's process, with these open files: what it reads and says, and its end, are the caller's."""
+    return subprocess.Popen[bytes](_words(module), pass_fds=pass_fds, **_surroundings())
+
+
+def _words(module: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-I", "-S", "-W", "ignore", "-c", _CODE, json.dumps(places()), module, *arguments]
+
+
+def _surroundings() -> dict[str, Any]:
+    return {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.DEVNULL,
+        "env": {name: os.environ[name] for name in _NEEDED if name in os.environ},
+        "cwd": os.sep,
+        "start_new_session": True,
+    }

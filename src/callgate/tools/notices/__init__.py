@@ -1,0 +1,5 @@
+"""Notices: what an agent leaves for itself, handed to it when it goes on."""
+
+from callgate.tools.category import Category
+
+CATEGORY = Category(extra="notices", tools={"notify_self": ()})

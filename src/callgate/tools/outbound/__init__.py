@@ -1,0 +1,1 @@
+"""Outbound: the one way out of every built-in tool that asks servers. Knows no tool."""

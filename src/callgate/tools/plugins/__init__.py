@@ -1,0 +1,5 @@
+"""Plugins: loading the plugins of the gate again."""
+
+from callgate.tools.category import Category
+
+CATEGORY = Category(extra="plugins", tools={"reload_plugins": ()})

@@ -1,0 +1,130 @@
+"""The tools of this plugin. Files are opened by handle, where the policy lets this call go."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+from datetime import UTC, datetime
+from typing import Any
+
+from callgate import PluginSettings, tool
+from callgate.model.tool_context import ToolContext
+from callgate.tools.confined import Confined, Held, Spot, create, read_all, write_all
+
+from .canvas import MOST_BYTES, Canvas, read_canvas
+from .drawing import GRAPHS
+from .edits import changes
+
+_ENDING = ".canvas"
+_MOST_LISTED = 500
+
+
+def would_export(arguments: dict[str, Any], _context: Any) -> str:
+    """What a preview says."""
+    where = arguments.get("output_path") or "a new file in the canvas directory"
+    return f"Draw the {arguments['graph_type']} graph of this trace into {where}; nothing is written over."
+
+
+@tool(marks_effect=True, preview=would_export)
+async def export_reasoning_canvas(
+    graph_type: str, *, include_evidence: bool, output_path: str | None, ctx: ToolContext, settings: PluginSettings
+) -> str:
+    """Draw what was recorded of this trace."""
+    calls = [call for call in await ctx.recorded() if call["call"] != ctx.call_id]
+    canvas = GRAPHS[graph_type](calls, evidence=include_evidence)
+    path = output_path or _new_path(str(settings["canvas_directory"]), graph_type)
+    place = await asyncio.to_thread(_write, canvas, path, ctx=ctx)
+    return f"{place}: {graph_type} graph of {len(canvas.cards)} cards and {len(canvas.arrows)} links"
+
+
+def import_canvas_edits(canvas_path: str, baseline_path: str | None, *, ctx: ToolContext) -> str:
+    """Tell what a person changed."""
+    try:
+        before = None if baseline_path is None else _read(ctx, baseline_path)
+        found = changes(_read(ctx, canvas_path), before)
+    except (ValueError, FileNotFoundError) as error:
+        return _as_text({"status": "error", "message": str(error)})
+    return _as_text({"status": "ok", **found})
+
+
+def list_canvases(directory: str | None, *, ctx: ToolContext, settings: PluginSettings) -> str:
+    """List what is there."""
+    confined = Confined(ctx.grounds())
+    try:
+        with confined.directory(directory or str(settings["canvas_directory"])) as folder:
+            names = sorted(name for name in os.listdir(folder.fd) if name.endswith(_ENDING))  # noqa: PTH208 - by its handle
+            listed = [
+                entry for name in names[:_MOST_LISTED] if (entry := _entry(confined, folder, name=name)) is not None
+            ]
+    except FileNotFoundError:
+        listed = []
+    listed.sort(key=lambda entry: entry["modified"], reverse=True)
+    return _as_text({"status": "ok", "canvases": listed})
+
+
+def _entry(confined: Confined, folder: Held, *, name: str) -> dict[str, Any] | None:
+    """One canvas; None for what is none or may not be read."""
+    try:
+        with confined.file_at(folder, name) as held:
+            canvas = read_canvas(read_all(held.fd, MOST_BYTES), name)
+            modified = datetime.fromtimestamp(held.status.st_mtime, UTC).isoformat(timespec="seconds")
+            place = confined.show(held.place)
+    except (ValueError, OSError):
+        return None
+    parts = {"nodes": len(canvas.cards), "edges": len(canvas.arrows)}
+    return {"path": place, "name": name.removesuffix(_ENDING), **parts, "modified": modified}
+
+
+def _as_text(body: dict[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False)
+
+
+def _new_path(directory: str, graph_type: str) -> str:
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{directory}/{graph_type}-{stamp}-{secrets.token_hex(3)}{_ENDING}"
+
+
+def _read(ctx: ToolContext, path: str) -> Canvas:
+    with Confined(ctx.grounds()).file(path) as held:
+        content = read_all(held.fd, MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"{path} is larger than {MOST_BYTES} bytes")
+    return read_canvas(content, path)
+
+
+def _write(canvas: Canvas, path: str, *, ctx: ToolContext) -> str:
+    """Write a new file; what a person may have edited is never written over."""
+    if not path.endswith(_ENDING):
+        raise ValueError(f"output_path must end in {_ENDING}")
+    confined = Confined(ctx.grounds())
+    above = os.path.dirname(path)  # noqa: PTH120 - `..` must stay as it was judged
+    if above and not os.path.lexists(os.path.join(ctx.working_directory, above)):  # noqa: PTH118 - as above
+        _make_directory(confined, above, ctx=ctx)
+    with confined.spot(path) as spot:
+        if spot.status is not None:
+            raise FileExistsError(f"{path} is there already; name another file, or leave output_path out")
+        with ctx.effect_sync():
+            _put(spot, canvas.to_bytes())
+        return confined.show(spot.place)
+
+
+def _put(spot: Spot, content: bytes) -> None:
+    """The whole file under its name at once, and only if nobody took that name meanwhile."""
+    name = f".callgate-{secrets.token_hex(8)}.tmp"
+    fd = create(spot.folder, name)
+    try:
+        try:
+            write_all(fd, content)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.link(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
+    finally:
+        os.unlink(name, dir_fd=spot.folder.fd)
+
+
+def _make_directory(confined: Confined, path: str, *, ctx: ToolContext) -> None:
+    with confined.spot(path) as spot, ctx.effect_sync():
+        os.mkdir(spot.name, dir_fd=spot.folder.fd)

@@ -1,0 +1,45 @@
+"""What counts as a quote, and what as a reference."""
+
+from __future__ import annotations
+
+import pytest
+
+from callgate.tools.agents.citations import only_fetched, referred, says
+
+PAGE = "The tower was “finished” in\n1889 — after two years of work."
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ['the tower was "finished" in 1889', "in 1889 - after two years", "  AFTER TWO   YEARS of work. "],
+)
+def test_a_quote_is_found_whatever_its_spaces_capitals_and_marks(quote: str) -> None:
+    assert says(PAGE, quote)
+
+
+@pytest.mark.parametrize("quote", ["", "1889", "The tower was finished in 1890", "two years of hard work"])
+def test_what_the_page_does_not_say_or_is_too_short_to_tell_is_no_quote(quote: str) -> None:
+    assert not says(PAGE, quote)
+
+
+def test_references_are_read_one_by_one_and_in_lists() -> None:
+    assert referred("a [2] b [1, 3] c [2] d [x] e [4](http://x.example/)") == [2, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("known [1] unknown [9].", "known [1] unknown ."),
+        ("both [1, 9]", "both [1]"),
+        ("[label](https://read.example/a) stays", "[label](https://read.example/a) stays"),
+        ("[label](https://other.example/b) goes", "label goes"),
+        ("![pixel](https://other.example/p.png)", "pixel"),
+        ("[label](<https://other.example/b> 'title') goes", "label goes"),
+        ("see https://read.example/a.", "see https://read.example/a."),
+        ("see https://other.example/b!", "see (address left out)"),
+        ("HTTPS://OTHER.example/b", "(address left out)"),
+        ("[x](javascript:alert(1))", "x)"),
+    ],
+)
+def test_what_nobody_fetched_is_left_out(text: str, left: str) -> None:
+    assert only_fetched(text, sources={1, 2}, addresses={"https://read.example/a"}) == left

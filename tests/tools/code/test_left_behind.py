@@ -1,0 +1,156 @@
+"""Nothing is left of a sandbox, however early its Callgate is killed; and programs run one at a time. TOOL-09."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from callgate.tools.code import sandbox
+from callgate.tools.code.alone import alone
+from tests.tools.code.test_bounds import run_small, until
+
+pytestmark = pytest.mark.usefixtures("bubblewrap")
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from callgate.tools.code import sandbox
+from tests.tools.code.test_bounds import run_small
+
+find = sandbox._find_init
+
+async def find_and_be_killed(box):
+    found = await find(box)
+    print(box.init, flush=True)
+    if sys.argv[2] == "held":
+        os.kill(box.init, signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGKILL)
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return found
+
+sandbox._find_init = find_and_be_killed
+asyncio.run(run_small(Path(sys.argv[1]), "touch ran; exec sleep 600"))
+"""
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("when", ["held", "at-once"])
+def test_a_callgate_that_is_killed_while_a_sandbox_is_made_leaves_none(when: str, tmp_path: Path) -> None:
+    """Held: the first process inside is stopped until Callgate, which has said all it had to say, is killed."""
+    killed = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), when], stdout=subprocess.PIPE, text=True)
+    assert killed.stdout is not None
+    with killed.stdout:
+        init = int(killed.stdout.readline())
+        handle = os.pidfd_open(init)
+        try:
+            assert killed.wait(60) == -signal.SIGKILL
+            signal.pidfd_send_signal(handle, signal.SIGCONT)
+            assert select.select([handle], [], [], 20)[0], "it is still there"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+            os.close(handle)
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_what_is_not_known_to_end_with_us_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(_init: int, _outer: int) -> bool:
+        return False
+
+    monkeypatch.setattr(sandbox, "ends_with_us", never)
+    running = asyncio.ensure_future(run_small(tmp_path, "touch ran"))
+    await asyncio.wait({running}, timeout=0.5)
+    assert not running.done()
+    running.cancel()
+    await asyncio.wait({running}, timeout=20)
+    assert running.cancelled()
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_a_sandbox_whose_first_process_is_not_known_yet_is_ended_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for a word of ours, with our pipes in its hands: ending bubblewrap alone would leave it there."""
+    inner: list[int] = []
+
+    async def wait_for_ever(box: sandbox._Box) -> bool:  # pyright: ignore[reportPrivateUsage]
+        children = Path(f"/proc/{box.outer.pid}/task/{box.outer.pid}/children")
+        while not (numbers := children.read_text().split()):  # noqa: ASYNC110, ASYNC240 - the kernel's
+            await asyncio.sleep(0.001)  # polling for a process of another's
+        inner.append(os.pidfd_open(int(numbers[0])))
+        await asyncio.Event().wait()
+        return False
+
+    monkeypatch.setattr(sandbox, "_find_init", wait_for_ever)
+    running = asyncio.ensure_future(run_small(tmp_path, "touch ran"))
+    async with asyncio.timeout(30):
+        while not inner:  # noqa: ASYNC110 - found above
+            await asyncio.sleep(0.01)  # polling for what is found above
+    running.cancel()
+    await asyncio.wait({running}, timeout=20)
+    ended = select.select(inner, [], [], 0)[0]
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(inner[0], signal.SIGKILL)
+    os.close(inner[0])
+    assert (running.done(), bool(ended)) == (True, True)
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_programs_run_one_after_another(tmp_path: Path) -> None:
+    line = "echo begin >> log; i=0; while test $i -lt 3000; do i=$((i+1)); done; echo end >> log"
+    await asyncio.gather(*(run_small(tmp_path, line) for _ in range(4)))
+    assert (tmp_path / "log").read_text().split() == ["begin", "end"] * 4
+
+
+HOLDS = """
+import asyncio
+from callgate.tools.code.alone import alone
+
+async def hold():
+    async with alone():
+        print("held", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(hold())
+"""
+
+
+@pytest.mark.crash
+async def test_another_callgate_keeps_programs_waiting_until_it_ends_or_is_killed(tmp_path: Path) -> None:
+    holder = subprocess.Popen(  # noqa: ASYNC220 - it returns with the fork
+        [sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    with holder.stdout:
+        assert holder.stdout.readline() == "held\n"
+        running = asyncio.ensure_future(run_small(tmp_path, "touch ran"))
+        await asyncio.wait({running}, timeout=0.5)
+        waited = not running.done() and not (tmp_path / "ran").exists()
+        holder.kill()
+        holder.wait()
+    assert waited
+    assert (await running).returncode == 0
+    await until(tmp_path / "ran")
+
+
+async def test_who_is_cancelled_while_waiting_for_its_turn_keeps_nobody_waiting() -> None:
+    async with alone():
+        waiting = asyncio.ensure_future(_in_turn())
+        await asyncio.wait({waiting}, timeout=0.1)
+        waiting.cancel()
+        await asyncio.wait({waiting}, timeout=10)
+    async with asyncio.timeout(10):
+        assert await _in_turn()
+
+
+async def _in_turn() -> bool:
+    async with alone():
+        return True
