@@ -13,7 +13,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import batches, commits, flows, growth, intelligence, programs, reads, registry, sampling, searches
+from benchmarks import (
+    batches,
+    commits,
+    flows,
+    growth,
+    intelligence,
+    programs,
+    reads,
+    registry,
+    sampling,
+    searches,
+    vault,
+)
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -46,6 +58,8 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("a package of 50,000 lines and more indexed, s", ("intelligence", "indexing_s"), "<=", 60, None),
     ("its index after one change, s", ("intelligence", "after_one_change_s"), "<=", 1, None),
     ("search_code in it, p95 ms", ("intelligence", "search_p95_ms"), "<=", 100, None),
+    ("vault_search in 10,000 notes, p95 ms", ("vault", "search_p95_ms"), "<=", 50, None),
+    ("vault_move of a note with 500 back links, s", ("vault", "move_of_500_back_links_s"), "<=", 2, None),
     ("10,000 tools over 10", ("growth", "tools_10_000_over_10", "cpu_ratio"), "<=", 1.15, None),
     ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
     ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
@@ -108,6 +122,8 @@ async def measure() -> dict[str, Any]:
         results["searches"] = await searches.measure()
         print("intelligence …", flush=True)
         results["intelligence"] = await intelligence.measure()
+        print("vault …", flush=True)
+        results["vault"] = await vault.measure(folder)
         print("growth …", flush=True)
         results["growth"] = await growth.measure(folder)
     return results

@@ -226,6 +226,8 @@ REQUIREMENTS = {
     "TOOL-12": "Files: lines from 1, at most max_bytes, marked when cut; bytes written, modes w and a, listing ≤ 1000.",
     "TOOL-13": "Archives: opened before extracted; what leads out, links, lies or bombs are refused; search ≤ 50 hits.",
     "TOOL-14": "Vectors of texts repeat, in one dimension; the nearest come first, top_k at most; all scores are told.",
+    "TOOL-15": "Vault: written is read, listed and found; a title falls back to the heading; paths and sizes bounded.",
+    "TOOL-16": "vault_move takes links along and leaves nothing at the old path; vault_create_index lists every note.",
     "TOOL-17": "Threads: made by a push, numbered from 0 by one; an absent one is an error that names it; archived.",
     "TOOL-18": "notify_self: its mappings, one event, an id where it is persisted; a failed store is never ok.",
     "TOOL-19": "Tools that need a token or a model are a configuration error with advice without it, and ask nobody.",

@@ -9,9 +9,24 @@ from callgate.settings.kinds import Block, Fields, Key, ListOf, Reading
 from callgate.settings.leaves import Text
 from callgate.settings.read_api_tools import GITHUB_TOOLS, LANGUAGE_TOOLS
 from callgate.settings.read_web_tools import WEB_TOOLS
-from callgate.settings.values import BuiltinToolsSettings
+from callgate.settings.values import BuiltinToolsSettings, VaultSettings
 
 _NAME = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
+
+
+def _build_vault(fields: Fields, _: Reading) -> VaultSettings:
+    return VaultSettings(**fields)
+
+
+_VAULT = Block(
+    {
+        "path": Key(
+            Text(pattern=r"[^\x00-\x1f]+", needs="a folder such as vault", longest=1000),
+            "The folder of the notes; a relative one is in the working directory, and none holds Callgate's own files.",
+        )
+    },
+    _build_vault,
+)
 
 
 def _build(fields: Fields, _: Reading) -> BuiltinToolsSettings:
@@ -31,6 +46,7 @@ BUILTIN_TOOLS = Block(
         "web": Key(WEB_TOOLS, "Whom the tools of the category web ask."),
         "github": Key(GITHUB_TOOLS, "Where the tools of the category github ask, and with which token."),
         "language": Key(LANGUAGE_TOOLS, "Who turns texts into vectors for the tools of the category language."),
+        "vault": Key(_VAULT, "Where the notes of the category vault lie."),
     },
     _build,
 )

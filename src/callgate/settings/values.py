@@ -222,6 +222,14 @@ class LanguageSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VaultSettings:
+    """Where the notes of the category `vault` lie."""
+
+    path: str = "vault"
+    """A folder; a relative one is in the working directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltinToolsSettings:
     """Which of the built-in tools are there, and what the operator says of them."""
 
@@ -230,6 +238,7 @@ class BuiltinToolsSettings:
     web: WebSettings = WebSettings()
     github: GithubSettings = GithubSettings()
     language: LanguageSettings = LanguageSettings()
+    vault: VaultSettings = VaultSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

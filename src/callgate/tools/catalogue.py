@@ -32,6 +32,7 @@ from callgate.tools import (
     notices,
     plugins,
     threads,
+    vault,
     web,
 )
 from callgate.tools.category import Category
@@ -54,6 +55,7 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "notices": notices.CATEGORY,
         "plugins": plugins.CATEGORY,
         "threads": threads.CATEGORY,
+        "vault": vault.CATEGORY,
         "web": web.CATEGORY,
     }
 )

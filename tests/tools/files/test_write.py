@@ -20,6 +20,7 @@ from callgate.pipeline import pipeline
 from callgate.pipeline.execute import Executed
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.permit import Permit
+from callgate.tools import replacing
 from callgate.tools.files import read, write
 from tests.journeys.gates import parts_of
 from tests.tools.files.calling import call, once, opened
@@ -76,7 +77,7 @@ async def test_what_another_program_adds_meanwhile_is_not_thrown_away(
         with file.open("a") as theirs:
             theirs.write("theirs\n")
 
-    monkeypatch.setattr(write, "write_all", meanwhile)
+    monkeypatch.setattr(replacing, "write_all", meanwhile)
     for mode in ("a", "w"):
         before = file.read_text()
         outcome = await once(tmp_path, "write_file", path="log.txt", content="ours\n", mode=mode)
@@ -135,7 +136,7 @@ async def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(write, "write_all", full)
+    monkeypatch.setattr(replacing, "write_all", full)
     outcome = await once(tmp_path, "write_file", path="a.txt", content="new")
     assert isinstance(outcome, Failed)
     assert outcome.happened is Happened.NONE

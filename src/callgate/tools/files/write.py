@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import difflib
 import os
-import secrets
-import stat
-from collections.abc import Generator
 from typing import Any, Literal
 
 from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
-from callgate.tools.confined import Confined, Spot, create, read_all, write_all
+from callgate.tools.confined import Confined, Spot, read_all
 from callgate.tools.files.arguments import FilePath, Text, digest_of, what_was_seen
-from callgate.tools.files.one_writer import one_writer
+from callgate.tools.replacing import beside, difference, version_of
+from callgate.tools.turns import one_writer
 
 _LARGEST = 64 * 1024 * 1024
 """What a file may have in the end, in bytes."""
-_SHOWN = 20_000
-_COMPARED_LINES = 1000
-_COMPARED_BYTES = 200_000
-_PERMISSIONS = 0o777
-"""Kept of the file that is replaced; what makes a program run as another is not."""
 
 _OUTPUT = {
     "type": "object",
@@ -44,7 +35,7 @@ def would_write(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
         before = _current(confined, spot)
         after = _after(before, arguments["content"], mode=arguments["mode"])
     name = confined.show(spot.place)
-    text = _difference(before or b"", after, name=name, new=before is None)
+    text = difference(before or b"", after, name=name, new=before is None)
     return Preview(text=text, state=_state(spot, before))
 
 
@@ -77,7 +68,7 @@ def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", 
         if not ctx.is_as_shown(_state(spot, before)):
             raise PermissionError(f"{path} is not the file, or not as it was, when this was approved; ask again")
         after = _after(before, content, mode=mode)
-        with _beside(spot, after) as name:
+        with beside(spot.folder, after, like=spot.status) as name:
             _refuse_changed(confined, spot)
             with ctx.effect_sync():
                 os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
@@ -110,52 +101,5 @@ def _current(confined: Confined, spot: Spot) -> bytes | None:
 def _refuse_changed(confined: Confined, spot: Spot) -> None:
     """Another program knows nothing of our turns; what it wrote since we looked is not thrown away."""
     now = confined.spot_in(spot.folder, spot.name).status
-    if _version(now) != _version(spot.status):
+    if version_of(now) != version_of(spot.status):
         raise BlockingIOError(f"{confined.show(spot.place)} was changed by somebody else meanwhile; nothing is written")
-
-
-def _version(status: os.stat_result | None) -> tuple[int, ...] | None:
-    if status is None:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-@contextlib.contextmanager
-def _beside(spot: Spot, content: bytes) -> Generator[str]:
-    """A finished file beside the one it is to replace; gone again if it does not."""
-    name = f".callgate-{secrets.token_hex(8)}.tmp"
-    fd = create(spot.folder, name)
-    try:
-        try:
-            _keep_permissions(fd, spot.status)
-            write_all(fd, content)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        yield name
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=spot.folder.fd)
-        raise
-
-
-def _keep_permissions(fd: int, before: os.stat_result | None) -> None:
-    if before is None:
-        return
-    with contextlib.suppress(PermissionError):  # only an administrator may give a file away
-        os.fchown(fd, before.st_uid, before.st_gid)
-    os.fchmod(fd, stat.S_IMODE(before.st_mode) & _PERMISSIONS)
-
-
-def _difference(before: bytes, after: bytes, *, name: str, new: bool) -> str:
-    told = f"{'a new file' if new else f'{len(before)} bytes before'}, {len(after)} bytes after"
-    if max(len(before), len(after)) > _COMPARED_BYTES or max(before.count(b"\n"), after.count(b"\n")) > _COMPARED_LINES:
-        return f"{name}: {told}; too large to show what changes"
-    try:
-        old, now = before.decode().splitlines(keepends=True), after.decode().splitlines(keepends=True)
-    except UnicodeDecodeError:
-        return f"{name}: {told}; it is no text now"
-    lines = difflib.unified_diff(old, now, "/dev/null" if new else name, name)
-    text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-    cut = f"\n… {len(text) - _SHOWN} more characters" if len(text) > _SHOWN else ""
-    return f"{name}: {told}\n{text[:_SHOWN]}{cut}" if text else f"{name}: nothing changes"

@@ -1,6 +1,6 @@
-"""One writer at a time in a directory: whoever reads a file and puts another in its place has a turn of its own.
+"""Turns: one writer at a time in a directory, who reads a file and puts another in its place, or any number of readers.
 
-The turn is a lock on the directory, held by its handle: it counts for all threads and all processes that write by
+A turn is a lock on the directory, held by its handle: it counts for all threads and all processes that write by
 these tools, and is gone with whoever held it. Programs that do not ask for it are not kept out.
 """
 
@@ -24,18 +24,31 @@ _PAUSE = 0.002
 _TAKEN = frozenset({errno.EAGAIN, errno.EACCES})
 
 
-@contextlib.contextmanager
-def one_writer(folder: Held, ctx: ToolContext) -> Generator[None]:
-    """Have a turn in a directory that is held.
+def one_writer(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextManager[None]:
+    """Have a turn alone in a directory that is held.
 
     Raises:
         TimeoutError: Others had theirs for too long.
     """
+    return _turn(folder, ctx, alone=True)
+
+
+def many_readers(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextManager[None]:
+    """Have a turn together with others who only read.
+
+    Raises:
+        TimeoutError: Somebody wrote for too long.
+    """
+    return _turn(folder, ctx, alone=False)
+
+
+@contextlib.contextmanager
+def _turn(folder: Held, ctx: ToolContext, *, alone: bool) -> Generator[None]:
     until = time.monotonic() + _LONGEST_WAIT
-    while not _taken(folder.fd):
+    while not _taken(folder.fd, alone=alone):
         now = time.monotonic()
         if now > until or ctx.closed or ctx.remaining(now) == 0:
-            raise TimeoutError(f"others are writing in {folder.place} for too long; nothing was written")
+            raise TimeoutError(f"others are writing in {folder.place} for too long; nothing was done")
         time.sleep(_PAUSE)  # a lock that is waited for could not be given up
     try:
         yield
@@ -43,11 +56,11 @@ def one_writer(folder: Held, ctx: ToolContext) -> Generator[None]:
         _give(folder.fd)
 
 
-def _taken(fd: int) -> bool:
+def _taken(fd: int, *, alone: bool) -> bool:
     if fcntl is None:  # pragma: no cover - Windows
         return True
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError as error:
         # A file system without such locks leaves us with what is compared before the file is replaced.
         return error.errno not in _TAKEN

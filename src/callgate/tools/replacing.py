@@ -1,0 +1,84 @@
+"""Replacing: a finished file takes the place of another, so that nobody ever sees half of one; what it changes."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import secrets
+import stat
+from collections.abc import Generator
+
+from callgate.tools.confined import Held, create, write_all
+
+SHOWN = 20_000
+"""So many characters of a difference are shown."""
+_COMPARED_LINES = 1000
+_COMPARED_BYTES = 200_000
+_BEGINNING, _ENDING = ".callgate-", ".tmp"
+_PERMISSIONS = 0o777
+"""Kept of the file that is replaced; what makes a program run as another is not."""
+
+
+@contextlib.contextmanager
+def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Generator[str]:
+    """A finished file beside the one it is to replace; gone again if it does not.
+
+    Args:
+        folder: Where.
+        content: What is in it.
+        like: The file whose permissions it gets; None is a new one.
+    """
+    name = f"{_BEGINNING}{secrets.token_hex(8)}{_ENDING}"
+    fd = create(folder, name)
+    try:
+        try:
+            _keep_permissions(fd, like)
+            write_all(fd, content)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        yield name
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder.fd)
+        raise
+
+
+def sweep(folder: Held) -> None:
+    """Remove what a process that was killed left unfinished there; for who knows that nobody else writes there now."""
+    with os.scandir(folder.fd) as entries:
+        left = [entry.name for entry in entries if entry.name.startswith(_BEGINNING) and entry.name.endswith(_ENDING)]
+    for name in left:
+        with contextlib.suppress(OSError):
+            os.unlink(name, dir_fd=folder.fd)
+
+
+def version_of(status: os.stat_result | None) -> tuple[int, ...] | None:
+    """What differs when somebody else changed or replaced a file."""
+    if status is None:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def difference(before: bytes, after: bytes, *, name: str, new: bool) -> str:
+    """What changes in a text, for people."""
+    told = f"{'a new file' if new else f'{len(before)} bytes before'}, {len(after)} bytes after"
+    if max(len(before), len(after)) > _COMPARED_BYTES or max(before.count(b"\n"), after.count(b"\n")) > _COMPARED_LINES:
+        return f"{name}: {told}; too large to show what changes"
+    try:
+        old, now = before.decode().splitlines(keepends=True), after.decode().splitlines(keepends=True)
+    except UnicodeDecodeError:
+        return f"{name}: {told}; it is no text now"
+    lines = difflib.unified_diff(old, now, "/dev/null" if new else name, name)
+    text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    cut = f"\n… {len(text) - SHOWN} more characters" if len(text) > SHOWN else ""
+    return f"{name}: {told}\n{text[:SHOWN]}{cut}" if text else f"{name}: nothing changes"
+
+
+def _keep_permissions(fd: int, before: os.stat_result | None) -> None:
+    if before is None:
+        return
+    with contextlib.suppress(PermissionError):  # only an administrator may give a file away
+        os.fchown(fd, before.st_uid, before.st_gid)
+    os.fchmod(fd, stat.S_IMODE(before.st_mode) & _PERMISSIONS)

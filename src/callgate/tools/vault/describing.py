@@ -1,0 +1,83 @@
+"""Describing: what a note is called, speaks of and points at, read from its text. Knows no files and no index."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from callgate.tools.vault import frontmatter
+from callgate.tools.vault.frontmatter import Frontmatter
+from callgate.tools.vault.links import find_links
+from callgate.tools.vault.names import NOTE
+from callgate.tools.vault.prose import without_code
+
+MOST_KEYS = 10_000
+"""A note that points at more names than this is looked at whatever moves."""
+_LONGEST_TITLE = 500
+_LONGEST_SUMMARY = 240
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<text>[^\r\n]+?)(?:[ \t]+#+)?[ \t]*\r?$", re.MULTILINE)
+_TAG = re.compile(r"(?<![\w/#&])#(?P<tag>[^\W\d][\w/-]{0,99})")
+_NO_SENTENCE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-*_=]{3,}[ \t]*$|<!--|```|~~~|\||!\[\[|!\[)")
+_WIKI = re.compile(r"!?\[\[(?P<target>[^\[\]\n|]{1,1024})(?:\|(?P<alias>[^\[\]\n]{1,1024}))?\]\]")
+_MARKDOWN = re.compile(r"!?\[(?P<text>[^\[\]\n]{0,1024})\]\([^()\n]{0,1024}\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What an index keeps of a note."""
+
+    title: str
+    headings: str
+    tags: str
+    body: str
+    summary: str
+    keys: frozenset[str]
+    """Of the names it points at."""
+    many: bool
+    """Whether it points at more than are kept."""
+
+
+def describe(path: str, content: bytes) -> Description:
+    """Read a note. What is no text in it counts as a question mark, and what is a NUL as a blank."""
+    text = content.decode("utf-8", "replace").replace("\0", " ")
+    front, body = frontmatter.split(text)
+    prose = without_code(body)
+    headings = [found["text"] for found in _HEADING.finditer(prose)]
+    keys = {spelling.key for spelling in {link.spelling for link in find_links(text)}}
+    return Description(
+        title=title_of(path, front=front, prose=prose),
+        headings="\n".join(headings),
+        tags=" ".join((*front.tags, *(found["tag"] for found in _TAG.finditer(prose)))),
+        body=body,
+        summary=_summary(body),
+        keys=frozenset(sorted(keys)[:MOST_KEYS]),
+        many=len(keys) > MOST_KEYS,
+    )
+
+
+def title_of(path: str, *, front: Frontmatter, prose: str) -> str:
+    """What a note is called: by its front matter, by the first heading of its text without code, or by its file."""
+    if front.title is not None:
+        return front.title
+    heading = _HEADING.search(prose)
+    name = path.rpartition("/")[2].removesuffix(NOTE)
+    return plain(heading["text"])[:_LONGEST_TITLE] or name if heading else name
+
+
+def plain(text: str) -> str:
+    """A line without the marks of links and emphasis."""
+    text = _WIKI.sub(lambda found: found["alias"] or found["target"], text)
+    text = _MARKDOWN.sub(lambda found: found["text"], text)
+    return " ".join(text.replace("**", "").replace("__", "").replace("`", "").split())
+
+
+def _summary(body: str) -> str:
+    """The first paragraph, as one line."""
+    lines: list[str] = []
+    for line in body[: 16 * _LONGEST_SUMMARY].splitlines():
+        if line.strip() and not _NO_SENTENCE.match(line):
+            lines.append(line.strip().lstrip("> "))
+        elif lines:
+            break
+    text = plain(" ".join(lines))
+    return text if len(text) <= _LONGEST_SUMMARY else f"{text[:_LONGEST_SUMMARY].rsplit(' ', 1)[0]} …"

@@ -1,0 +1,79 @@
+"""Record: what is written down of a move in the folder of the notes, so that whoever comes after a crash finds it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from callgate.tools.confined import Held, create, read_all, write_all
+
+NAME = ".callgate-move.json"
+SET_ASIDE = ".callgate-move.unreadable.json"
+_FRESH = ".callgate-move.new"
+LARGEST = 64 * 1024 * 1024
+
+
+class Record:
+    """The one record of a folder. It is there as a whole or not at all."""
+
+    def __init__(self, folder: Held) -> None:
+        self._folder = folder
+
+    def exists(self) -> bool:
+        """Whether there is one."""
+        return self._is_there(NAME)
+
+    def is_begun(self) -> bool:
+        """Whether one was begun, and does not count yet."""
+        return self._is_there(_FRESH)
+
+    def forget_begun(self) -> None:
+        """Remove one that was begun."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(_FRESH, dir_fd=self._folder.fd)
+
+    def read(self) -> bytes:
+        """What is in it; nothing where it is no file, or too large to be one of ours."""
+        try:
+            fd = os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._folder.fd)
+        except OSError:
+            return b""
+        try:
+            content = read_all(fd, LARGEST + 1)
+        except OSError:
+            return b""
+        finally:
+            os.close(fd)
+        return content if len(content) <= LARGEST else b""
+
+    def write(self, content: bytes) -> None:
+        """Put it there, whole and on the disk when this returns."""
+        self.forget_begun()
+        fd = create(self._folder, _FRESH, mode=0o600)
+        try:
+            write_all(fd, content)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        self._rename(_FRESH, NAME)
+
+    def set_aside(self) -> None:
+        """Keep one that is none of ours under another name, for a person to look at."""
+        self._rename(NAME, SET_ASIDE)
+
+    def drop(self) -> None:
+        """The move is over."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(NAME, dir_fd=self._folder.fd)
+        os.fsync(self._folder.fd)
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            os.stat(name, dir_fd=self._folder.fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _rename(self, name: str, other: str) -> None:
+        os.replace(name, other, src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)
+        os.fsync(self._folder.fd)
