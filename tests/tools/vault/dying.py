@@ -56,6 +56,7 @@ def context(folder: Path) -> ToolContext:
         roots=(str(folder),),
         closed=(),
         git=(),
+        code=(),
         private_addresses=False,
         path_refused=lambda place, _: None if place.startswith(str(folder)) else "outside",
         host_refused=lambda _: "no",
