@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from callgate.flows.chain.faults import Diagnostic
-from callgate.flows.counted import counted
 from callgate.flows.waves import Waves
+from callgate.model.counted import counted
 from callgate.model.levels import Caller
 from callgate.model.outcome import Outcome, Pending, Succeeded
 
