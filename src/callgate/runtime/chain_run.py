@@ -11,12 +11,12 @@ from callgate.events.vocabulary import CHAIN_ENDED, CHAIN_STARTED
 from callgate.flows.batch import run_wave
 from callgate.flows.chain.chain import Chain, Step
 from callgate.flows.chain.values import NotThere, look_up, results_in
-from callgate.flows.step_key import step_key
 from callgate.flows.waves import one_by_one
 from callgate.model.call import Call
 from callgate.model.event import Draft
 from callgate.model.outcome import Succeeded
 from callgate.model.shapes import own_copy
+from callgate.model.step_key import numbered_key
 from callgate.pipeline.notes import who
 from callgate.pipeline.record import record
 from callgate.pipeline.recorded import json_form
@@ -50,7 +50,7 @@ class ChainRun:
             self._fall_back(analysis.fallback)
 
     def _step(self, index: int, made: Link) -> Step:
-        at, key = made.written, step_key("chain", self._chain.key, place=index)
+        at, key = made.written, numbered_key("chain", self._chain.key, place=index)
         return Step(index=index, tool=made.tool.name, line=at.line, column=at.column, key=key)
 
     async def make(self, script: Script, *, wait: float | None, at_once: int) -> Chain:

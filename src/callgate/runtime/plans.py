@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from callgate.errors import ConfigurationError
 from callgate.flows.batch import Malformed, Unreadable, as_call, call_ids, run_batch
 from callgate.flows.plan import Plan
-from callgate.flows.step_key import step_key
 from callgate.flows.waves import footprint, in_waves
 from callgate.model.call import Call
 from callgate.model.ids import uuid7
 from callgate.model.levels import Verdict
 from callgate.model.shapes import as_mapping
+from callgate.model.step_key import numbered_key
 from callgate.pipeline.explain import Looked, look, unreadable
 from callgate.pipeline.planning import Planned, ask_plan
 from callgate.runtime.calls import Calls
@@ -141,7 +141,7 @@ class _Draft:
         if isinstance(call, Unreadable) or call.key is not None:
             return call
         if self._key is not None:
-            return call._replace(key=step_key("plan", self._key, place=place))
+            return call._replace(key=numbered_key("plan", self._key, place=place))
         tool = self._find(call.tool)
         if made is None or tool is None or (tool.read_only and not ask):
             # A read that nobody is asked about needs no row in the ledger.
