@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from callgate.errors import ConfigurationError
-from callgate.flows.batch import Malformed, Unreadable, as_call, call_ids, run_batch
+from callgate.flows.batch import Malformed, Unreadable, as_call, call_ids, given_id, run_batch
 from callgate.flows.plan import Plan
-from callgate.flows.waves import footprint, in_waves
+from callgate.flows.waves import footprint, in_waves, wave_of
 from callgate.model.call import Call
 from callgate.model.ids import uuid7
 from callgate.model.levels import Verdict
@@ -167,9 +167,9 @@ class _Draft:
 
     def planned(self) -> list[Planned]:
         """The calls as they are asked about; none of them would be refused."""
-        wave_of = {place: number for number, wave in enumerate(self._waves) for place in wave}
+        number = wave_of(self._waves)
         return [
-            Planned(looked.authorized, looked.decision, wave_of[place], self._is_own(place))
+            Planned(looked.authorized, looked.decision, number[place], self._is_own(place))
             for place, looked in enumerate(self._looked)
             if looked.authorized is not None
         ]
@@ -201,14 +201,8 @@ def _read(item: Any) -> Call | Unreadable:
     except Malformed as error:
         body = as_mapping(item)
         name: Any = getattr(item, "tool", None) if body is None else body.get("name")
-        return Unreadable(name if isinstance(name, str) else "", str(error), id=_id_of(item))
+        return Unreadable(name if isinstance(name, str) else "", str(error), id=given_id(item))
     try:
         return call._replace(arguments=copy.deepcopy(dict(call.arguments)))
     except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class
         return Unreadable(call.tool, f"the arguments cannot be read ({type(error).__name__})", id=call.id)
-
-
-def _id_of(item: Any) -> str | None:
-    body = as_mapping(item)
-    found: Any = getattr(item, "id", None) if body is None else body.get("id")
-    return found if isinstance(found, str) else None
