@@ -18,7 +18,7 @@ from callgate.model.levels import Verdict
 from callgate.model.shapes import as_mapping
 from callgate.model.step_key import numbered_key
 from callgate.pipeline.explain import Looked, look, unreadable
-from callgate.pipeline.planning import Planned, ask_plan
+from callgate.pipeline.planning import PlannedCall, ask_plan
 from callgate.runtime.calls import Calls
 from callgate.runtime.entering import as_asked, enter, refuse_malformed
 from callgate.runtime.opened import at_once
@@ -165,11 +165,11 @@ class _Draft:
         """The strictest."""
         return max((looked.told.verdict for looked in self._looked), default=Verdict.ALLOW)
 
-    def planned(self) -> list[Planned]:
+    def planned(self) -> list[PlannedCall]:
         """The calls as they are asked about; none of them would be refused."""
         number = wave_of(self._waves)
         return [
-            Planned(looked.authorized, looked.decision, number[place], self._is_own(place))
+            PlannedCall(looked.authorized, looked.decision, number[place], self._is_own(place))
             for place, looked in enumerate(self._looked)
             if looked.authorized is not None
         ]
