@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import StoreError
 from callgate.events.vocabulary import CHAIN_ENDED, CHAIN_STARTED
 from callgate.flows.batch import run_wave
-from callgate.flows.chain.chain import Chain, Step
+from callgate.flows.chain.chain import SEQ, Chain, Step
 from callgate.flows.chain.values import NotThere, look_up, results_in
 from callgate.flows.waves import one_by_one
 from callgate.model.call import Call
@@ -85,7 +85,7 @@ class ChainRun:
     def _still_holding(self, waiting: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """The waves that are left; in sequence, as written, where declarations they rest on are no longer so."""
         left = sorted(index for wave in waiting for index in wave)
-        if self._chain.mode_used == "seq" or all(self._is_as_it_was(index) for index in left):
+        if self._chain.mode_used == SEQ or all(self._is_as_it_was(index) for index in left):
             return waiting
         self._fall_back(_CHANGED)
         return list(one_by_one([left]))
@@ -96,7 +96,7 @@ class ChainRun:
         return found is not None and found.definition_hash == tool.definition_hash
 
     def _fall_back(self, why: str) -> None:
-        self._chain.mode_used, self._chain.fallback_to_seq, self._chain.fallback_reason = "seq", True, why
+        self._chain.mode_used, self._chain.fallback_to_seq, self._chain.fallback_reason = SEQ, True, why
 
     async def _make(self, index: int) -> Outcome:
         step, made = self._chain.steps[index], self._analysis.links[index]

@@ -11,6 +11,8 @@ from callgate.model.counted import counted
 from callgate.model.levels import Caller
 from callgate.model.outcome import Outcome, Pending, Succeeded
 
+DEP, SEQ = "dep", "seq"
+"""The modes of a chain: in waves, or in sequence."""
 WORST_FIRST = ("unknown", "failed", "refused", "previewed", "pending", "waiting")
 """How a chain ended whose last wave ended in several ways: the first of these that one of its calls has."""
 
