@@ -40,7 +40,8 @@ def _given(settings: ModelSettings, get_secret: Callable[[str, str], str]) -> di
     """What a provider is told beyond its name."""
     given: dict[str, Any] = {}
     if settings.secret is not None:
-        given["api_key"] = get_secret(*settings.secret)
+        connector, _, key = settings.secret.partition("/")
+        given["api_key"] = get_secret(connector, key)
     if settings.url is not None:
         given["base_url"] = settings.url
     return given
