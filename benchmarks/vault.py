@@ -30,7 +30,7 @@ async def measure(folder: Path) -> dict[str, Any]:
     """Milliseconds and seconds, through a gate with a store on the disk."""
     work = folder / "vault-work"
     luck = random.Random(1)
-    _write_notes(work / "vault" / "agent" / "default", luck)
+    _write_notes(work / "vault" / "agent=agent" / "default", luck)
     store = f"sqlite:///{work}/.callgate/callgate.db"
     async with Callgate.open(store, working_directory=work, builtin_tools=["vault"]) as gate:
         begun = time.perf_counter()

@@ -23,6 +23,8 @@ class Grounds:
     """Callgate's own files and folders, there or not: out of reach, also of programs a tool starts."""
     git: tuple[str, ...]
     """Directories inside a `.git` that may be written to; every other `.git` is read-only."""
+    code: tuple[str, ...]
+    """What Callgate itself runs from: to be read and started, and never written."""
     private_addresses: bool
     """Whether it may speak to this machine and its network."""
     path_refused: Callable[[str, os.stat_result | None], str | None]

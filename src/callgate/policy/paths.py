@@ -60,6 +60,8 @@ class Paths:
     """Every one of them must hold the path; none is: anywhere."""
     own: OwnFiles
     second_names: SecondNames
+    code: tuple[str, ...] = ()
+    """What Callgate runs from."""
 
     def judge(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
         """The real path.
@@ -94,6 +96,7 @@ class Paths:
             if whole:
                 self._refuse_holder(text, place)
             self._refuse_git(text, place, literal=literal)
+            self._refuse_code(text, place)
             self._refuse_outside(text, place)
         return resolved
 
@@ -123,6 +126,7 @@ class Paths:
         try:
             self._refuse_own(place, place, literal=place, status=status)
             self._refuse_git(place, place, literal=place)
+            self._refuse_code(place, place)
             self._refuse_outside(place, place)
         except Unfit as error:
             return str(error)
@@ -183,6 +187,11 @@ class Paths:
         if any(map(is_git, (*key_of(place), *key_of(literal)))) or lies_in_git(place):
             advice = "list that .git in the paths of the scope family to open it"
             raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
+
+    def _refuse_code(self, text: str, place: str) -> None:
+        if not self.tool.read_only and any(_inside(place, root) for root in self.code):
+            what = f"path {show(text)} lies where Callgate and its libraries run from, which is read-only to tools"
+            raise Unfit(f"{what}; give the project an environment of its own")
 
     def _refuse_outside(self, text: str, place: str) -> None:
         for ground in self.grounds:

@@ -19,6 +19,7 @@ from callgate.model.tool import Arguments, Tool
 from callgate.policy import hosts, paths
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.hosts import Airspace, read_host
+from callgate.policy.own_code import own_code
 from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Ground, Paths, is_pattern, real_directory
 from callgate.policy.reach import Found, Reach, Unjudged
@@ -75,6 +76,7 @@ class Resources:
             roots=paths.roots(),
             closed=self._own.paths,
             git=tuple(root for ground in paths.grounds for root in ground.git),
+            code=paths.code,
             private_addresses=all(airspace.private_addresses for airspace in airspaces),
             path_refused=paths.refused,
             host_refused=partial(_host_refused, airspaces),
@@ -101,7 +103,7 @@ class Resources:
         base = self._directory if directory is None else os.path.realpath(os.path.join(self._directory, directory))  # noqa: PTH118
         grounds = [self._ground(name, base) for name in self._governing(tool, "paths", otherwise="fs")]
         known = tuple(ground for ground in grounds if ground is not None)
-        return Paths(tool, base, known, self._own, SecondNames(self._own))
+        return Paths(tool, base, known, self._own, SecondNames(self._own), own_code())
 
     def _ground(self, family: str, base: str) -> Ground | None:
         # A root is followed once and remembered: if it is replaced by a link later, what lies behind it is outside.

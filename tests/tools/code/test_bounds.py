@@ -37,6 +37,7 @@ def grounds_of(place: Path) -> Grounds:
         roots=(str(place),),
         closed=(),
         git=(),
+        code=(),
         private_addresses=False,
         path_refused=lambda _path, _status: None,
         host_refused=lambda _host: None,

@@ -268,3 +268,28 @@ async def test_a_repository_that_is_the_granted_directory_can_only_be_read_and_t
     assert "HEAD" in ran["stdout"]
     assert "could only be read: it is a git repository" in ran["note"]
     assert not (place.ground / "made").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > env/lib/planted.pth",
+        "mv env old; mkdir -p env/lib; cp -r old/lib/. env/lib; echo x > env/lib/planted.pth",
+        "rm -rf env",
+        "mv env/lib env/gone; mkdir env/lib; echo x > env/lib/planted.pth",
+    ],
+    ids=["write", "replace-above", "remove", "replace"],
+)
+async def test_what_callgate_runs_from_is_read_and_started_and_not_written(
+    place: Place, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    (place.ground / "env" / "lib").mkdir(parents=True)
+    program = place.ground / "env" / "lib" / "run"
+    program.write_text(f"#!/bin/sh\necho {place.canary}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("callgate.policy.resources.own_code", lambda: (str(place.ground / "env" / "lib"),))
+    before = place.seen("env")
+    assert (await place.run("env/lib/run"))["stdout"].strip() == place.canary
+    await place.run(command)
+    assert place.seen("env") == before
+    assert (await place.run("echo y > beside; cat beside"))["stdout"].strip() == "y"

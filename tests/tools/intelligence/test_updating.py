@@ -30,6 +30,7 @@ def context(folder: Path, *, seconds: float = 60.0, told: list[tuple[float | Non
         roots=(place,),
         closed=(),
         git=(),
+        code=(),
         private_addresses=False,
         path_refused=lambda _place, _status: None,
         host_refused=lambda _host: None,

@@ -41,7 +41,7 @@ async def once(folder: Path, name: str, /, **arguments: Any) -> Outcome:
         return await call(gate, name, **arguments)
 
 
-def home(folder: Path, user: str = "agent", project: str = "default") -> Path:
+def home(folder: Path, user: str = "agent=agent", project: str = "default") -> Path:
     """Where the notes lie that a person opens in an editor."""
     return folder / "vault" / user / project
 

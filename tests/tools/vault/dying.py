@@ -56,6 +56,7 @@ def context(folder: Path) -> ToolContext:
         roots=(str(folder),),
         closed=(),
         git=(),
+        code=(),
         private_addresses=False,
         path_refused=lambda place, _: None if place.startswith(str(folder)) else "outside",
         host_refused=lambda _: "no",
@@ -109,13 +110,13 @@ def in_child(work: Callable[[], None]) -> bool:
 
 def notes_in(folder: Path) -> dict[str, str]:
     """Every file that is there, hidden or not."""
-    top = folder / "vault" / "agent" / "default"
+    top = folder / "vault" / "agent=agent" / "default"
     return {str(file.relative_to(top)): file.read_text() for file in top.rglob("*") if file.is_file()}
 
 
 def die_once(folder: Path, step: int, *, again: int) -> tuple[bool, str]:
     """Die at a step, perhaps once more while the next access mends it; whether it lived, and what is there at last."""
-    top = folder / "vault" / "agent" / "default"
+    top = folder / "vault" / "agent=agent" / "default"
     for path, text in BEFORE.items():
         (top / path).parent.mkdir(parents=True, exist_ok=True)
         (top / path).write_text(text)

@@ -16,6 +16,7 @@ import pytest
 
 from callgate import Callgate, Context, Refused
 from callgate.errors import ConfigurationError
+from callgate.model.levels import Autonomy
 from callgate.model.outcome import Outcome
 from callgate.settings.values import BuiltinToolsSettings, VaultSettings
 from callgate.tools.services import Services
@@ -287,7 +288,7 @@ async def test_a_vault_elsewhere_has_to_be_granted(tmp_path: Path) -> None:
     config.write_text(f"{config.read_text()}scopes: {{fs: {{paths: ['.', {notes}]}}}}\n")
     async with Callgate.open("memory://", config, working_directory=work) as gate:
         assert (await call(gate, "vault_write", path="a.md", body="x")).ok
-    assert (notes / "agent" / "default" / "a.md").read_text() == "x"
+    assert (notes / "agent=agent" / "default" / "a.md").read_text() == "x"
 
 
 async def test_who_may_only_read_writes_nothing(tmp_path: Path) -> None:
@@ -298,3 +299,13 @@ async def test_who_may_only_read_writes_nothing(tmp_path: Path) -> None:
         outcome = await gate.call("vault_write", {"path": "a.md", "body": "x"}, asker(scopes=frozenset({"fs:read"})))
         assert isinstance(outcome, Refused)
     assert texts(tmp_path) == {"a.md": "a"}
+
+
+async def test_an_agent_called_like_a_person_does_not_reach_that_persons_notes(tmp_path: Path) -> None:
+    person = Context(user="ann", autonomy=Autonomy.A4)
+    namesake = Context(principal="ann", autonomy=Autonomy.A4)
+    async with opened(tmp_path) as gate:
+        assert (await gate.call("vault_write", {"path": "a.md", "body": "hers"}, person)).ok
+        assert not (await gate.call("vault_read", {"path": "a.md"}, namesake)).ok
+        assert (await gate.call("vault_list", {}, namesake)).unwrap()["notes"] == []
+    assert home(tmp_path, "ann").is_dir()

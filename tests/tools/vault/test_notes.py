@@ -120,7 +120,7 @@ async def test_what_an_editor_does_is_seen_at_the_next_look(tmp_path: Path) -> N
         (home(tmp_path) / "a.md").unlink()
         assert await found(gate, "apples") == ["c/new.md"]
         assert [note["path"] for note in (await done(gate, "vault_list"))["notes"]] == ["c/new.md", "renamed.md"]
-        (tmp_path / "vault" / "agent").rename(tmp_path / "vault" / "before")
+        (tmp_path / "vault" / "agent=agent").rename(tmp_path / "vault" / "before")
         put(tmp_path, {"another.md": "four apples\n"})
         assert await found(gate, "apples") == ["another.md"]
 

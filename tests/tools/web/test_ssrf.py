@@ -246,6 +246,7 @@ async def test_where_connections_are_made_the_policy_is_asked_again(site: Site) 
         roots=(),
         closed=(),
         git=(),
+        code=(),
         private_addresses=True,
         path_refused=lambda _path, _there: None,
         host_refused=lambda text: f"not {text}",

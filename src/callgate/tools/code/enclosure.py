@@ -54,6 +54,7 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
     with standing(kept, writable) as covers:
         layout = _Layout(writable=writable, readable=readable)
         layout.keep_git(before, git, granted=grounds.git)
+        layout.keep_code(grounds.code)
         layout.keep_own(covers, before.second_names)
         covered = {path: identity_of(path) for path in covers.covered}
         yield (enclosure := Enclosure(layout.options(), writable=writable, covered=covered))
@@ -99,6 +100,12 @@ class _Layout:
         for path in self._there((*elsewhere, *before.unseen)):
             self._fix(path)
         self.places |= dict.fromkeys(self._there(granted), _As.OPEN)
+
+    def keep_code(self, code: Iterable[str]) -> None:
+        """Let what Callgate runs from only be read and started."""
+        for path in self._there(code):
+            self._shut(path, "Callgate runs from it")
+            self._fix(path)
 
     def keep_own(self, covers: Covers, second_names: Iterable[str]) -> None:
         """Hide Callgate's own files, where they are and under other names."""

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.context import Context
+from callgate.model.counted import counted
 from callgate.model.levels import Caller
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.enclosure import granted
@@ -95,7 +96,7 @@ def lint_python(code: _Code, *, fix: bool = False) -> dict[str, Any]:
     issues = [{name: value for name, value in issue.items() if name != "file"} for issue in found]
     fixed = _ask_ruff(code, "--fix-only", "--quiet").decode() if fix else None
     fixable = sum(issue["fix_available"] for issue in issues)
-    summary = f"{_counted(len(issues))}, {fixable} of them can be mended" if issues else "no issues"
+    summary = f"{counted(len(issues), 'issue')}, {fixable} of them can be mended" if issues else "no issues"
     return {"issues": issues, "fixed_code": fixed, "summary": summary}
 
 
@@ -217,10 +218,6 @@ def _issues(output: bytes) -> list[dict[str, Any]]:
         }
         for found in orjson.loads(output or b"[]")
     ]
-
-
-def _counted(number: int) -> str:
-    return "1 issue" if number == 1 else f"{number} issues"
 
 
 def _ruff() -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 
+from callgate.model.context import Context
+
 LONGEST_PATH = 256
 NOTE = ".md"
 EVERYTHING = "/"
@@ -33,6 +35,14 @@ def folder_name(name: str) -> str:
     )
     safe = "".join(letters)
     return safe if len(safe) <= _LONGEST_FOLDER else f"~{hashlib.sha256(data).hexdigest()}"
+
+
+def owner_folder(context: Context) -> str:
+    """The folder of whoever the notes are for: the user, and where there is none, the agent itself.
+
+    No user's folder has a `=` in its name, so that an agent called like a person does not get that person's notes.
+    """
+    return f"agent={folder_name(context.principal)}" if context.user is None else folder_name(context.user)
 
 
 def note_path(text: str, *, argument: str = "path") -> str:

@@ -15,7 +15,7 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held
 from callgate.tools.turns import many_readers, one_writer
 from callgate.tools.vault.moving import finish, is_unfinished
-from callgate.tools.vault.names import folder_name
+from callgate.tools.vault.names import folder_name, owner_folder
 from callgate.tools.vault.note_index import NoteIndex
 from callgate.tools.vault.notes import Notes
 from callgate.tools.vault.watch import Watch
@@ -109,8 +109,8 @@ class Vaults:
             try:
                 folder = handles.enter_context(self._top(confined, make=make))
                 _refuse_own(ctx, folder.place)
-                for name in (ctx.context.user or ctx.context.principal, project or DEFAULT_PROJECT):
-                    folder = _enter(confined, folder, name=folder_name(name), handles=handles, make=make)
+                for name in (owner_folder(ctx.context), folder_name(project or DEFAULT_PROJECT)):
+                    folder = _enter(confined, folder, name=name, handles=handles, make=make)
             except FileNotFoundError:
                 if make:
                     raise
