@@ -16,9 +16,7 @@ from callgate.tools.outbound.troubles import NotSetUp
 def test_the_configuration_names_it() -> None:
     text = 'model: {provider: "openai-chat:m", url: "http://127.0.0.1:1/v1", secret: "model/key"}'
     settings = parse_settings(text, file="callgate.yaml")
-    assert settings.model == ModelSettings(
-        provider="openai-chat:m", url="http://127.0.0.1:1/v1", secret=("model", "key")
-    )
+    assert settings.model == ModelSettings(provider="openai-chat:m", url="http://127.0.0.1:1/v1", secret="model/key")
     assert parse_settings("version: 1", file="callgate.yaml").model is None
 
 
@@ -27,8 +25,9 @@ def test_the_configuration_names_it() -> None:
     [
         ("model: {}", "provider"),
         ("model: {provider: gpt-5}", "provider and a model"),
-        ("model: {provider: 'openai:m', secret: sk-123456}", "never the key itself"),
+        ("model: {provider: 'openai:m', secret: sk-123456}", "the key itself is never here"),
         ("model: {provider: 'openai:m', url: 'http://me:pw@host/'}", "without a user"),
+        ("model: {provider: 'openai:m', url: 'http://models.example/v1', secret: model/key}", "use https"),
         ("model: {provider: 'openai:m', key: x}", "key"),
     ],
 )
@@ -49,7 +48,7 @@ def context(*, key: str | None) -> ToolContext:
 
 
 async def test_a_model_is_made_with_its_key_and_address() -> None:
-    settings = ModelSettings(provider="openai-chat:m", url="http://127.0.0.1:1/v1", secret=("model", "key"))
+    settings = ModelSettings(provider="openai-chat:m", url="http://127.0.0.1:1/v1", secret="model/key")
     model = await open_model(settings, context(key="some-key"))
     assert (model.model_name, str(model.base_url).rstrip("/")) == ("m", "http://127.0.0.1:1/v1")
 
@@ -58,7 +57,7 @@ async def test_a_model_is_made_with_its_key_and_address() -> None:
     ("settings", "part"),
     [
         (ModelSettings(provider="nobody:m"), "nobody:m"),
-        (ModelSettings(provider="openai-chat:m", secret=("model", "key")), "there is no secret model/key"),
+        (ModelSettings(provider="openai-chat:m", secret="model/key"), "there is no secret model/key"),
         (ModelSettings(provider="openai-chat:m"), "OPENAI_API_KEY"),
         (ModelSettings(provider="nobody:m", url="http://127.0.0.1:1/"), "nobody"),
     ],

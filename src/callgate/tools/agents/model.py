@@ -31,7 +31,7 @@ async def open_model(settings: ModelSettings, ctx: ToolContext) -> Model:
 
     given: dict[str, Any] = {}
     if settings.secret is not None:
-        given["api_key"] = await read_key(ctx, "/".join(settings.secret), what="the key of the model")
+        given["api_key"] = await read_key(ctx, settings.secret, what="the key of the model")
     if settings.url is not None:
         given["base_url"] = settings.url
     try:
