@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from callgate.adapters.border import HAND_OVER, Kept, keeping
+from callgate.adapters.border import HAND_OVER, RESERVED, UNREAD, Kept, keeping
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.shaping import INPUTS, PRELUDE, shaped
@@ -76,7 +77,7 @@ def _to_end(at: Any) -> None:
 
 def _value(session: Any, kept: Kept) -> Any:
     if not kept.is_read:
-        raise ValueError("expression: the Python of this host cannot read its last line; write only a name there")
+        raise ValueError(f"expression: {UNREAD}")
     return shaped(session.feed_start(HAND_OVER)) if kept.has_value else None
 
 
@@ -90,7 +91,7 @@ def _session(pool: Any, seconds: float) -> Any:
 
 def _refuse_names(variables: dict[str, Any]) -> None:
     for name in variables:
-        if not name.isidentifier() or name.startswith("__"):
+        if not name.isidentifier() or unicodedata.normalize("NFKC", name).startswith(("__", RESERVED)):
             raise ValueError(f"variables: {name[:50]!r} is no name that Python code can use; rename it")
 
 
