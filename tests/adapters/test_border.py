@@ -20,6 +20,8 @@ LASTING = {
     "other line ends": ("x = 1\r\ny = 2\rx", "x = 1\r\ny = 2\r(_callgate_value := (x))"),
     "a page": ("x = 1\n\x0cx", "x = 1\n\x0c(_callgate_value := (x))"),
     "a text": ("'''a\nb'''", "(_callgate_value := ('''a\nb'''))"),
+    "deeper than functions may be": ("+".join("1" * 900), f"(_callgate_value := ({'+'.join('1' * 900)}))"),
+    "over lines after what no Python reads": ("1 $ 2\nf(x,\n  y)", "1 $ 2\n(_callgate_value := (f(x,\n  y)))"),
     "after what no Python reads": ("x = 1 $ 2\nx\n# end", "x = 1 $ 2\n(_callgate_value := (x))\n# end"),
 }
 
@@ -47,6 +49,17 @@ def test_the_value_of_the_last_line_is_kept_and_nothing_else_is_changed(what: st
 def test_code_whose_last_line_has_no_value_is_unchanged(source: str) -> None:
     kept = keeping(source)
     assert (kept.text, kept.has_value, kept.is_read) == (source, False, True)
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["x = '''\nhello\n# end'''", 'f("""\nhello\n  """)', "'a'", "x = 1 + \\\nx", "x = (\nx\n)", "x = [\nx]"],
+    ids=["text", "text-in-call", "short-text", "joined", "bracket", "bracket-in-line"],
+)
+def test_after_what_no_python_reads_nothing_is_changed_that_could_be_part_of_it(last: str) -> None:
+    source = f"x = 1 $ 2\n{last}"
+    kept = keeping(source)
+    assert (kept.text, kept.has_value, kept.is_read) == (source, False, False)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import re
 import warnings
 from typing import Any, NamedTuple
 
-from callgate.model.shapes import as_mapping
+from callgate.model.shapes import as_mapping, as_sequence
 
 FIRST = "<python-input-0>"
 """What the interpreter calls the text it is given first: ours."""
@@ -121,13 +121,55 @@ class Kept(NamedTuple):
 def keeping(source: str) -> Kept:
     """The code, changed in nothing but that it keeps its last value."""
     tree = tree_of(source)
+    unread = Kept(source, has_value=False, is_read=False)
     if tree is not None:
-        return _kept(source, tree, skipped=0)
+        kept = _kept(source, tree, skipped=0)
+        return kept if _says_the_same(kept, tree) else unread
     # Perhaps only this Python is too old for it; its last line may be plain.
     lines = _lines(source)
     start = max((at for at, line in enumerate(lines) if line.strip() and line[:1] not in b" \t#"), default=0)
-    tail = tree_of(_text(lines[start:]))
-    return Kept(source, has_value=False, is_read=False) if tail is None else _kept(source, tail, skipped=start)
+    tail = tree_of(_text(lines[start:])) if _is_on_its_own(lines, start) else None
+    return unread if tail is None else _kept(source, tail, skipped=start)
+
+
+def _is_on_its_own(lines: list[bytes], start: int) -> bool:
+    """Whether these last lines, if they can be read at all, cannot be part of what is before them.
+
+    Without a quote they end no text that began there, and with as many brackets closed as opened no bracket.
+    """
+    joined = start > 0 and lines[start - 1].rstrip(b"\r\n").endswith(b"\\")
+    return not joined and not re.search(rb"[\"'\\]", b"".join(lines[start:]))
+
+
+def _says_the_same(kept: Kept, tree: ast.Module) -> bool:
+    """Whether the changed code is the code, but for its last line, of which only the value is kept."""
+    if not kept.has_value:
+        return True
+    changed = tree_of(kept.text)
+    match changed:
+        case ast.Module(body=[*_, ast.Expr(value=ast.NamedExpr(target=ast.Name(id=name), value=value)) as last]):
+            last.value = value
+            return name == _VALUE and _are_equal(tree, changed)
+        case _:
+            return False
+
+
+def _are_equal(one: ast.Module, other: ast.Module) -> bool:
+    """Whether both trees say the same, wherever it stands. Nested code may be deeper than functions may be."""
+    left: list[tuple[Any, Any]] = [(one, other)]
+    while left:
+        this, that = left.pop()
+        if type(this) is not type(that):
+            return False
+        if isinstance(this, ast.AST):
+            left.extend((getattr(this, field, None), getattr(that, field, None)) for field in this._fields)
+        elif isinstance(this, list):
+            items, others = as_sequence(this) or [], as_sequence(that) or []
+            left.append((len(items), len(others)))
+            left.extend(zip(items, others, strict=False))
+        elif this != that:
+            return False
+    return True
 
 
 def tree_of(source: str) -> ast.Module | None:
