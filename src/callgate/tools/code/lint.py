@@ -28,8 +28,8 @@ _MOST_TEXT = 500
 _MOST_OUTPUT = 20_000
 _SECONDS = 8
 _MOST_BYTES = 4 * 1024**2
-_TROUBLE = 2
-"""ruff's return code when it could not look; 1 is: there are issues."""
+_LOOKED = {0, 1}
+"""ruff's return codes when it has looked to the end; 1 is: there are issues."""
 _HERE = "/run/ruff"
 _PLACE = {"line": {"type": "integer"}, "column": {"type": "integer"}}
 _ISSUE = {
@@ -108,8 +108,11 @@ def _ask_ruff(code: str, *options: str) -> bytes:
         ran = subprocess.run(command, input=text, capture_output=True, env={}, cwd="/", timeout=_SECONDS, check=False)  # noqa: S603 - ruff itself
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"ruff did not answer within {_SECONDS} seconds; give it less code") from None
-    if ran.returncode >= _TROUBLE:
-        raise OSError(f"ruff could not look at the code: {ran.stderr.decode(errors='replace')[-_MOST_TEXT:]}")
+    if ran.returncode not in _LOOKED:
+        why = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
+        if ran.returncode < 0:
+            why = f"it was ended by signal {-ran.returncode}, perhaps by expressions that are nested too deep; {why}"
+        raise OSError(f"ruff could not look at the code, which is as it was: {why}")
     return ran.stdout
 
 
@@ -189,8 +192,9 @@ def _place(path: str, roots: tuple[str, ...]) -> tuple[str, str]:
 def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
     if ran.stopped:
         raise TimeoutError(f"ruff was stopped: {ran.stopped}; give it fewer files")
-    if ran.returncode >= _TROUBLE or ran.cut:
-        why = "it said too much" if ran.cut else ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
+    if ran.returncode not in _LOOKED or ran.cut:
+        said = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
+        why = "it said too much" if ran.cut else f"it ended with {ran.returncode}: {said}"
         raise OSError(f"ruff could not look at {place}: {why}")
     issues = _issues(ran.stdout)
     lines = [f"{i['file']}:{i['line']}:{i['column']}: {i['code']} {i['message']}" for i in issues]
@@ -216,7 +220,7 @@ def _issues(output: bytes) -> list[dict[str, Any]]:
             "message": found["message"][:_MOST_TEXT],
             "fix_available": bool(found["fix"]) and found["fix"]["applicability"] == "safe",
         }
-        for found in orjson.loads(output or b"[]")
+        for found in orjson.loads(output)
     ]
 
 
