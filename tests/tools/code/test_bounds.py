@@ -19,6 +19,7 @@ from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
 from callgate.model.levels import Autonomy
 from callgate.tools.code import headcount, inventory, sandbox, watch
+from callgate.tools.code.alone import alone
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
 from callgate.tools.code.inventory import own_with_second_names, take
@@ -45,7 +46,7 @@ def grounds_of(place: Path) -> Grounds:
 
 
 async def run_small(place: Path, command: str, bounds: Bounds = SMALL) -> Ran:
-    async with enclosure(grounds_of(place), writable=(str(place),)) as inside:
+    async with alone(), enclosure(grounds_of(place), writable=(str(place),)) as inside:
         return await run(Program(command=("/bin/sh", "-c", command), directory=str(place)), inside, bounds=bounds)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import subprocess
+from functools import partial
 from typing import Annotated, Any
 
 import orjson
@@ -16,10 +17,10 @@ from callgate.model.counted import counted
 from callgate.model.levels import Caller
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.enclosure import granted
-from callgate.tools.code.mounts import is_inside
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
 from callgate.tools.code.shell import seconds_left
 from callgate.tools.code.texts import told
+from callgate.tools.code.turns import Site, in_turn, real_place, refuse_unfit
 from callgate.tools.code.watch import Bounds
 
 MOST_CODE = 1_000_000
@@ -164,29 +165,29 @@ async def lint_code(
         ignore: Rules to leave out.
         timeout: Seconds it may take.
     """
-    grounds = ctx.grounds()
-    roots = granted(grounds)
-    place, directory = _place(os.path.join(grounds.directory, path), roots)  # noqa: PTH118 - a text all along
     command = [_HERE, "check", "--no-cache", "--output-format=json", *(("--fix",) if fix else ())]
     command += (f"--{name}={','.join(rules)}" for name, rules in (("select", select), ("ignore", ignore)) if rules)
-    bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
-    async with enclosure(grounds, writable=(place,) if fix else (), readable=roots) as inside:
+    async with (
+        in_turn(partial(_look, ctx, path)) as site,
+        enclosure(site.grounds, writable=(site.place,) if fix else (), readable=site.roots) as inside,
+    ):
         inside.options[-2:-2] = ("--ro-bind", _ruff(), _HERE)
+        program = Program(command=(*command, site.place), directory=site.directory, may_fork=False)
         async with ctx.effect():
-            ran = await run(
-                Program(command=(*command, place), directory=directory, may_fork=False), inside, bounds=bounds
-            )
-    return _told_of(ran, place, notes=inside.notes)
+            bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
+            ran = await run(program, inside, bounds=bounds)
+    return _told_of(ran, site.place, notes=inside.notes)
 
 
-def _place(path: str, roots: tuple[str, ...]) -> tuple[str, str]:
-    """The real path, and the directory that ruff is started in."""
-    place = os.path.realpath(path)
-    if not any(is_inside(place, root) for root in roots):
-        raise PermissionError(f"path {place} is outside of what is granted: {', '.join(roots)}")
+def _look(ctx: ToolContext, path: str) -> Site:
+    grounds = ctx.grounds()
+    roots = granted(grounds)
+    place = real_place(grounds, path, roots=roots, name="path")
     if not os.path.exists(place):  # noqa: PTH110 - a text all along
         raise ValueError(f"path {place} does not exist")
-    return place, place if os.path.isdir(place) else os.path.dirname(place)  # noqa: PTH112, PTH120
+    refuse_unfit(grounds, place)
+    directory = place if os.path.isdir(place) else os.path.dirname(place)  # noqa: PTH112, PTH120
+    return Site(grounds=grounds, roots=roots, directory=directory, place=place)
 
 
 def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
