@@ -137,13 +137,13 @@ class Paths:
         allowed = ["/"]
         for ground in self.grounds:
             allowed = [
-                root if _inside(root, other) else other
+                root if is_inside(root, other) else other
                 for root in ground.roots
                 for other in allowed
-                if _inside(root, other) or _inside(other, root)
+                if is_inside(root, other) or is_inside(other, root)
             ]
         kept = dict.fromkeys(allowed)
-        return tuple(root for root in kept if not any(root != other and _inside(root, other) for other in kept))
+        return tuple(root for root in kept if not any(root != other and is_inside(root, other) for other in kept))
 
     def keep_off(self, text: str, *, base: str | None = None) -> None:
         """Refuse only Callgate's own files: the text may be a path, or something else entirely.
@@ -182,20 +182,20 @@ class Paths:
             raise Unfit(f"path {show(text)} holds Callgate's own files, so nothing destructive may name it as a whole")
 
     def _refuse_git(self, text: str, place: str, *, literal: str) -> None:
-        if self.tool.read_only or any(_inside(place, root) for ground in self.grounds for root in ground.git):
+        if self.tool.read_only or any(is_inside(place, root) for ground in self.grounds for root in ground.git):
             return
         if any(map(is_git, (*key_of(place), *key_of(literal)))) or lies_in_git(place):
             advice = "list that .git in the paths of the scope family to open it"
             raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
 
     def _refuse_code(self, text: str, place: str) -> None:
-        if not self.tool.read_only and any(_inside(place, root) for root in self.code):
+        if not self.tool.read_only and any(is_inside(place, root) for root in self.code):
             what = f"path {show(text)} lies where Callgate and its libraries run from, which is read-only to tools"
             raise Unfit(f"{what}; give the project an environment of its own")
 
     def _refuse_outside(self, text: str, place: str) -> None:
         for ground in self.grounds:
-            if not any(_inside(place, root) for root in ground.roots):
+            if not any(is_inside(place, root) for root in ground.roots):
                 where = name_all(map(show, ground.roots)) or "nothing"
                 advice = f"name a path inside, or add its directory to scopes.{ground.family}.paths"
                 raise Unfit(f"path {show(text)} leads to {show(place)}, and {ground.family} allows {where}; {advice}")
@@ -209,11 +209,12 @@ def _opened_git(place: str, working_directory: str) -> Iterator[str]:
         target = told_by(real)
         if target is not None:
             yield target
-    elif not _inside(working_directory, real) and lies_in_git(real):
+    elif not is_inside(working_directory, real) and lies_in_git(real):
         yield real
 
 
-def _inside(place: str, root: str) -> bool:
+def is_inside(place: str, root: str) -> bool:
+    """Whether a path is that directory or lies in it."""
     return place == root or place.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 

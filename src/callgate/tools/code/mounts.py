@@ -58,6 +58,10 @@ def usable(roots: Iterable[str], directory: str) -> tuple[str, ...]:
     if made:
         raise PermissionError(f"programs cannot work in {made[0]}: the sandbox has its own; grant another directory")
     there = tuple(root for root in dict.fromkeys(wanted) if os.path.exists(root))  # noqa: PTH110 - a text all along
+    for root in there:
+        if os.path.realpath(root) != root:
+            message = f"{root} was granted and is now found through a link, which leads to {os.path.realpath(root)}"
+            raise PermissionError(f"{message}; put the directory back, or grant what the link leads to")
     if not there:
         raise PermissionError("no directory is granted that exists, so programs have nowhere to work")
     return there

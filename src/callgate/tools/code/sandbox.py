@@ -21,7 +21,6 @@ from typing import TypeVar
 
 from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
-from callgate.tools.code.alone import alone
 from callgate.tools.code.enclosure import Enclosure, enclosed
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
@@ -69,13 +68,8 @@ class Program:
 async def enclosure(
     grounds: Grounds, *, writable: Sequence[str], readable: Sequence[str] = ()
 ) -> AsyncGenerator[Enclosure]:
-    """`enclosed` for coroutines, alone: what it put in place is taken away also when nobody waits any more."""
-    async with alone(), _entered(enclosed(grounds, writable=writable, readable=readable)) as made:
-        yield made
-
-
-@contextlib.asynccontextmanager
-async def _entered(inside: contextlib.AbstractContextManager[Enclosure]) -> AsyncGenerator[Enclosure]:
+    """`enclosed` for coroutines, in their turn: what it put in place is taken away also when nobody waits any more."""
+    inside = enclosed(grounds, writable=writable, readable=readable)
     entering = asyncio.ensure_future(asyncio.to_thread(inside.__enter__))
     try:
         made = await asyncio.shield(entering)

@@ -8,6 +8,7 @@ to by what is left out.
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import select
 import subprocess
@@ -37,6 +38,9 @@ _MOST_HITS = 20_000
 _CHUNK = 256 * 1024
 _LOOK_AGAIN = 0.1
 _NOTHING_FOUND = 1
+_TROUBLE = 2
+"""Its return code when it could not read something: a file among others, or what it was asked for."""
+_ENDING_SECONDS = 10
 _HANDLES = Path("/dev/fd")
 
 
@@ -79,6 +83,7 @@ def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[],
     Raises:
         ValueError: The pattern or the glob cannot be read.
         TimeoutError: It was to stop.
+        OSError: It ended before it had looked at everything.
     """
     handles = () if ignored is None else (ignored,)
     with subprocess.Popen(  # noqa: S603 - no shell; what a model wrote stands behind = and --
@@ -95,8 +100,13 @@ def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[],
             if cut:
                 process.kill()
             complaint = cast("IO[bytes]", process.stderr).read(_CHUNK)
+            # It says nothing more, so it ends: by itself, or its end would be told as ours.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_ENDING_SECONDS)
         finally:
             process.kill()
+    if not cut and process.returncode not in {0, _NOTHING_FOUND, _TROUBLE}:
+        raise OSError(f"ripgrep ended with {process.returncode} before it had looked at everything; search again")
     if not cut and not hits and process.returncode not in {0, _NOTHING_FOUND} and complaint:
         raise ValueError(f"pattern or glob cannot be used: {complaint.decode('utf-8', 'replace').strip()}")
     return sorted(hits), cut
