@@ -80,6 +80,7 @@ class Resources:
             private_addresses=all(airspace.private_addresses for airspace in airspaces),
             path_refused=paths.refused,
             host_refused=partial(_host_refused, airspaces),
+            others=tuple(dict.fromkeys(self._granted_to_anybody(paths.base))),
         )
 
     def _judge_each(
@@ -104,6 +105,11 @@ class Resources:
         grounds = [self._ground(name, base) for name in self._governing(tool, "paths", otherwise="fs")]
         known = tuple(ground for ground in grounds if ground is not None)
         return Paths(tool, base, known, self._own, SecondNames(self._own), own_code())
+
+    def _granted_to_anybody(self, base: str) -> Iterator[str]:
+        for name in self._families:
+            ground = self._ground(name, base)
+            yield from () if ground is None else ground.roots
 
     def _ground(self, family: str, base: str) -> Ground | None:
         # A root is followed once and remembered: if it is replaced by a link later, what lies behind it is outside.

@@ -171,7 +171,7 @@ async def test_more_than_can_be_held_is_cut(tree: Path, monkeypatch: pytest.Monk
 
 
 async def test_without_the_program_it_says_how_to_install_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nowhere(_: str) -> None:
+    def nowhere(*_: Any) -> None:
         return None
 
     async with opened(tree) as gate:

@@ -15,9 +15,9 @@ from enum import Enum
 from callgate.model.grounds import Grounds
 from callgate.tools.code.aside import set_aside
 from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, take
-from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, parts_of, usable
+from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, usable
 from callgate.tools.code.stand_ins import Covers, standing
-from callgate.tools.code.ways import Way, follow
+from callgate.tools.ways import Way, follow, parts_of
 
 
 @dataclass(slots=True)
@@ -25,8 +25,7 @@ class Enclosure:
     """Options of bubblewrap for one program, and what has to be said about it afterwards."""
 
     options: list[str]
-    writable: Sequence[str] = ()
-    """What programs may change: nothing there is started outside of a sandbox."""
+    grounds: Grounds
     covered: dict[str, Identity | None] = field(default_factory=dict[str, "Identity | None"])
     """Callgate's own places that are kept from it, and which file each is; None where there is none."""
     notes: list[str] = field(default_factory=list[str])
@@ -57,7 +56,7 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
         layout.keep_code(grounds.code)
         layout.keep_own(covers, before.second_names)
         covered = {path: identity_of(path) for path in covers.covered}
-        yield (enclosure := Enclosure(layout.options(), writable=writable, covered=covered))
+        yield (enclosure := Enclosure(layout.options(), grounds, covered=covered))
     if writable:
         enclosure.notes += layout.notes
         enclosure.notes += set_aside(before, absent, roots=writable, granted=grounds.git)

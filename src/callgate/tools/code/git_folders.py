@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator
 
-from callgate.tools.code.ways import Way, follow
+from callgate.tools.ways import Way, follow
 
 _LONGEST = 4096
 _SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))

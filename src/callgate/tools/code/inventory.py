@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from callgate.tools.code.git_folders import has_shape, led_to
-from callgate.tools.code.ways import Way
+from callgate.tools.ways import Way
 
 MOST_ENTRIES = 500_000
 """A directory with more in it is not handed to a program: looking through it would take longer than the program."""

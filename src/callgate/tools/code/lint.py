@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.context import Context
+from callgate.model.grounds import Grounds
 from callgate.model.levels import Caller
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.enclosure import granted
@@ -20,6 +20,7 @@ from callgate.tools.code.sandbox import Program, Ran, enclosure, run
 from callgate.tools.code.shell import seconds_left
 from callgate.tools.code.texts import told
 from callgate.tools.code.watch import Bounds
+from callgate.tools.programs import find_program
 
 MOST_CODE = 1_000_000
 _MOST_ISSUES = 50
@@ -84,24 +85,26 @@ _Rules = Annotated[
     output_schema=_OF_TEXT,
     examples=[{"code": "import os\nprint(1)\n"}, {"code": "import os\nprint(1)\n", "fix": True}],
 )
-def lint_python(code: _Code, *, fix: bool = False) -> dict[str, Any]:
+def lint_python(code: _Code, *, ctx: ToolContext, fix: bool = False) -> dict[str, Any]:
     """Look for mistakes in Python code: errors of syntax, unused and undefined names and the like.
 
     Args:
         code: The Python code.
+        ctx: The call.
         fix: Also give the code with what can be mended safely mended.
     """
-    found = _issues(_ask_ruff(code, "--output-format=json", "--exit-zero"))
+    ruff = _ruff(ctx.grounds())
+    found = _issues(_ask_ruff(ruff, code, "--output-format=json", "--exit-zero"))
     issues = [{name: value for name, value in issue.items() if name != "file"} for issue in found]
-    fixed = _ask_ruff(code, "--fix-only", "--quiet").decode() if fix else None
+    fixed = _ask_ruff(ruff, code, "--fix-only", "--quiet").decode() if fix else None
     fixable = sum(issue["fix_available"] for issue in issues)
     summary = f"{_counted(len(issues))}, {fixable} of them can be mended" if issues else "no issues"
     return {"issues": issues, "fixed_code": fixed, "summary": summary}
 
 
-def _ask_ruff(code: str, *options: str) -> bytes:
+def _ask_ruff(ruff: str, code: str, *options: str) -> bytes:
     # It reads no file: no settings (--isolated), no cache, and the code from its input.
-    command = (_ruff(), "check", "--isolated", "--no-cache", "--stdin-filename", "code.py", *options, "-")
+    command = (ruff, "check", "--isolated", "--no-cache", "--stdin-filename", "code.py", *options, "-")
     text = code.encode(errors="replace")
     try:
         ran = subprocess.run(command, input=text, capture_output=True, env={}, cwd="/", timeout=_SECONDS, check=False)  # noqa: S603 - ruff itself
@@ -167,7 +170,7 @@ async def lint_code(
     command += (f"--{name}={','.join(rules)}" for name, rules in (("select", select), ("ignore", ignore)) if rules)
     bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
     async with enclosure(grounds, writable=(place,) if fix else (), readable=roots) as inside:
-        inside.options[-2:-2] = ("--ro-bind", _ruff(), _HERE)
+        inside.options[-2:-2] = ("--ro-bind", _ruff(grounds), _HERE)
         async with ctx.effect():
             ran = await run(
                 Program(command=(*command, place), directory=directory, may_fork=False), inside, bounds=bounds
@@ -223,6 +226,9 @@ def _counted(number: int) -> str:
     return "1 issue" if number == 1 else f"{number} issues"
 
 
-def _ruff() -> str:
-    finding: Any = importlib.import_module("ruff.__main__")
-    return os.path.realpath(finding.find_ruff_bin())
+def _ruff(grounds: Grounds) -> str:
+    found = find_program("ruff", grounds)
+    if found is None:
+        missing = "ruff is not installed beside this Python or on the search path, or only where tools may write"
+        raise FileNotFoundError(f"{missing}; install with: pip install 'callgate[code]'")
+    return os.path.realpath(found)
