@@ -11,7 +11,7 @@ import shutil
 import sysconfig
 
 from callgate.model.grounds import Grounds
-from callgate.tools.ways import follow, is_inside
+from callgate.policy.ways import follow, is_inside
 
 _BESIDE = os.path.realpath(sysconfig.get_path("scripts"))
 """Followed once, at the start: a link to an environment may lie among granted files, and be replaced later."""

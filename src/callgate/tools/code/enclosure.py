@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from callgate.model.grounds import Grounds
-from callgate.tools.code.aside import set_aside
+from callgate.policy.ways import Way, follow, parts_of
+from callgate.tools.code.aside import Spared, set_aside
 from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, take
 from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, usable
 from callgate.tools.code.stand_ins import Covers, standing
-from callgate.tools.ways import Way, follow, parts_of
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
         yield (enclosure := Enclosure(layout.options(), grounds, covered=covered))
     if writable:
         enclosure.notes += layout.notes
-        enclosure.notes += set_aside(before, absent, roots=writable, granted=grounds.git)
+        enclosure.notes += set_aside(before, absent, roots=writable, spared=Spared(grounds.git, own))
 
 
 def granted(grounds: Grounds) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator
 
-from callgate.tools.ways import Way, follow
+from callgate.policy.ways import Way, follow
 
 _LONGEST = 4096
 _SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
@@ -49,7 +49,8 @@ def _said(path: str) -> str | None:
     except OSError:
         return None
     try:
-        return os.fsdecode(os.read(handle, _LONGEST)).strip()
+        # To git, a text ends at a NUL.
+        return os.fsdecode(os.read(handle, _LONGEST).partition(b"\0")[0]).strip()
     except OSError:
         return None
     finally:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from callgate.tools.ways import is_inside
+from callgate.policy.ways import is_inside
 
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _OF_ETC = (
