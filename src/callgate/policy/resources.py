@@ -117,8 +117,9 @@ class Resources:
             if len(self._grounds) >= MOST_GROUNDS:
                 self._grounds.clear()
             entries = self._families[family].paths
+            beside = [entry for other in self._families.values() for entry in other.paths or ()]
             self._grounds[family, base] = (
-                None if entries is None else Ground.of(family, entries, working_directory=base)
+                None if entries is None else Ground.of(family, entries, working_directory=base, beside=beside)
             )
         return self._grounds[family, base]
 

@@ -91,14 +91,15 @@ class _Layout:
 
     def keep_git(self, before: Inventory, elsewhere: Sequence[str], *, granted: Sequence[str]) -> None:
         """Let git's directories only be read, but those that are granted."""
+        opened = [path for path in self._there(granted) if self._is_where_it_was(path)]
         here = [path for path in before.git if not os.path.islink(path)]  # noqa: PTH114 - a text all along
         for path in self._there((*here, *elsewhere, *before.unseen)):
-            if not any(is_inside(path, each) for each in granted):
+            if not any(is_inside(path, each) for each in opened):
                 self._shut(path, "it is a git repository")
         # A directory `.git` takes what is put over it along, and a new one in its place is found afterwards.
-        for path in self._there((*elsewhere, *before.unseen)):
+        for path in (*self._there((*elsewhere, *before.unseen)), *opened):
             self._fix(path)
-        self.places |= dict.fromkeys(self._there(granted), _As.OPEN)
+        self.places |= dict.fromkeys(opened, _As.OPEN)
 
     def keep_code(self, code: Iterable[str]) -> None:
         """Let what Callgate runs from only be read and started."""
@@ -147,6 +148,16 @@ class _Layout:
         for step in steps:
             if os.path.lexists(step):
                 self.places.setdefault(step, _As.STEP)
+
+    def _is_where_it_was(self, path: str) -> bool:
+        """Whether what was granted is there, and no link to something else; what is not is told."""
+        try:
+            is_real = follow(path).real == path
+        except PermissionError:
+            is_real = False
+        if not is_real:
+            self.notes.append(f"{path} is granted and was not open: a link leads elsewhere from there now")
+        return is_real
 
     def _there(self, paths: Iterable[str]) -> list[str]:
         """Those that are there, in a directory that can be written to."""
