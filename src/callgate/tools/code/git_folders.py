@@ -20,6 +20,14 @@ def has_shape(names: Container[str]) -> bool:
     return any(all(name in names for name in shape) for shape in _SHAPES)
 
 
+def is_repository(path: str) -> bool:
+    """Whether that is a directory of such a shape: something may be said to be one, and be the whole disk."""
+    try:
+        return has_shape(os.listdir(path))  # noqa: PTH208 - a text all along
+    except OSError:
+        return False
+
+
 def led_to(path: str) -> Iterator[Way]:
     """The directories that belong to a `.git`, or to a directory of that shape, and lie elsewhere."""
     way = _told_by(path)
