@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.running import TOOLS, Cli
+from tests.doors.running import TOOLS, Cli, Terminal
 
 WITH = ("--module", TOOLS)
 
@@ -49,6 +49,23 @@ def test_a_program_that_needs_a_person_sleeps_and_says_how_it_goes_on(cli: Cli) 
     done = cli(*resume)
     assert (done.code, done.out) == (0, "ordered 5\n")
     assert (cli.folder / "ordered.txt").read_text() == "5\n"
+    assert (cli.folder / "ordered.txt").read_text() == "5\n"
+
+
+def test_at_a_terminal_whoever_runs_a_program_is_asked_and_whoever_resumes_it_is_not(cli: Cli) -> None:
+    file = written(cli.folder, "order(amount=5)")
+    with Terminal("programs", "run", file, "--key", "later", *WITH, cwd=cli.folder) as terminal:
+        terminal.expect("> ")
+        terminal.type("\n")
+        assert terminal.end() == 4
+    with Terminal("programs", "resume", "later", *WITH, cwd=cli.folder) as terminal:
+        assert terminal.end() == 4
+        assert "order waits for a person until" in terminal.seen
+    with Terminal("programs", "run", file, "--key", "now", *WITH, cwd=cli.folder) as terminal:
+        terminal.expect("> ")
+        terminal.type("y\n")
+        assert terminal.end() == 0
+        assert "ordered 5" in terminal.seen
     assert (cli.folder / "ordered.txt").read_text() == "5\n"
 
 

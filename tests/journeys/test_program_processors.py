@@ -18,7 +18,7 @@ if len(os.sched_getaffinity(0)) == 1:
     pytest.skip("there is only one processor", allow_module_level=True)
 
 _SCRIPT = """
-import asyncio, json, os, pathlib, sys
+import asyncio, contextlib, json, os, pathlib, sys
 from callgate import Callgate, tool
 from callgate.flows.program import one_processor, sandbox
 
@@ -27,12 +27,19 @@ sandbox._SHORT = sandbox._GRACE = 60.0
 interpreters, own, started = set(), set(), set()
 
 def widths(process):
-    tasks = pathlib.Path(f"/proc/{process}/task").iterdir()
-    return {len(os.sched_getaffinity(int(task.name))) for task in tasks}
+    found = set()
+    with contextlib.suppress(OSError):  # a process or thread may end between two looks
+        for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+            with contextlib.suppress(OSError):
+                found.add(len(os.sched_getaffinity(int(task.name))))
+    return found
 
 def children():
-    tasks = pathlib.Path("/proc/self/task").iterdir()
-    return [pid for task in tasks for pid in (task / "children").read_text().split()]
+    found = []
+    for task in pathlib.Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):
+            found += (task / "children").read_text().split()
+    return found
 
 @tool(effects="read_only")
 async def price(item: int) -> int:

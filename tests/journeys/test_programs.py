@@ -10,6 +10,7 @@ import pytest
 
 from callgate import Callgate, Context, Succeeded, tool
 from callgate.errors import ProgramConflict, ProgramFailed, ProgramNotFound
+from callgate.model.levels import Autonomy
 from callgate.model.program import ProgramLimits, ProgramRun, ProgramState
 from callgate.settings.load import parse_settings
 from tests.journeys.gates import gate_of, parts_of
@@ -295,6 +296,34 @@ async def test_time_and_chance_are_the_same_when_a_program_is_run_again() -> Non
         [then, chance, later] = (await gate.resume_program(run.id)).unwrap()
     assert later is True
     assert town.sent == [f"{then} {chance}"]
+
+
+async def test_every_clock_says_the_same_again_also_after_a_wait() -> None:
+    town = Town()
+    source = (
+        "import asyncio, time\nfrom datetime import date, datetime, timezone\n"
+        "seen = [str(datetime.now()), datetime.now(timezone.utc).isoformat(), date.today().isoformat()]\n"
+        "await asyncio.sleep(0)\ntime.sleep(0)\nseen.append(time.time())\n"
+        "await send(str(seen))\nawait pay(1)\nseen"
+    )
+    async with gate_of(*town.tools) as gate:
+        run = await gate.run_program(source)
+        await _forget_snapshot(gate, run.id)
+        await decide(gate, run)
+        seen = (await gate.resume_program(run.id)).unwrap()
+    assert (town.sent, town.paid) == ([str(seen)], [1])
+    [naive, aware, day, _] = seen
+    assert aware.endswith("+00:00")
+    assert "+" not in naive
+    assert len(day) == len("2026-01-01")
+
+
+async def test_an_effect_that_is_only_shown_is_a_permission_error() -> None:
+    town = Town()
+    source = "try:\n    x = send('bob')\nexcept PermissionError as error:\n    x = str(error)\nx"
+    async with gate_of(*town.tools) as gate:
+        run = await gate.run_program(source, Context(autonomy=Autonomy.A0))
+    assert (run.unwrap(), town.sent) == ("send was only shown, not run", [])
 
 
 async def test_a_call_that_the_program_does_not_await_is_made_all_the_same() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from callgate.model.approval import Approval, ApprovalState, Listed
 from callgate.model.canonical import dumps
+from callgate.model.counted import counted
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance
 
@@ -62,7 +63,7 @@ def as_one(parts: Sequence[Approval]) -> Approval:
         told,
         id=first.part.plan_id,
         state=state,
-        tool=f"a plan of {_counted(first.calls)}",
+        tool=f"a plan of {counted(len(first.calls), 'call')}",
         definition_hash="",
         call_id=first.call_id,
         key="",
@@ -100,16 +101,12 @@ def decided(parts: Sequence[Approval], plan: Approval) -> list[Approval]:
 
 def listing(calls: Sequence[Listed]) -> str:
     """Every call in order, each with its exact payload, and which of them a person is asked about."""
-    lines = [f"{_counted(calls)}, in this order; those of one step may overlap"]
+    lines = [f"{counted(len(calls), 'call')}, in this order; those of one step may overlap"]
     for number, call in enumerate(calls, start=1):
         tool, *arguments = call.what.split("\n")
         lines.append(f"{number}. {tool}  (step {call.wave + 1}, {'asks you' if call.asks else 'needs nobody'})")
         lines += [f"    {argument}" for argument in arguments]
     return "\n".join(lines)
-
-
-def _counted(calls: Sequence[Listed]) -> str:
-    return "1 call" if len(calls) == 1 else f"{len(calls)} calls"
 
 
 def _state(parts: Sequence[Approval]) -> ApprovalState:

@@ -31,9 +31,6 @@ _CODES = {
     ProgramState.SLEEPING: ExitCode.PENDING,
     ProgramState.PROPOSED: ExitCode.PENDING,
 }
-_wait_option = click.option(
-    "--wait", type=_SECONDS, help="Seconds to wait for somebody else's decision, instead of asking here."
-)
 
 
 @click.group("programs")
@@ -46,7 +43,7 @@ def command() -> None:
 @click.option("--inputs", default="{}", help="Names the program begins with: one JSON object, @FILE, or -.")
 @click.option("--dry-run", is_flag=True, help="Make only its reads, and list its effects to be approved at once.")
 @asker_options
-@_wait_option
+@click.option("--wait", type=_SECONDS, help="Seconds to wait for somebody else's decision, instead of asking here.")
 @place_options
 @json_option
 @click.pass_obj
@@ -124,12 +121,16 @@ def show(place: Place, /, *, program_id: str, whole: bool, as_json: bool) -> Non
 
 @command.command("resume")
 @click.argument("program_id", metavar="ID")
-@_wait_option
+@click.option("--wait", type=_SECONDS, help="Seconds to wait for a decision before it sleeps again.")
 @place_options
 @json_option
 @click.pass_obj
 def resume(place: Place, /, *, program_id: str, wait: float | None, as_json: bool) -> ExitCode:
-    """Let a program go on that slept or was interrupted, as whoever started it."""
+    """Let a program go on that slept or was interrupted, as whoever started it.
+
+    One whose dry run was listed is run in earnest, once somebody said yes where that is needed. Nobody is asked here:
+    where a person has to decide, the program sleeps again.
+    """
 
     async def work(gate: Callgate) -> Told:
         return await _told(gate, await gate.resume_program(await _program_of(gate, program_id), wait=wait))

@@ -135,7 +135,7 @@ def as_call(item: Any) -> Call:
 
 def call_ids(calls: Sequence[Any]) -> list[str]:
     """One id per call: its own, else `batch_<index>`; a repeated one is told apart, never two results under one id."""
-    given = [_given_id(item) for item in calls]
+    given = [given_id(item) for item in calls]
     taken = {each for each in given if each is not None}
     seen: set[str] = set()
     ids: list[str] = []
@@ -147,7 +147,8 @@ def call_ids(calls: Sequence[Any]) -> list[str]:
     return ids
 
 
-def _given_id(item: Any) -> str | None:
+def given_id(item: Any) -> str | None:
+    """The id that an element brings, be it a call or not; None if it has none."""
     body = as_mapping(item)
     own: Any = getattr(item, "id", None) if body is None else body.get("id")
     return own if isinstance(own, str) and own else None

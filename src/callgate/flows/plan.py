@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from callgate.flows.batch import Unreadable
-from callgate.flows.counted import counted
 from callgate.flows.waves import Waves
 from callgate.model.call import Call
 from callgate.model.context import Context
+from callgate.model.counted import counted
 from callgate.model.decision import Decision
 from callgate.model.levels import Verdict
 from callgate.model.visible import one_line

@@ -98,7 +98,12 @@ def one_by_one(waves: Iterable[Iterable[int]]) -> Waves:
     return tuple((place,) for wave in waves for place in wave)
 
 
+def wave_of(waves: Waves) -> dict[int, int]:
+    """The number of the wave that each place is in, from 0."""
+    return {place: number for number, wave in enumerate(waves) for place in wave}
+
+
 def must_follow(waves: Waves) -> Callable[[int], list[int]]:
     """For a place, the earlier calls that have to be made before it: those before it in the list, in earlier waves."""
-    wave_of = {place: number for number, wave in enumerate(waves) for place in wave}
-    return lambda place: [other for other in range(place) if wave_of[other] < wave_of[place]]
+    number = wave_of(waves)
+    return lambda place: [other for other in range(place) if number[other] < number[place]]

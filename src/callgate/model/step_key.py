@@ -13,3 +13,14 @@ def step_key(flow: str, *place: str | int) -> str:
     A digest, because keys of flows inside flows would grow without end, and so that no key a caller writes is one.
     """
     return f"{flow}:sha256:{hashlib.sha256(dumps([flow, *place])).hexdigest()}"
+
+
+def numbered_key(flow: str, key: str, *, place: int) -> str:
+    """The key of one call of a list that is known before it is made, a plan or a chain: whoever reads it sees which.
+
+    Args:
+        flow: What kind of flow it is; flows of different kinds under one key do not meet.
+        key: The flow's own key.
+        place: Of the call, from 0.
+    """
+    return f"{flow}:{hashlib.sha256(dumps(key)).hexdigest()}:{place}"

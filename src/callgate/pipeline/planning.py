@@ -38,7 +38,7 @@ _SAID_NO = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
 _LATER = "not shown: a call before it in the plan may change what it would show"
 
 
-class Planned(NamedTuple):
+class PlannedCall(NamedTuple):
     """One call of a plan, looked at."""
 
     authorized: Authorized
@@ -54,7 +54,7 @@ class Planned(NamedTuple):
         return self.decision is not None and self.decision.verdict is Verdict.CONFIRM
 
 
-async def ask_plan(parts: Parts, calls: Sequence[Planned]) -> Approval:
+async def ask_plan(parts: Parts, calls: Sequence[PlannedCall]) -> Approval:
     """The question about all of these calls that stands, or a new one; some of them need a person.
 
     Raises:
@@ -77,7 +77,7 @@ async def ask_plan(parts: Parts, calls: Sequence[Planned]) -> Approval:
     return plan
 
 
-def _listed(parts: Parts, call: Planned) -> Listed:
+def _listed(parts: Parts, call: PlannedCall) -> Listed:
     authorized, tool = call.authorized, call.authorized.tool
     assert authorized.asked.key is not None  # noqa: S101 - every call of a plan that is asked about has one
     return Listed(
@@ -111,7 +111,7 @@ class _New(NamedTuple):
     asking: frozenset[int]
 
 
-async def _new(parts: Parts, calls: Sequence[Planned], listed: tuple[Listed, ...], digest: str) -> _New:
+async def _new(parts: Parts, calls: Sequence[PlannedCall], listed: tuple[Listed, ...], digest: str) -> _New:
     asking = [(place, call, call.decision) for place, call in enumerate(calls) if call.asks and call.decision]
     shown = {place: await _shown(parts, calls, place) for place, _, _ in asking}
     demands = strictest([_demands(call, decision) for _, call, decision in asking])
@@ -134,13 +134,13 @@ async def _new(parts: Parts, calls: Sequence[Planned], listed: tuple[Listed, ...
     return _New(tuple(rows), tuple(blobs), decisions, digest, frozenset(shown))
 
 
-def _demands(call: Planned, decision: Decision) -> Demands:
+def _demands(call: PlannedCall, decision: Decision) -> Demands:
     undoes = call.authorized.tool.hooks.undo is not None
     on_expiry = decision.on_expiry if undoes else "reject"
     return Demands(by=decision.by, assurance=decision.assurance, plus=decision.plus, on_expiry=on_expiry)
 
 
-async def _shown(parts: Parts, calls: Sequence[Planned], place: int) -> Shown:
+async def _shown(parts: Parts, calls: Sequence[PlannedCall], place: int) -> Shown:
     """What the call would do, where that can be known before the others are made; nothing is bound that they change."""
     call, tool = calls[place], calls[place].authorized.tool
     after_an_effect = any(not before.authorized.tool.read_only and before.wave < call.wave for before in calls[:place])

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import StoreError
 from callgate.events.vocabulary import CHAIN_ENDED, CHAIN_STARTED
 from callgate.flows.batch import run_wave
-from callgate.flows.chain.chain import Chain, Step
+from callgate.flows.chain.chain import SEQ, Chain, Step
 from callgate.flows.chain.values import NotThere, look_up, results_in
-from callgate.flows.step_key import step_key
 from callgate.flows.waves import one_by_one
 from callgate.model.call import Call
 from callgate.model.event import Draft
 from callgate.model.outcome import Succeeded
 from callgate.model.shapes import own_copy
+from callgate.model.step_key import numbered_key
 from callgate.pipeline.notes import who
 from callgate.pipeline.record import record
 from callgate.pipeline.recorded import json_form
@@ -50,7 +50,7 @@ class ChainRun:
             self._fall_back(analysis.fallback)
 
     def _step(self, index: int, made: Link) -> Step:
-        at, key = made.written, step_key("chain", self._chain.key, place=index)
+        at, key = made.written, numbered_key("chain", self._chain.key, place=index)
         return Step(index=index, tool=made.tool.name, line=at.line, column=at.column, key=key)
 
     async def make(self, script: Script, *, wait: float | None, at_once: int) -> Chain:
@@ -85,7 +85,7 @@ class ChainRun:
     def _still_holding(self, waiting: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """The waves that are left; in sequence, as written, where declarations they rest on are no longer so."""
         left = sorted(index for wave in waiting for index in wave)
-        if self._chain.mode_used == "seq" or all(self._is_as_it_was(index) for index in left):
+        if self._chain.mode_used == SEQ or all(self._is_as_it_was(index) for index in left):
             return waiting
         self._fall_back(_CHANGED)
         return list(one_by_one([left]))
@@ -96,7 +96,7 @@ class ChainRun:
         return found is not None and found.definition_hash == tool.definition_hash
 
     def _fall_back(self, why: str) -> None:
-        self._chain.mode_used, self._chain.fallback_to_seq, self._chain.fallback_reason = "seq", True, why
+        self._chain.mode_used, self._chain.fallback_to_seq, self._chain.fallback_reason = SEQ, True, why
 
     async def _make(self, index: int) -> Outcome:
         step, made = self._chain.steps[index], self._analysis.links[index]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from callgate.errors import ConfigurationError
 from callgate.events.vocabulary import CHAIN_REFUSED
 from callgate.flows.chain.analysis import Analysis, analyse, in_sequence, link
-from callgate.flows.chain.chain import Chain
+from callgate.flows.chain.chain import DEP, SEQ, Chain
 from callgate.flows.chain.faults import ChainRefused, Diagnostic
 from callgate.flows.chain.script import Script, read_script
 from callgate.formats.names import wire_names
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from callgate.flows.chain.analysis import Link
     from callgate.model.context import Context
     from callgate.model.tool import Tool
-
-DEP, SEQ = "dep", "seq"
 
 
 class Chains(Face):

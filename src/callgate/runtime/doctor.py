@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callgate.errors import CallgateError, ConfigurationError
+from callgate.model.counted import counted
 from callgate.policy.policy import Policy
 from callgate.runtime import disk
 from callgate.runtime.doctor_extras import EXTRAS
@@ -196,8 +197,3 @@ async def _approvals(gate: Callgate) -> Fact:
             "approvals", NOTE, counted(len(waiting), "question") + " for a person", "see: callgate approvals list"
         )
     return Fact("approvals", OK, "nothing waits for a person")
-
-
-def counted(number: int, noun: str) -> str:
-    """So many of them."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")

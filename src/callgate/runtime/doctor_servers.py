@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from callgate.model.counted import counted
 from callgate.model.levels import Origin
-from callgate.runtime.doctor import NOTE, OK, WRONG, Fact, counted
+from callgate.runtime.doctor import NOTE, OK, WRONG, Fact
 
 if TYPE_CHECKING:
     from callgate.model.source import SourceReport

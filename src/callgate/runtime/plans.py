@@ -9,16 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from callgate.errors import ConfigurationError
-from callgate.flows.batch import Malformed, Unreadable, as_call, call_ids, run_batch
+from callgate.flows.batch import Malformed, Unreadable, as_call, call_ids, given_id, run_batch
 from callgate.flows.plan import Plan
-from callgate.flows.step_key import step_key
-from callgate.flows.waves import footprint, in_waves
+from callgate.flows.waves import footprint, in_waves, wave_of
 from callgate.model.call import Call
 from callgate.model.ids import uuid7
 from callgate.model.levels import Verdict
 from callgate.model.shapes import as_mapping
+from callgate.model.step_key import numbered_key
 from callgate.pipeline.explain import Looked, look, unreadable
-from callgate.pipeline.planning import Planned, ask_plan
+from callgate.pipeline.planning import PlannedCall, ask_plan
 from callgate.runtime.calls import Calls
 from callgate.runtime.entering import as_asked, enter, refuse_malformed
 from callgate.runtime.opened import at_once
@@ -141,7 +141,7 @@ class _Draft:
         if isinstance(call, Unreadable) or call.key is not None:
             return call
         if self._key is not None:
-            return call._replace(key=step_key("plan", self._key, place=place))
+            return call._replace(key=numbered_key("plan", self._key, place=place))
         tool = self._find(call.tool)
         if made is None or tool is None or (tool.read_only and not ask):
             # A read that nobody is asked about needs no row in the ledger.
@@ -165,11 +165,11 @@ class _Draft:
         """The strictest."""
         return max((looked.told.verdict for looked in self._looked), default=Verdict.ALLOW)
 
-    def planned(self) -> list[Planned]:
+    def planned(self) -> list[PlannedCall]:
         """The calls as they are asked about; none of them would be refused."""
-        wave_of = {place: number for number, wave in enumerate(self._waves) for place in wave}
+        number = wave_of(self._waves)
         return [
-            Planned(looked.authorized, looked.decision, wave_of[place], self._is_own(place))
+            PlannedCall(looked.authorized, looked.decision, number[place], self._is_own(place))
             for place, looked in enumerate(self._looked)
             if looked.authorized is not None
         ]
@@ -201,14 +201,8 @@ def _read(item: Any) -> Call | Unreadable:
     except Malformed as error:
         body = as_mapping(item)
         name: Any = getattr(item, "tool", None) if body is None else body.get("name")
-        return Unreadable(name if isinstance(name, str) else "", str(error), id=_id_of(item))
+        return Unreadable(name if isinstance(name, str) else "", str(error), id=given_id(item))
     try:
         return call._replace(arguments=copy.deepcopy(dict(call.arguments)))
     except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class
         return Unreadable(call.tool, f"the arguments cannot be read ({type(error).__name__})", id=call.id)
-
-
-def _id_of(item: Any) -> str | None:
-    body = as_mapping(item)
-    found: Any = getattr(item, "id", None) if body is None else body.get("id")
-    return found if isinstance(found, str) else None

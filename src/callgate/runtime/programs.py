@@ -192,7 +192,7 @@ class Programs(Turns):
     def program_stubs(self, context: Context | None = None, *, plain: bool = False) -> str:
         """The functions a program of this asker may call, as Python stubs: to be told to who writes one."""
         ground = replace(context or self._open().default_context, caller=Caller.CHAIN)
-        return Functions(self._functions(ground), plain=plain).stubs
+        return Functions(self.pool(ground), plain=plain).stubs
 
     async def _looked_at(self, opened: Opened, entry: ProgramEntry) -> ProgramEntry:
         if entry.state in OVER:
@@ -258,8 +258,8 @@ class Programs(Turns):
             rows,
             program,
             standing,
-            tools=self._functions(ground),
-            direct=lambda: self._functions(replace(ground, caller=Caller.DIRECT)),
+            tools=self.pool(ground),
+            direct=lambda: self.pool(replace(ground, caller=Caller.DIRECT)),
             manner=self._manner(opened, program, standing, make=make, wait=wait),
         )
         opened.under_way += 1
@@ -315,9 +315,6 @@ class Programs(Turns):
         if standing.state is not ProgramState.PROPOSED or not standing.waiting:
             return None
         return await reread(self._open().parts, standing.waiting[0].approval_id)
-
-    def _functions(self, ground: Context) -> list[Tool]:
-        return list(self.pool(ground))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.source import Failure
 from callgate.model.visible import brief
 from callgate.settings.file_text import read_text
-from callgate.skills.skill import FIELDS, Skill, names
+from callgate.skills.skill import Skill, names
 
 _FENCE = "---"
 _KINDS = (".yaml", ".yml", ".md")
@@ -128,7 +128,7 @@ class SkillFolder:
         place = body.get("function")
         if place is not None and not isinstance(place, str):
             raise ConfigurationError("must be a place: module:function", key="function")
-        said = {key: body[key] for key in _WORDS if key in FIELDS and key != "name" and body.get(key) is not None}
+        said = {key: body[key] for key in _WORDS if key != "name" and body.get(key) is not None}
         said |= {"input_schema": input_schema(body["input"])} if body.get("input") is not None else {}
         said |= {"output_schema": body["output"]} if body.get("output") is not None else {}
         skill = Skill(name=name, tools=names(body.get("tools", ())), fields=said)

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from callgate.flows.chain.faults import Diagnostic
-from callgate.flows.counted import counted
 from callgate.flows.waves import Waves
+from callgate.model.counted import counted
 from callgate.model.levels import Caller
 from callgate.model.outcome import Outcome, Pending, Succeeded
 
+DEP, SEQ = "dep", "seq"
+"""The modes of a chain: in waves, or in sequence."""
 WORST_FIRST = ("unknown", "failed", "refused", "previewed", "pending", "waiting")
 """How a chain ended whose last wave ended in several ways: the first of these that one of its calls has."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from callgate.errors import ToolTimeoutError
 from callgate.flows.program.steps import Answer, Error, Value
 from callgate.model.canonical import NotCanonical, dumps, loads
 from callgate.model.outcome import Failed, Happened, Outcome, Refused, Succeeded, Unknown
@@ -36,7 +37,7 @@ def answer_of(outcome: Outcome) -> Answer:
     if isinstance(outcome, Refused):
         return Error("RuntimeError" if code in _NO_ANSWER else "PermissionError", f"{code}: {message}")
     if isinstance(outcome, Failed):
-        return Error("TimeoutError" if code == "timeout" else "RuntimeError", f"{code}: {message}")
+        return Error("TimeoutError" if code == ToolTimeoutError.code else "RuntimeError", f"{code}: {message}")
     return Error("PermissionError", f"{outcome.tool} was only shown, not run")
 
 

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.context import Context
+from callgate.model.counted import counted
 from callgate.model.grounds import Grounds
 from callgate.model.levels import Caller
 from callgate.model.tool_context import ToolContext
@@ -98,7 +99,7 @@ def lint_python(code: _Code, *, ctx: ToolContext, fix: bool = False) -> dict[str
     issues = [{name: value for name, value in issue.items() if name != "file"} for issue in found]
     fixed = _ask_ruff(ruff, code, "--fix-only", "--quiet").decode() if fix else None
     fixable = sum(issue["fix_available"] for issue in issues)
-    summary = f"{_counted(len(issues))}, {fixable} of them can be mended" if issues else "no issues"
+    summary = f"{counted(len(issues), 'issue')}, {fixable} of them can be mended" if issues else "no issues"
     return {"issues": issues, "fixed_code": fixed, "summary": summary}
 
 
@@ -220,10 +221,6 @@ def _issues(output: bytes) -> list[dict[str, Any]]:
         }
         for found in orjson.loads(output or b"[]")
     ]
-
-
-def _counted(number: int) -> str:
-    return "1 issue" if number == 1 else f"{number} issues"
 
 
 def _ruff(grounds: Grounds) -> str:
