@@ -93,6 +93,7 @@ class Resources:
             private_addresses=all(airspace.private_addresses for airspace in airspaces),
             path_refused=paths.refused,
             host_refused=partial(_host_refused, airspaces),
+            others=tuple(dict.fromkeys(self._granted_to_anybody(paths.base))),
         )
 
     def _judge_each(
@@ -144,14 +145,20 @@ class Resources:
                 what = f"the working directory {show(named)} lies in {show(root)}, where tools may write"
                 raise Unfit(f"{what}, and a link leads from it to {show(base)}; name the directory itself")
 
+    def _granted_to_anybody(self, base: str) -> Iterator[str]:
+        for name in self._families:
+            ground = self._ground(name, base)
+            yield from () if ground is None else ground.roots
+
     def _ground(self, family: str, base: str) -> Ground | None:
         # A root is followed once and remembered: if it is replaced by a link later, what lies behind it is outside.
         if (family, base) not in self._grounds:
             if len(self._grounds) >= MOST_GROUNDS:
                 self._grounds.clear()
             entries = self._families[family].paths
+            beside = [entry for other in self._families.values() for entry in other.paths or ()]
             self._grounds[family, base] = (
-                None if entries is None else Ground.of(family, entries, working_directory=base)
+                None if entries is None else Ground.of(family, entries, working_directory=base, beside=beside)
             )
         return self._grounds[family, base]
 

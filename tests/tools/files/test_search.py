@@ -189,7 +189,7 @@ async def test_a_program_that_is_ended_has_not_looked_at_everything(
 
 
 async def test_without_the_program_it_says_how_to_install_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nowhere(_: str) -> None:
+    def nowhere(*_: Any) -> None:
         return None
 
     async with opened(tree) as gate:

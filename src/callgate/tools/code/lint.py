@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 from functools import partial
@@ -14,6 +13,7 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.context import Context
 from callgate.model.counted import counted
+from callgate.model.grounds import Grounds
 from callgate.model.levels import Caller
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.enclosure import granted
@@ -22,6 +22,7 @@ from callgate.tools.code.shell import seconds_left
 from callgate.tools.code.texts import told
 from callgate.tools.code.turns import Site, in_turn, real_place, refuse_unfit
 from callgate.tools.code.watch import Bounds
+from callgate.tools.programs import find_program
 
 MOST_CODE = 1_000_000
 _MOST_ISSUES = 50
@@ -86,24 +87,26 @@ _Rules = Annotated[
     output_schema=_OF_TEXT,
     examples=[{"code": "import os\nprint(1)\n"}, {"code": "import os\nprint(1)\n", "fix": True}],
 )
-def lint_python(code: _Code, *, fix: bool = False) -> dict[str, Any]:
+def lint_python(code: _Code, *, ctx: ToolContext, fix: bool = False) -> dict[str, Any]:
     """Look for mistakes in Python code: errors of syntax, unused and undefined names and the like.
 
     Args:
         code: The Python code.
+        ctx: The call.
         fix: Also give the code with what can be mended safely mended.
     """
-    found = _issues(_ask_ruff(code, "--output-format=json", "--exit-zero"))
+    ruff = _ruff(ctx.grounds())
+    found = _issues(_ask_ruff(ruff, code, "--output-format=json", "--exit-zero"))
     issues = [{name: value for name, value in issue.items() if name != "file"} for issue in found]
-    fixed = _ask_ruff(code, "--fix-only", "--quiet").decode() if fix else None
+    fixed = _ask_ruff(ruff, code, "--fix-only", "--quiet").decode() if fix else None
     fixable = sum(issue["fix_available"] for issue in issues)
     summary = f"{counted(len(issues), 'issue')}, {fixable} of them can be mended" if issues else "no issues"
     return {"issues": issues, "fixed_code": fixed, "summary": summary}
 
 
-def _ask_ruff(code: str, *options: str) -> bytes:
+def _ask_ruff(ruff: str, code: str, *options: str) -> bytes:
     # It reads no file: no settings (--isolated), no cache, and the code from its input.
-    command = (_ruff(), "check", "--isolated", "--no-cache", "--stdin-filename", "code.py", *options, "-")
+    command = (ruff, "check", "--isolated", "--no-cache", "--stdin-filename", "code.py", *options, "-")
     text = code.encode(errors="replace")
     try:
         ran = subprocess.run(command, input=text, capture_output=True, env={}, cwd="/", timeout=_SECONDS, check=False)  # noqa: S603 - ruff itself
@@ -171,7 +174,7 @@ async def lint_code(
         in_turn(partial(_look, ctx, path)) as site,
         enclosure(site.grounds, writable=(site.place,) if fix else (), readable=site.roots) as inside,
     ):
-        inside.options[-2:-2] = ("--ro-bind", _ruff(), _HERE)
+        inside.options[-2:-2] = ("--ro-bind", _ruff(site.grounds), _HERE)
         program = Program(command=(*command, site.place), directory=site.directory, may_fork=False)
         async with ctx.effect():
             bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
@@ -225,6 +228,9 @@ def _issues(output: bytes) -> list[dict[str, Any]]:
     ]
 
 
-def _ruff() -> str:
-    finding: Any = importlib.import_module("ruff.__main__")
-    return os.path.realpath(finding.find_ruff_bin())
+def _ruff(grounds: Grounds) -> str:
+    found = find_program("ruff", grounds)
+    if found is None:
+        missing = "ruff is not installed beside this Python or on the search path, or only where tools may write"
+        raise FileNotFoundError(f"{missing}; install with: pip install 'callgate[code]'")
+    return os.path.realpath(found)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from callgate.policy.ways import is_inside
+
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _OF_ETC = (
     *("alternatives", "group", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types"),
@@ -65,16 +67,6 @@ def usable(roots: Iterable[str], directory: str) -> tuple[str, ...]:
     if not there:
         raise PermissionError("no directory is granted that exists, so programs have nowhere to work")
     return there
-
-
-def is_inside(path: str, root: str) -> bool:
-    """Whether a path is that directory or lies in it."""
-    return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
-
-
-def parts_of(path: str) -> list[str]:
-    """The names in a path, by which it is sorted behind what it lies in."""
-    return [part for part in path.split("/") if part not in ("", ".")]
 
 
 def between(path: str, root: str) -> Iterator[str]:

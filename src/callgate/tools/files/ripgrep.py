@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 
 import orjson
 
+from callgate.model.grounds import Grounds
 from callgate.tools.programs import find_program
 
 _ALWAYS = (
@@ -71,11 +72,14 @@ class Search:
     """Paths from that directory that are left out."""
 
 
-def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[], bool]) -> tuple[list[Hit], bool]:
+def find(
+    search: Search, *, program: str, folder: int, ignored: int | None, stop: Callable[[], bool]
+) -> tuple[list[Hit], bool]:
     """What ripgrep finds, by path and line, and whether it was stopped before its end because it found so much.
 
     Args:
         search: What and where.
+        program: Where ripgrep lies.
         folder: The directory to start it in.
         ignored: An open file with patterns to leave out, as git has them.
         stop: Asked from time to time whether to give up.
@@ -87,7 +91,7 @@ def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[],
     """
     handles = () if ignored is None else (ignored,)
     with subprocess.Popen(  # noqa: S603 - no shell; what a model wrote stands behind = and --
-        [_program(), *_ALWAYS, *_arguments(search, ignored)],
+        [program, *_ALWAYS, *_arguments(search, ignored)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -112,10 +116,16 @@ def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[],
     return sorted(hits), cut
 
 
-def _program() -> str:
-    found = find_program("rg")
+def program_of(grounds: Grounds) -> str:
+    """Where ripgrep lies.
+
+    Raises:
+        FileNotFoundError: Nowhere, or only where tools may write.
+    """
+    found = find_program("rg", grounds)
     if found is None:
-        raise FileNotFoundError("ripgrep is not installed; install with: pip install 'callgate[files]'")
+        missing = "ripgrep is not installed, or only where tools may write"
+        raise FileNotFoundError(f"{missing}; install with: pip install 'callgate[files]'")
     return found
 
 
