@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-_VERSION = 1
+_VERSION = 2
 _PATIENCE = 2.0
 """Seconds to wait for another process."""
 _TABLE = """
