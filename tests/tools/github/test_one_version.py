@@ -13,7 +13,7 @@ from callgate import Callgate
 from callgate.model.levels import Category
 from tests.tools.github.hub import MEGABYTE, TOKEN, VARIABLE, Hub, as_json, gate_for, sha_of
 from tests.tools.outbound.outcomes import category_of
-from tests.tools.outbound.site import Asked, page, serving
+from tests.tools.outbound.site import Asked, page, redirect, serving
 
 FILE = {"repo": "octo/app", "path": "a.py"}
 PLACE = "/repos/octo/app/contents/a.py"
@@ -81,3 +81,64 @@ async def test_whoever_is_refused_the_content_of_a_large_file_keeps_nothing(
     hub.before(PLACE, lambda asked: as_json({"message": "no"}, status=status) if is_raw(asked) else None)
     assert not (await gate.call("github_read", FILE)).ok
     assert kept_in(tmp_path) == 0
+
+
+UNCHANGED = b"HTTP/1.1 304 Not Modified\r\n\r\n"
+
+
+async def test_only_github_itself_says_that_nothing_changed(opened: Opened, tmp_path: Path) -> None:
+    hub, gate = opened
+    hub.file("octo/app", "a.py", b"a private text")
+    async with serving() as other:
+        other.answers["/x"] = UNCHANGED
+        other.answers["/back"] = redirect(hub.site.url("/back"))
+        hub.site.answers["/back"] = UNCHANGED
+        there = hub.site.answers[PLACE]
+        for leads_to in ("/x", "/back"):
+            hub.site.answers[PLACE] = there
+            assert (await gate.call("github_read", FILE)).ok
+            hub.site.answers[PLACE] = redirect(other.url(leads_to))
+            outcome = await gate.call("github_read", FILE)
+            assert category_of(outcome) is Category.API
+            assert "127.0.0.1, where GitHub leads to, answered 304" in str(outcome)
+            assert "private" not in str(outcome)
+            assert kept_in(tmp_path) == 0
+        assert [asked.target for asked in other.asked] == ["/x", "/back"]
+        assert not any({"authorization", "if-none-match"} & set(asked.headers) for asked in other.asked)
+
+
+async def test_a_repository_that_moved_is_still_unchanged(opened: Opened) -> None:
+    hub, gate = opened
+    hub.file("octo/new", "a.py", b"moved")
+    hub.site.answers[PLACE] = redirect("/repos/octo/new/contents/a.py?ref=main", "301 Moved Permanently")
+    assert [(await gate.call("github_read", FILE)).unwrap()["from_cache"] for _ in range(2)] == [False, True]
+
+
+async def test_what_another_place_answers_is_not_kept(opened: Opened) -> None:
+    """Its tag could be the one that GitHub knows the true content by."""
+    hub, gate = opened
+    sha = hub.file("octo/app", "a.py", b"true")
+    there = hub.site.answers[PLACE]
+    told = {"type": "file", "size": 5, "sha": sha, "encoding": "base64", "content": "d3Jvbmc="}
+    async with serving() as other:
+        other.answers["/x"] = as_json(told, more=f'etag: W/"{sha}"\r\n')
+        hub.site.answers[PLACE] = redirect(other.url("/x"))
+        assert (await gate.call("github_read", FILE)).unwrap()["content"] == "wrong"
+    hub.site.answers[PLACE] = there
+    told = (await gate.call("github_read", FILE)).unwrap()
+    assert (told["content"], told["from_cache"]) == ("true", False)
+
+
+@pytest.mark.parametrize("status", ["200 OK", "403 Forbidden"])
+async def test_what_another_place_says_of_limits_is_not_githubs_limit(opened: Opened, status: str) -> None:
+    hub, gate = opened
+    hub.file("octo/app", "a.py", b"x")
+    there = hub.site.answers[PLACE]
+    more = "x-ratelimit-remaining: 0\r\nx-ratelimit-reset: 9999999999\r\nretry-after: 86400\r\n"
+    async with serving() as other:
+        other.answers["/x"] = as_json({}, status=status, more=more)
+        hub.site.answers[PLACE] = redirect(other.url("/x"))
+        assert not (await gate.call("github_read", FILE)).ok
+        assert len(other.asked) == 1
+    hub.site.answers[PLACE] = there
+    assert (await gate.call("github_read", FILE)).ok

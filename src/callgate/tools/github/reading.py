@@ -160,7 +160,8 @@ async def _look(api: Api, question: Question, *, ctx: ToolContext, token: str, k
         content, source = whole.content, "raw"
         if await asyncio.to_thread(_sha_of, content) != described.sha:
             return None
-    return _Got(Kept(etag=answer.header("etag"), sha=described.sha, content=content), source)
+    etag = "" if answer.strayed else answer.header("etag")  # a tag of elsewhere would say nothing to GitHub
+    return _Got(Kept(etag=etag, sha=described.sha, content=content), source)
 
 
 def _sha_of(content: bytes) -> str:
