@@ -135,7 +135,7 @@ async def _get(api: Api, question: Question, *, ctx: ToolContext, token: str, dr
         if not isinstance(error, TooManyRequests):  # whoever may not read it now has not read it before
             await asyncio.to_thread(drawer.forget)
         raise
-    if got.source != "cache" and got.kept.etag:
+    if got.source != "cache":
         await asyncio.to_thread(drawer.keep, got.kept)
     return got
 

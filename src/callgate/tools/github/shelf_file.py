@@ -8,18 +8,20 @@ import sqlite3
 import time
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 _VERSION = 2
 _PATIENCE = 2.0
 """Seconds to wait for another process."""
-_TABLE = """
-CREATE TABLE IF NOT EXISTS entries (
-    name TEXT PRIMARY KEY, sealed BLOB NOT NULL, size INTEGER NOT NULL, used_at REAL NOT NULL
-) WITHOUT ROWID
-"""
+_TABLE = (  # as SQLite keeps it, letter by letter
+    "CREATE TABLE entries (name TEXT PRIMARY KEY, sealed BLOB NOT NULL, size INTEGER NOT NULL, used_at REAL NOT NULL)"
+    " WITHOUT ROWID"
+)
+# What has another type, or is larger than anything laid there, is not ours.
+_GET = "SELECT sealed FROM entries WHERE name = ? AND typeof(sealed) = 'blob' AND length(sealed) <= ?"
 _TRIM = """
 DELETE FROM entries WHERE name IN (
-    SELECT name FROM (SELECT name, SUM(size) OVER (ORDER BY used_at DESC, name) AS total FROM entries) WHERE total > ?
+    SELECT name FROM (SELECT name, TOTAL(size) OVER (ORDER BY used_at DESC, name) AS total FROM entries) WHERE total > ?
 )
 """
 
@@ -33,7 +35,7 @@ class FileShelf:
 
     def get(self, name: str) -> bytes | None:
         with contextlib.suppress(sqlite3.Error, OSError), self._opened() as file:
-            row = file.execute("SELECT sealed FROM entries WHERE name = ?", (name,)).fetchone()
+            row = file.execute(_GET, (name, self._most)).fetchone()
             if row is not None:
                 file.execute("UPDATE entries SET used_at = ? WHERE name = ?", (time.time(), name))
             return None if row is None else row[0]
@@ -77,6 +79,7 @@ class FileShelf:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         file = sqlite3.connect(self._path, timeout=_PATIENCE)
+        file.text_factory = bytes  # whatever the file says, nothing fails in reading it as text
         try:
             file.execute("PRAGMA journal_mode = WAL")
             file.execute("PRAGMA synchronous = NORMAL")
@@ -93,7 +96,12 @@ class FileShelf:
 
 
 def _is_ours(file: sqlite3.Connection) -> bool:
-    return file.execute("PRAGMA user_version").fetchone()[0] == _VERSION
+    version = file.execute("PRAGMA user_version").fetchone()[0]
+    return version == _VERSION and _forms(file) == [_TABLE.encode()]
+
+
+def _forms(file: sqlite3.Connection) -> list[Any]:
+    return [form for (form,) in file.execute("SELECT sql FROM sqlite_schema")]
 
 
 def _make(file: sqlite3.Connection) -> None:
@@ -101,6 +109,7 @@ def _make(file: sqlite3.Connection) -> None:
         file.execute("BEGIN IMMEDIATE")
         if _is_ours(file):  # another process was first
             return
-        file.execute("DROP TABLE IF EXISTS entries")
+        if _forms(file):
+            raise sqlite3.DatabaseError("the file has another form")
         file.execute(_TABLE)
         file.execute(f"PRAGMA user_version = {_VERSION}")
