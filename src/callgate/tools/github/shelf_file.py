@@ -13,16 +13,19 @@ from callgate.tools.index_files import Tables, forget, is_broken, open_file, tra
 _PATIENCE = 2.0
 """Seconds to wait for another process: asking GitHub again takes no longer."""
 _TABLES = Tables(
-    1,
+    2,
     """
 CREATE TABLE entries (
     name TEXT PRIMARY KEY, sealed BLOB NOT NULL, size INTEGER NOT NULL, used_at REAL NOT NULL
 ) WITHOUT ROWID;
 """,
 )
+_FORM = _TABLES.schema.strip().removesuffix(";").encode()
+# What has another type, or is larger than anything laid there, is not ours.
+_GET = "SELECT sealed FROM entries WHERE name = ? AND typeof(sealed) = 'blob' AND length(sealed) <= ?"
 _TRIM = """
 DELETE FROM entries WHERE name IN (
-    SELECT name FROM (SELECT name, SUM(size) OVER (ORDER BY used_at DESC, name) AS total FROM entries) WHERE total > ?
+    SELECT name FROM (SELECT name, TOTAL(size) OVER (ORDER BY used_at DESC, name) AS total FROM entries) WHERE total > ?
 )
 """
 
@@ -36,7 +39,7 @@ class FileShelf:
 
     def get(self, name: str) -> bytes | None:
         with contextlib.suppress(sqlite3.Error, OSError), self._opened() as file:
-            row = file.execute("SELECT sealed FROM entries WHERE name = ?", (name,)).fetchone()
+            row = file.execute(_GET, (name, self._most)).fetchone()
             if row is not None:
                 file.execute("UPDATE entries SET used_at = ? WHERE name = ?", (time.time(), name))
             return None if row is None else row[0]
@@ -65,9 +68,29 @@ class FileShelf:
 
     def _ready(self) -> sqlite3.Connection:
         try:
-            return open_file(self._path, _TABLES, patience=_PATIENCE)
+            return self._open()
         except sqlite3.Error as error:
             if not is_broken(error):
                 raise
         forget(self._path)
-        return open_file(self._path, _TABLES, patience=_PATIENCE)
+        return self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        file = open_file(self._path, _TABLES, patience=_PATIENCE)
+        try:
+            _expect_form(file)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+
+def _expect_form(file: sqlite3.Connection) -> None:
+    """That the version is ours says little of a file that somebody else has changed.
+
+    Raises:
+        sqlite3.DatabaseError: It has not our table, or more than that.
+    """
+    file.text_factory = bytes  # whatever it says, nothing fails in reading it as text
+    if file.execute("SELECT sql FROM sqlite_schema").fetchall() != [(_FORM,)]:
+        raise sqlite3.DatabaseError("the file has another form")

@@ -135,7 +135,9 @@ class PageTools:
         limits = Limits(seconds=_FETCHING, content=LARGEST_PAGE)
         answer = await Client(self._network, ctx.grounds()).get(url, headers=sendable(headers), limits=limits)
         if answer.status not in _SUCCEEDED:
-            raise status_error(answer.status, answer.url, retry_after=answer.header("retry-after"))
+            error = status_error(answer.status, answer.url, retry_after=answer.header("retry-after"))
+            error.one_of_many = True
+            raise error
         return answer
 
     def _trust(self, url: str) -> str:
