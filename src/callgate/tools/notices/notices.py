@@ -19,7 +19,7 @@ from callgate.model.levels import Severity
 from callgate.model.notice import INJECT_AT, Notice
 from callgate.pipeline.shield import finish, landed
 from callgate.ports import Clock, Document, Reader, Store, Transaction
-from callgate.tools.documents import keep, kept, struck, under, whose
+from callgate.tools.documents import keep, kept, nameable, struck, under, whose
 
 NOTICES = "notices"
 REMINDER = "reminder"
@@ -70,9 +70,11 @@ class Notices:
             call: The call that does.
 
         Raises:
+            SecretName: Who leaves it has the name of a secret.
             TooManyWait: Nobody collects them.
             NotKept: The store could not take it.
         """
+        nameable(principal=context.principal, user=context.user, session=context.session)
         notice_id, now = uuid7(), self._clock.now()
         where = self._place(context, persist=left.persist)
 
