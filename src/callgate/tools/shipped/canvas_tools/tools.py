@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import secrets
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,14 +62,32 @@ def list_canvases(directory: str | None, *, ctx: ToolContext, settings: PluginSe
     confined = Confined(ctx.grounds())
     try:
         with confined.directory(directory or str(settings["canvas_directory"])) as folder:
-            names = sorted(name for name in os.listdir(folder.fd) if name.endswith(_ENDING))  # noqa: PTH208 - by its handle
-            listed = [
-                entry for name in names[:_MOST_LISTED] if (entry := _entry(confined, folder, name=name)) is not None
-            ]
+            names = _newest_first(folder)
+            found = [_entry(confined, folder, name=name) for name in names[:_MOST_LISTED]]
     except FileNotFoundError:
-        listed = []
-    listed.sort(key=lambda entry: entry["modified"], reverse=True)
-    return _as_text({"status": "ok", "canvases": listed})
+        return _as_text({"status": "ok", "canvases": []})
+    listed = [entry for entry in found if entry is not None]
+    older = len(names) - len(found)
+    told = {"message": f"{older} older ones are not listed"} if older else {}
+    return _as_text({"status": "ok", "canvases": listed, **told})
+
+
+def _newest_first(folder: Held) -> list[str]:
+    """The names of canvases; without those that are no text, which nobody could ask for."""
+    times: dict[str, float] = {}
+    for name in os.listdir(folder.fd):  # noqa: PTH208 - by its handle
+        if name.endswith(_ENDING) and _is_text(name):
+            with suppress(OSError):
+                times[name] = os.stat(name, dir_fd=folder.fd, follow_symlinks=False).st_mtime
+    return sorted(times, key=lambda name: (-times[name], name))
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _entry(confined: Confined, folder: Held, *, name: str) -> dict[str, Any] | None:
