@@ -361,18 +361,3 @@ def test_two_processes_that_ask_at_once_are_handed_each_once(tmp_path: Path, ses
 async def test_the_examples_run() -> None:
     async with gate_with_notices() as gate:
         await run_examples(gate, "notify_self")
-
-
-async def test_a_user_that_is_a_secret_is_refused_and_not_written_to_disk(tmp_path: Path) -> None:
-    """Names are parts of keys, which are kept as they are."""
-    token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
-    async with gate_with_notices(f"sqlite:///{tmp_path}/s.db") as gate:
-        for lasting in (True, False):
-            arguments = {"message": "x", "persist_cross_session": lasting}
-            outcome = await gate.call("notify_self", arguments, Context(user=token, session="s"))
-            assert outcome.error is not None
-            assert outcome.error.category is Category.USER_INPUT
-        await notify(gate, "kept")
-    written = (tmp_path / "s.db").read_bytes()
-    assert b"kept" in written
-    assert token.encode() not in written
