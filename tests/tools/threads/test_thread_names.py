@@ -38,3 +38,10 @@ async def test_no_name_of_a_push_is_a_secret(names: dict[str, object]) -> None:
     with pytest.raises(SecretName):
         await Threads(store, SystemClock()).push(**named)  # pyright: ignore[reportArgumentType]
     await store.close()
+
+
+async def test_whatever_is_read_of_threads_counts_as_strangers_words() -> None:
+    """An agent may have read anywhere what it notes, and what it calls its threads."""
+    async with Callgate.open("memory://", builtin_tools=["threads"]) as gate:
+        told = {tool.name: tool.untrusted_output for tool in gate.tools()}
+    assert told == {"thread_push": False, "thread_read": True, "thread_seek": True, "thread_list": True}

@@ -162,7 +162,15 @@ class ThreadTools:
         fields = ("thread_id", "project_id", *_ENTRY, "score")
         return {"query": query, "results": [{name: each[name] for name in fields} for each in found], "total": total}
 
-    @tool(effects="read_only", scopes=[], timeout=10, output_schema=_LISTED, examples=[{}, {"status": "all"}])
+    # Names are words of agents as well.
+    @tool(
+        effects="read_only",
+        scopes=[],
+        untrusted_output=True,
+        timeout=10,
+        output_schema=_LISTED,
+        examples=[{}, {"status": "all"}],
+    )
     async def thread_list(  # noqa: D417 - as above
         self,
         *,
