@@ -18,8 +18,9 @@ from callgate.tools.github.api import JSON, RAW, UNCHANGED, Api, Question
 from callgate.tools.github.cache import Drawer, Kept, Shelf
 from callgate.tools.github.names import check_branch, check_path, check_repo
 from callgate.tools.outbound.client import Limits
-from callgate.tools.outbound.schemas import fields, reaches
+from callgate.tools.outbound.schemas import reaches
 from callgate.tools.outbound.troubles import AnswerUnfit, NotSetUp, StatusError, TooManyRequests
+from callgate.tools.schemas import fields
 
 if TYPE_CHECKING:
     from callgate.tools.outbound.transport import Answer

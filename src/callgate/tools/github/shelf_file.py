@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import time
 from collections.abc import Generator
 from pathlib import Path
 
-_VERSION = 1
+from callgate.tools.index_files import Tables, forget, is_broken, open_file, transaction
+
 _PATIENCE = 2.0
-"""Seconds to wait for another process."""
-_TABLE = """
-CREATE TABLE IF NOT EXISTS entries (
+"""Seconds to wait for another process: asking GitHub again takes no longer."""
+_TABLES = Tables(
+    1,
+    """
+CREATE TABLE entries (
     name TEXT PRIMARY KEY, sealed BLOB NOT NULL, size INTEGER NOT NULL, used_at REAL NOT NULL
-) WITHOUT ROWID
-"""
+) WITHOUT ROWID;
+""",
+)
 _TRIM = """
 DELETE FROM entries WHERE name IN (
     SELECT name FROM (SELECT name, SUM(size) OVER (ORDER BY used_at DESC, name) AS total FROM entries) WHERE total > ?
@@ -52,55 +55,19 @@ class FileShelf:
     @contextlib.contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
         """The file, for one transaction: kept open by nobody, since nobody says when a tool is done with."""
-        file = self._ready()
         try:
-            with file:
+            with contextlib.closing(self._ready()) as file, transaction(file):
                 yield file
-        except sqlite3.OperationalError:  # somebody else holds it, or the disk is full
+        except sqlite3.Error as error:
+            if is_broken(error):
+                forget(self._path)
             raise
-        except sqlite3.DatabaseError:
-            self._discard()
-            raise
-        finally:
-            file.close()
 
     def _ready(self) -> sqlite3.Connection:
         try:
-            return self._connect()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
-            self._discard()
-            return self._connect()
-
-    def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        file = sqlite3.connect(self._path, timeout=_PATIENCE)
-        try:
-            file.execute("PRAGMA journal_mode = WAL")
-            file.execute("PRAGMA synchronous = NORMAL")
-            if not _is_ours(file):
-                _make(file)
-        except BaseException:
-            file.close()
-            raise
-        return file
-
-    def _discard(self) -> None:
-        for ending in ("", "-wal", "-shm"):
-            Path(f"{self._path}{ending}").unlink(missing_ok=True)
-
-
-def _is_ours(file: sqlite3.Connection) -> bool:
-    return file.execute("PRAGMA user_version").fetchone()[0] == _VERSION
-
-
-def _make(file: sqlite3.Connection) -> None:
-    with file:
-        file.execute("BEGIN IMMEDIATE")
-        if _is_ours(file):  # another process was first
-            return
-        file.execute("DROP TABLE IF EXISTS entries")
-        file.execute(_TABLE)
-        file.execute(f"PRAGMA user_version = {_VERSION}")
+            return open_file(self._path, _TABLES, patience=_PATIENCE)
+        except sqlite3.Error as error:
+            if not is_broken(error):
+                raise
+        forget(self._path)
+        return open_file(self._path, _TABLES, patience=_PATIENCE)

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.intelligence.arguments import INTEGER, STRING, Scope, declared, fields
+from callgate.tools.intelligence.arguments import INTEGER, STRING, Scope, declared
 from callgate.tools.intelligence.mapping import Style, map_files, map_symbols
 from callgate.tools.intelligence.projects import Project, Projects, Unindexed
 from callgate.tools.intelligence.ranking import rank
+from callgate.tools.schemas import fields
 
 _OUTPUT = fields(
     {

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.intelligence.arguments import INTEGER, PENDING, STRING, Words, declared, fields
+from callgate.tools.intelligence.arguments import INTEGER, PENDING, STRING, Words, declared
 from callgate.tools.intelligence.languages import languages_meant
 from callgate.tools.intelligence.projects import Project, Projects
 from callgate.tools.intelligence.searching import Hit, Query, search, snippet
+from callgate.tools.schemas import fields
 
 _RESULT = fields(
     {

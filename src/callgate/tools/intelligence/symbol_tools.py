@@ -19,13 +19,13 @@ from callgate.tools.intelligence.arguments import (
     Scope,
     Symbol,
     declared,
-    fields,
 )
 from callgate.tools.intelligence.defining import find_definitions
 from callgate.tools.intelligence.finding import Definition, known_definitions
 from callgate.tools.intelligence.naming import read_symbol
 from callgate.tools.intelligence.projects import Project, Projects
 from callgate.tools.intelligence.referring import Reference, places_of
+from callgate.tools.schemas import fields
 
 _MOST_CANDIDATES = 10
 _MOST_SIMILAR = 5

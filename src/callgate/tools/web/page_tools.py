@@ -15,8 +15,9 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.outbound.client import Client, Limits
 from callgate.tools.outbound.headers import sendable
 from callgate.tools.outbound.network import Network
-from callgate.tools.outbound.schemas import Url, fields
+from callgate.tools.outbound.schemas import Url
 from callgate.tools.outbound.troubles import AnswerUnfit, status_error
+from callgate.tools.schemas import fields
 from callgate.tools.web.apart import read_apart
 from callgate.tools.web.pages import LARGEST_PAGE, read_page
 from callgate.tools.web.texts import HTML, as_text, media_type

@@ -13,7 +13,8 @@ from typing import Any
 from callgate import PluginSettings, tool
 from callgate.model.recorded_calls import RecordedCalls
 from callgate.model.tool_context import ToolContext
-from callgate.tools.confined import Confined, Held, Spot, create, read_all, write_all
+from callgate.tools.confined import Confined, Held, Spot, read_all
+from callgate.tools.replacing import beside
 
 from .canvas import MOST_BYTES, Canvas, read_canvas
 from .drawing import draw
@@ -138,16 +139,8 @@ def _write(content: bytes, path: str, *, ctx: ToolContext) -> str:
 
 def _put(spot: Spot, content: bytes) -> None:
     """The whole file under its name at once, and only if nobody took that name meanwhile."""
-    name = f".callgate-{secrets.token_hex(8)}.tmp"
-    fd = create(spot.folder, name)
-    try:
-        try:
-            write_all(fd, content)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    with beside(spot.folder, content, like=None) as name:
         os.link(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
-    finally:
         os.unlink(name, dir_fd=spot.folder.fd)
 
 
