@@ -156,7 +156,15 @@ class ThreadTools:
         found, total = await threads.seek(whose(ctx.context), query, limit=limit, project_id=project_id)
         return {"query": query, "results": [{name: each[name] for name in _HIT} for each in found], "total": total}
 
-    @tool(effects="read_only", scopes=[], timeout=10, output_schema=_LISTED, examples=[{}, {"status": "all"}])
+    # Names are words of agents as well.
+    @tool(
+        effects="read_only",
+        scopes=[],
+        untrusted_output=True,
+        timeout=10,
+        output_schema=_LISTED,
+        examples=[{}, {"status": "all"}],
+    )
     async def thread_list(  # noqa: D417 - as above
         self,
         *,
