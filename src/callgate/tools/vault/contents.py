@@ -23,10 +23,11 @@ from callgate.tools.vault.arguments import (
 )
 from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form, address
-from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_path, note_path, refuse_unlinkable
+from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_path, note_path
 from callgate.tools.vault.note_index import Listed
 from callgate.tools.vault.notes import LARGEST, MOST_NOTES, Note, digest_of
 from callgate.tools.vault.planning import as_bytes, as_text
+from callgate.tools.vault.resolving import refuse_unlinkable
 from callgate.tools.vault.vaults import Project, Vaults
 from callgate.tools.vault.writing import enter, state_of
 

@@ -12,9 +12,10 @@ from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, ob
 from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form
 from callgate.tools.vault.moving import carry_out
-from callgate.tools.vault.names import note_path, refuse_unlinkable
+from callgate.tools.vault.names import note_path
 from callgate.tools.vault.notes import digest_of
 from callgate.tools.vault.planning import Plan, plan_move
+from callgate.tools.vault.resolving import refuse_unlinkable
 from callgate.tools.vault.vaults import Project, Vaults
 
 _MOVED = object_of(

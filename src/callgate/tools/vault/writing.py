@@ -22,10 +22,11 @@ from callgate.tools.vault.arguments import (
     what_was_seen,
 )
 from callgate.tools.vault.describing import title_of
-from callgate.tools.vault.names import note_path, refuse_unlinkable
+from callgate.tools.vault.names import note_path
 from callgate.tools.vault.notes import LARGEST, Note, digest_of
 from callgate.tools.vault.planning import as_text
 from callgate.tools.vault.prose import without_code
+from callgate.tools.vault.resolving import refuse_unlinkable
 from callgate.tools.vault.vaults import Vaults
 
 _WRITTEN = object_of({"status": {"const": "ok"}, "path": TEXT, "title": TEXT, "digest": DIGEST})
