@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import os
 import secrets
 import stat
@@ -16,6 +17,8 @@ SHOWN = 20_000
 _COMPARED_LINES = 1000
 _COMPARED_BYTES = 200_000
 _BEGINNING, _ENDING = ".callgate-", ".tmp"
+_NAMELESS: int = getattr(os, "O_TMPFILE", os.O_DIRECTORY)  # where there are none, a folder is no file to write
+_NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
 _PERMISSIONS = 0o777
 """Kept of the file that is replaced; what makes a program run as another is not."""
 
@@ -43,6 +46,24 @@ def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Gene
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder.fd)
         raise
+
+
+def try_out(folder: Held) -> None:
+    """Make a file there and remove it; where the system can, one that never has a name.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    try:
+        os.close(os.open(".", os.O_WRONLY | os.O_CLOEXEC | _NAMELESS, dir_fd=folder.fd))
+    except OSError as error:
+        if error.errno not in _NO_NAMELESS:
+            raise
+    else:
+        return
+    name = f"{_BEGINNING}{secrets.token_hex(8)}{_ENDING}"
+    os.close(create(folder, name))
+    os.unlink(name, dir_fd=folder.fd)
 
 
 def sweep(folder: Held) -> None:

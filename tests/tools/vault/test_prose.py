@@ -1,4 +1,4 @@
-"""What is code in a note, as CommonMark has it: nothing in it changes, and every link outside of it follows. TOOL-16."""
+"""What is code in a note, as CommonMark has it: nothing in it changes, and links outside of it follow. TOOL-16."""
 
 from __future__ import annotations
 

@@ -11,13 +11,15 @@ from callgate.tools.replacing import SHOWN
 from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, object_of, touching
 from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form
-from callgate.tools.vault.moving import carry_out
+from callgate.tools.vault.moving import carry_out, refuse_endless
 from callgate.tools.vault.names import note_path
 from callgate.tools.vault.notes import digest_of
 from callgate.tools.vault.planning import Plan, plan_move
 from callgate.tools.vault.resolving import refuse_unlinkable
 from callgate.tools.vault.vaults import Project, Vaults
 
+MOST_TOLD = 99
+"""With the note that moves, as many as the record of what a session has seen takes from one call."""
 _MOVED = object_of(
     {
         "status": {"const": "ok"},
@@ -25,6 +27,11 @@ _MOVED = object_of(
         "new_path": TEXT,
         "links_updated": {"type": "integer"},
         "notes_updated": {"type": "integer", "description": "How many notes had such links."},
+        "updated": {
+            "type": "object",
+            "description": f"Their digests now, by path; of the first {MOST_TOLD}.",
+            "additionalProperties": TEXT,
+        },
         "digest": DIGEST,
     }
 )
@@ -34,8 +41,8 @@ _SHOWN_LINKS = 20
 
 
 def what_was_moved(_arguments: dict[str, Any], output: dict[str, Any]) -> dict[str, str]:
-    """The note at its new path."""
-    return {output["new_path"]: output["digest"]}
+    """The note at its new path, and those whose links followed: nobody is told that these were changed by another."""
+    return {**output["updated"], output["new_path"]: output["digest"]}
 
 
 def make_move(vaults: Vaults) -> Any:
@@ -88,6 +95,7 @@ def make_move(vaults: Vaults) -> Any:
             "new_path": new,
             "links_updated": links,
             "notes_updated": len(plan.rewritings),
+            "updated": {rewriting.path: rewriting.after for rewriting in plan.rewritings[:MOST_TOLD]},
             "digest": digest_of(b"") if moved is None else moved.digest,
         }
 
@@ -117,4 +125,6 @@ def _paths(old_path: str, new_path: str) -> tuple[str, str]:
 
 
 def _plan(project: Project, ctx: ToolContext, *, old: str, new: str) -> Plan:
-    return look_up(project, ctx, work=lambda index: plan_move(project.notes, index, old=old, new=new))
+    plan = look_up(project, ctx, work=lambda index: plan_move(project.notes, index, old=old, new=new))
+    refuse_endless(plan)
+    return plan
