@@ -10,6 +10,7 @@ import secrets
 import stat
 from collections.abc import Generator
 
+from callgate.model.visible import CUT
 from callgate.tools.confined import Held, create, write_all
 
 SHOWN = 20_000
@@ -93,8 +94,12 @@ def difference(before: bytes, after: bytes, *, name: str, new: bool) -> str:
         return f"{name}: {told}; it is no text now"
     lines = difflib.unified_diff(old, now, "/dev/null" if new else name, name)
     text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-    cut = f"\n… {len(text) - SHOWN} more characters" if len(text) > SHOWN else ""
-    return f"{name}: {told}\n{text[:SHOWN]}{cut}" if text else f"{name}: nothing changes"
+    return f"{name}: {told}\n{shown(text)}" if text else f"{name}: nothing changes"
+
+
+def shown(text: str) -> str:
+    """As much of a text as is shown. The mark stands right behind the last letter: so half a secret is known as one."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}{CUT}\n{CUT} {len(text) - SHOWN} more characters"
 
 
 def _keep_permissions(fd: int, before: os.stat_result | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
-from callgate.tools.replacing import SHOWN
+from callgate.tools.replacing import shown
 from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, object_of, touching
 from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form
@@ -112,8 +112,7 @@ def show(plan: Plan) -> str:
             lines += (f"- {before}{spelling.target}{after}", f"+ {before}{new}{after}")
         if len(rewriting.changes) > _SHOWN_LINKS:
             lines.append(f"… {len(rewriting.changes) - _SHOWN_LINKS} more")
-    text = "\n".join(lines)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n… {len(text) - SHOWN} more characters"
+    return shown("\n".join(lines))
 
 
 def _paths(old_path: str, new_path: str) -> tuple[str, str]:
