@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import os
 import secrets
 import stat
 from collections.abc import Generator
 
+from callgate.model.visible import CUT
 from callgate.tools.confined import Held, create, write_all
 
 SHOWN = 20_000
@@ -16,6 +18,8 @@ SHOWN = 20_000
 _COMPARED_LINES = 1000
 _COMPARED_BYTES = 200_000
 _BEGINNING, _ENDING = ".callgate-", ".tmp"
+_NAMELESS: int = getattr(os, "O_TMPFILE", os.O_DIRECTORY)  # where there are none, a folder is no file to write
+_NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
 _PERMISSIONS = 0o777
 """Kept of the file that is replaced; what makes a program run as another is not."""
 
@@ -45,6 +49,24 @@ def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Gene
         raise
 
 
+def try_out(folder: Held) -> None:
+    """Make a file there and remove it; where the system can, one that never has a name.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    try:
+        os.close(os.open(".", os.O_WRONLY | os.O_CLOEXEC | _NAMELESS, dir_fd=folder.fd))
+    except OSError as error:
+        if error.errno not in _NO_NAMELESS:
+            raise
+    else:
+        return
+    name = f"{_BEGINNING}{secrets.token_hex(8)}{_ENDING}"
+    os.close(create(folder, name))
+    os.unlink(name, dir_fd=folder.fd)
+
+
 def sweep(folder: Held) -> None:
     """Remove what a process that was killed left unfinished there; for who knows that nobody else writes there now."""
     with os.scandir(folder.fd) as entries:
@@ -72,8 +94,12 @@ def difference(before: bytes, after: bytes, *, name: str, new: bool) -> str:
         return f"{name}: {told}; it is no text now"
     lines = difflib.unified_diff(old, now, "/dev/null" if new else name, name)
     text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-    cut = f"\n… {len(text) - SHOWN} more characters" if len(text) > SHOWN else ""
-    return f"{name}: {told}\n{text[:SHOWN]}{cut}" if text else f"{name}: nothing changes"
+    return f"{name}: {told}\n{shown(text)}" if text else f"{name}: nothing changes"
+
+
+def shown(text: str) -> str:
+    """As much of a text as is shown. The mark stands right behind the last letter: so half a secret is known as one."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}{CUT}\n{CUT} {len(text) - SHOWN} more characters"
 
 
 def _keep_permissions(fd: int, before: os.stat_result | None) -> None:

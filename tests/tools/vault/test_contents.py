@@ -47,6 +47,16 @@ async def test_every_note_is_listed_with_its_link_and_its_first_paragraph(tmp_pa
         assert (await done(gate, "vault_read", path="index.md"))["title"] == "Every thing"
 
 
+async def test_a_part_that_lost_its_end_is_no_part_of_its_own(tmp_path: Path) -> None:
+    mine = "# Mine\n\n<!-- callgate:index -->\n(the list is gone, and its end with it)\n\nThoughts of ten years.\n"
+    put(tmp_path, {"tea.md": "# Tea\n", "index.md": mine})
+    part = "<!-- callgate:index -->\n# Notes\n\n- [[tea|Tea]]\n<!-- /callgate:index -->\n"
+    async with opened(tmp_path) as gate:
+        for _ in range(3):
+            await done(gate, "vault_create_index", folder="/")
+            assert texts(tmp_path)["index.md"] == f"{mine}\n{part}"
+
+
 async def test_only_its_own_part_of_a_note_changes(tmp_path: Path) -> None:
     put(tmp_path, NOTES | {"drinks/index.md": "---\nmine: 1\n---\nWritten by a person.\r\n"})
     async with opened(tmp_path) as gate:

@@ -8,7 +8,7 @@ import pytest
 
 from callgate import Failed
 from callgate.model.levels import Category
-from callgate.tools.vault import frontmatter
+from callgate.tools.vault import contents, frontmatter
 from callgate.tools.vault.describing import describe
 from callgate.tools.vault.links import Spelling, find_links, rewrite
 from callgate.tools.vault.prose import without_code
@@ -109,6 +109,8 @@ HOSTILE: dict[str, str] = {
     "headings": "# a\n" * (MEBIBYTE // 4),
     "blanks": " " * MEBIBYTE,
     "a-heading-of-blanks": "# " + " " * (MEBIBYTE - 3) + "x",
+    "a-heading-with-blanks-in-it": "# a" + " " * (MEBIBYTE - 5) + "x\n",
+    "a-heading-that-is-closed-again-and-again": "# a" + " #" * (MEBIBYTE // 2 - 4) + "x\n",
     "hashes": "#" * MEBIBYTE,
     "tags": "#a" * (MEBIBYTE // 2),
     "dashes": "---\n" + "-" * (MEBIBYTE - 4),
@@ -130,6 +132,32 @@ def test_no_text_keeps_the_readers_busy(name: str) -> None:
     changed, count = rewrite(text, {link.spelling: "z" for link in links[:1]})
     assert (count > 0) == bool(links)
     assert len(changed) <= len(text)
+
+
+async def test_an_index_is_added_to_a_note_that_begins_one_again_and_again(tmp_path: Path) -> None:
+    begun = f"{contents.BEGIN}\n" * 40_000
+    put(tmp_path, {"a.md": "a", "index.md": begun})
+    async with opened(tmp_path) as gate:
+        await done(gate, "vault_create_index", folder="/", include_summaries=False)
+    assert texts(tmp_path)["index.md"] == f"{begun}\n{contents.BEGIN}\n# Notes\n\n- [[a|a]]\n{contents.END}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("# Tea", "Tea"),
+        ("#  Tea  ##  ", "Tea"),
+        ("# Tea#", "Tea#"),
+        ("# Tea # two", "Tea # two"),
+        ("# ##", "a"),
+        ("#", "a"),
+        ("#\tTea\t#\r", "Tea"),
+        ("   ### Tea", "Tea"),
+        ("#Tea", "a"),
+    ],
+)
+def test_a_heading_is_told_without_what_closes_it(line: str, title: str) -> None:
+    assert describe("a.md", f"{line}\n".encode()).title == title
 
 
 async def test_a_note_of_nothing_but_links_follows_a_move(tmp_path: Path) -> None:

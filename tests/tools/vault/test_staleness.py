@@ -104,3 +104,18 @@ async def test_nothing_of_a_note_is_in_the_events(tmp_path: Path) -> None:
         events = [str(event.payload) async for event in gate.events(types=["source.stale"])]
     assert len(events) == 1
     assert "what-stays" not in "".join(events)
+
+
+async def test_links_that_a_move_of_ones_own_rewrote_are_no_surprise(tmp_path: Path) -> None:
+    """STL-05: the agent's own write through the runtime refreshes the record."""
+    async with opened(tmp_path) as gate:
+        for path, body in (("tea.md", "tea"), ("today.md", "drank [[tea]]")):
+            assert (await gate.call("vault_write", {"path": path, "body": body}, asker("ann"))).ok
+            await noted(gate, body, path=path)
+        arguments = {"old_path": "tea.md", "new_path": "chai.md"}
+        moved = (await gate.call("vault_move", arguments, asker("ann"))).unwrap()
+        assert list(moved["updated"]) == ["today.md"]
+        read = (await gate.call("vault_read", {"path": "today.md"}, asker("ann"))).unwrap()
+        assert (read["content"], read["digest"]) == ("drank [[chai]]", moved["updated"]["today.md"])
+        await noted(gate, "drank [[chai]]", path="today.md")
+        assert await told(gate) == []

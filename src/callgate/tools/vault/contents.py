@@ -23,17 +23,17 @@ from callgate.tools.vault.arguments import (
 )
 from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form, address
-from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_path, note_path, refuse_unlinkable
+from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_path, note_path
 from callgate.tools.vault.note_index import Listed
 from callgate.tools.vault.notes import LARGEST, MOST_NOTES, Note
 from callgate.tools.vault.planning import as_bytes, as_text
+from callgate.tools.vault.resolving import refuse_unlinkable
 from callgate.tools.vault.vaults import Project, Vaults
 from callgate.tools.vault.writing import enter, state_of
 
 NAME = "index.md"
 BEGIN = "<!-- callgate:index -->"
 END = "<!-- /callgate:index -->"
-_BLOCK = re.compile(rf"^{BEGIN}[ \t]*\r?$.*?^{END}[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _MADE = fields(
     {"status": {"const": "ok"}, "path": TEXT, "entries": {"type": "integer"}, "digest": DIGEST},
 )
@@ -113,9 +113,9 @@ def compose(before: Note | None, listed: list[Listed], *, title: str, summaries:
         content = as_bytes(f"{block}\n")
     else:
         text = as_text(before.content)
-        found = _BLOCK.search(text)
+        found = _own_part(text)
         ending = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-        placed = f"{text}{ending}{block}\n" if found is None else text[: found.start()] + block + text[found.end() :]
+        placed = f"{text}{ending}{block}\n" if found is None else text[: found[0]] + block + text[found[1] :]
         content = as_bytes(placed)
     if len(content) > LARGEST:
         raise ValueError(
@@ -123,6 +123,23 @@ def compose(before: Note | None, listed: list[Listed], *, title: str, summaries:
             " include_summaries to false"
         )
     return content
+
+
+def _own_part(text: str) -> tuple[int, int] | None:
+    """From where to where the first part of ours reaches: a line that begins one, and the next that ends one.
+
+    Where another begins between the two, the first has lost its end, and what follows it is somebody's own text.
+    """
+    begun: int | None = None
+    at = 0
+    for line in text.split("\n"):
+        bare = line.rstrip(" \t\r")
+        if bare == BEGIN:
+            begun = at
+        elif bare == END and begun is not None:
+            return begun, at + len(line)
+        at += len(line) + 1
+    return None
 
 
 def _entry(note: Listed, *, summaries: bool) -> str:

@@ -15,7 +15,8 @@ MOST_KEYS = 10_000
 """A note that points at more names than this is looked at whatever moves."""
 _LONGEST_TITLE = 500
 _LONGEST_SUMMARY = 240
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<text>[^\r\n]+?)(?:[ \t]+#+)?[ \t]*\r?$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t](?P<text>[^\r\n]*)", re.MULTILINE)
+"""As far as one walk along the line tells; what closes it is taken off by `_heading`."""
 _TAG = re.compile(r"(?<![\w/#&])#(?P<tag>[^\W\d][\w/-]{0,99})")
 _NO_SENTENCE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-*_=]{3,}[ \t]*$|<!--|```|~~~|\||!\[\[|!\[)")
 _WIKI = re.compile(r"!?\[\[(?P<target>[^\[\]\n|]{1,1024})(?:\|(?P<alias>[^\[\]\n]{1,1024}))?\]\]")
@@ -42,7 +43,7 @@ def describe(path: str, content: bytes) -> Description:
     text = content.decode("utf-8", "replace").replace("\0", " ")
     front, body = frontmatter.split(text)
     prose = without_code(body)
-    headings = [found["text"] for found in _HEADING.finditer(prose)]
+    headings = [_heading(found["text"]) for found in _HEADING.finditer(prose)]
     keys = {spelling.key for spelling in {link.spelling for link in find_links(text)}}
     return Description(
         title=title_of(path, front=front, prose=prose),
@@ -61,7 +62,14 @@ def title_of(path: str, *, front: Frontmatter, prose: str) -> str:
         return front.title
     heading = _HEADING.search(prose)
     name = path.rpartition("/")[2].removesuffix(NOTE)
-    return plain(heading["text"])[:_LONGEST_TITLE] or name if heading else name
+    return plain(_heading(heading["text"]))[:_LONGEST_TITLE] or name if heading else name
+
+
+def _heading(text: str) -> str:
+    """A heading without the blanks around it and the number signs that close it."""
+    text = text.strip(" \t")
+    bare = text.rstrip("#")
+    return bare.rstrip(" \t") if not bare or bare.endswith((" ", "\t")) else text
 
 
 def plain(text: str) -> str:

@@ -86,6 +86,12 @@ def split(text: str) -> tuple[Frontmatter, str]:
     return read_block(found.group()), text[found.end() :]
 
 
+def length(text: str) -> int:
+    """How many characters the front matter has, with its lines of dashes."""
+    found = _BLOCK.match(text)
+    return 0 if found is None else found.end()
+
+
 def read_block(raw: str) -> Frontmatter:
     """What a block says."""
     found = _BLOCK.match(raw)

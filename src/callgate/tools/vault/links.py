@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from callgate.tools.vault import names
-from callgate.tools.vault.prose import without_code
+from callgate.tools.vault import frontmatter, names
+from callgate.tools.vault.prose import is_escaped, without_code
 
 _LONGEST = 1024
 _WIKI = re.compile(rf"\[\[(?P<inner>[^\[\]\n]{{1,{_LONGEST}}})\]\]")
@@ -28,6 +28,7 @@ _END_OF_WIKI_TARGET = re.compile(r"\\?\||#")
 _END_OF_TARGET = re.compile(r"[#?]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _KEPT = "!$&'*+,;=:@~"
+_ENDS_IN_ANGLES = frozenset("%?#<>")
 
 
 class Form(enum.StrEnum):
@@ -70,7 +71,8 @@ def find_links(text: str) -> list[Link]:
     wiki, markdown = "[[" in text, ".md" in text.casefold()
     if not wiki and not markdown:
         return []
-    prose = without_code(text)
+    above = frontmatter.length(text)  # of YAML, in which a fence is a text like any other
+    prose = text[:above] + without_code(text[above:])
     found = [*(_wiki_links(prose) if wiki else ()), *(_markdown_links(prose) if markdown else ())]
     found.sort(key=lambda link: link.start)
     return list(_apart(found))
@@ -91,15 +93,25 @@ def rewrite(text: str, changes: Mapping[Spelling, str]) -> tuple[str, int]:
 
 def address(path: str, form: Form) -> str:
     """A path as a target of this form."""
-    if form is not Form.PLAIN:
-        return path if form is Form.WIKI else path.replace("%", "%25")
-    encoded = "".join(letter if not letter.isascii() else quote(letter, safe=f"/{_KEPT}") for letter in path)
+    if form is Form.WIKI:
+        return path
+    encode = _encoded if form is Form.PLAIN else _encoded_in_angles
+    encoded = "".join(encode(letter) for letter in path)
     return f"./{encoded}" if _SCHEME.match(encoded) else encoded
+
+
+def _encoded(letter: str) -> str:
+    """A letter of an address; a blank ends one, in whatever alphabet."""
+    return letter if not letter.isascii() and not letter.isspace() else quote(letter, safe=f"/{_KEPT}")
+
+
+def _encoded_in_angles(letter: str) -> str:
+    return quote(letter) if letter in _ENDS_IN_ANGLES else letter
 
 
 def _wiki_links(prose: str) -> Iterator[Link]:
     for found in _WIKI.finditer(prose):
-        if _is_escaped(prose, found.start()):
+        if is_escaped(prose, found.start()):
             continue
         end = _END_OF_WIKI_TARGET.search(found["inner"])
         link = _link(found.start("inner"), found["inner"][: end.start() if end else None], form=Form.WIKI)
@@ -125,13 +137,6 @@ def _link(start: int, written: str, *, form: Form) -> Link | None:
         return None
     start += len(written) - len(written.lstrip())
     return Link(start, start + len(target), Spelling(form, target))
-
-
-def _is_escaped(text: str, at: int) -> bool:
-    slashes = 0
-    while at - slashes > 0 and text[at - slashes - 1] == "\\":
-        slashes += 1
-    return slashes % 2 == 1
 
 
 def _apart(links: list[Link]) -> Iterator[Link]:

@@ -8,16 +8,19 @@ from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.file_facts import digest_of
-from callgate.tools.replacing import SHOWN
+from callgate.tools.replacing import shown
 from callgate.tools.schemas import fields
 from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, touching
 from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form
-from callgate.tools.vault.moving import carry_out
-from callgate.tools.vault.names import note_path, refuse_unlinkable
+from callgate.tools.vault.moving import carry_out, refuse_endless
+from callgate.tools.vault.names import note_path
 from callgate.tools.vault.planning import Plan, plan_move
+from callgate.tools.vault.resolving import refuse_unlinkable
 from callgate.tools.vault.vaults import Project, Vaults
 
+MOST_TOLD = 99
+"""With the note that moves, as many as the record of what a session has seen takes from one call."""
 _MOVED = fields(
     {
         "status": {"const": "ok"},
@@ -25,6 +28,11 @@ _MOVED = fields(
         "new_path": TEXT,
         "links_updated": {"type": "integer"},
         "notes_updated": {"type": "integer", "description": "How many notes had such links."},
+        "updated": {
+            "type": "object",
+            "description": f"Their digests now, by path; of the first {MOST_TOLD}.",
+            "additionalProperties": TEXT,
+        },
         "digest": DIGEST,
     }
 )
@@ -34,8 +42,8 @@ _SHOWN_LINKS = 20
 
 
 def what_was_moved(_arguments: dict[str, Any], output: dict[str, Any]) -> dict[str, str]:
-    """The note at its new path."""
-    return {output["new_path"]: output["digest"]}
+    """The note at its new path, and those whose links followed: nobody is told that these were changed by another."""
+    return {**output["updated"], output["new_path"]: output["digest"]}
 
 
 def make_move(vaults: Vaults) -> Any:
@@ -88,6 +96,7 @@ def make_move(vaults: Vaults) -> Any:
             "new_path": new,
             "links_updated": links,
             "notes_updated": len(plan.rewritings),
+            "updated": {rewriting.path: rewriting.after for rewriting in plan.rewritings[:MOST_TOLD]},
             "digest": digest_of(b"") if moved is None else moved.digest,
         }
 
@@ -104,8 +113,7 @@ def show(plan: Plan) -> str:
             lines += (f"- {before}{spelling.target}{after}", f"+ {before}{new}{after}")
         if len(rewriting.changes) > _SHOWN_LINKS:
             lines.append(f"… {len(rewriting.changes) - _SHOWN_LINKS} more")
-    text = "\n".join(lines)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n… {len(text) - SHOWN} more characters"
+    return shown("\n".join(lines))
 
 
 def _paths(old_path: str, new_path: str) -> tuple[str, str]:
@@ -117,4 +125,6 @@ def _paths(old_path: str, new_path: str) -> tuple[str, str]:
 
 
 def _plan(project: Project, ctx: ToolContext, *, old: str, new: str) -> Plan:
-    return look_up(project, ctx, work=lambda index: plan_move(project.notes, index, old=old, new=new))
+    plan = look_up(project, ctx, work=lambda index: plan_move(project.notes, index, old=old, new=new))
+    refuse_endless(plan)
+    return plan

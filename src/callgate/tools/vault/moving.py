@@ -3,6 +3,9 @@
 What is intended is written down and flushed first. Then the note gets its new path, which either happens or does not;
 that it has happened is written down, too; then every note gets its new links, each replaced as a whole. Only then the
 record goes. Who comes while there is a record goes through it again: what is done already is left as it is.
+
+What cannot get its new path keeps the old one, and what cannot be finished after that is set aside for a person: one
+folder that nobody may write in stops no other note.
 """
 
 from __future__ import annotations
@@ -17,26 +20,54 @@ from callgate.errors import NoEffect
 from callgate.model.tool_context import ToolContext
 from callgate.tools.vault.notes import ChangedMeanwhile, Notes
 from callgate.tools.vault.planning import Plan, Rewriting
-from callgate.tools.vault.record import Record
+from callgate.tools.vault.record import LARGEST, UNFINISHED, Record
 
 _AT_ONCE = 4
 _TRIES = 5
 _VERSION = 1
 
 
+class Unfinished(OSError):
+    """A move could not be finished, and was set aside."""
+
+
+class _NotPlaced(Exception):
+    """The note could not get its new path, and nothing is changed."""
+
+
 def carry_out(notes: Notes, plan: Plan, *, ctx: ToolContext) -> int:
     """Move the note and let the links follow; how many did.
 
     Raises:
-        NoEffect: Something came to lie at the new path meanwhile.
+        ValueError: It changes more than can be written down.
+        PermissionError: One of the folders cannot be written.
+        NoEffect: Something came to lie at the new path meanwhile, or it could not be moved there.
         OSError: It could not be finished; the next access tries again.
     """
+    refuse_endless(plan)
+    notes.refuse_unwritable(("", plan.old, plan.new, *(rewriting.path for rewriting in plan.rewritings)))
     with ctx.effect_sync():
         _write_down(notes, plan, placed=False)
-        done = _finish(notes, plan, placed=False)
+        try:
+            done = _finish(notes, plan, placed=False)
+        except _NotPlaced as error:
+            raise NoEffect(f"{plan.old} could not be moved to {plan.new}, and stays where it is: {error}") from error
     if done is None:
         raise NoEffect(f"{plan.old} is gone, or something came to lie at {plan.new} meanwhile; nothing was moved")
     return done
+
+
+def refuse_endless(plan: Plan) -> None:
+    """What is written down of a move has to be readable afterwards.
+
+    Raises:
+        ValueError: It is too much.
+    """
+    if len(_written(plan, placed=False)) > LARGEST:
+        raise ValueError(
+            f"this move changes too many different links: what has to be written down of it has more than {LARGEST}"
+            " bytes. Choose a shorter new_path, or change some of the links first; nothing is moved"
+        )
 
 
 def is_unfinished(notes: Notes) -> bool:
@@ -49,7 +80,8 @@ def finish(notes: Notes) -> None:
     """Finish a move that was begun, or forget it where it cannot have begun. To be done alone.
 
     Raises:
-        OSError: It cannot be finished now.
+        Unfinished: It cannot be finished. It is set aside, so that the next access is not stopped by it.
+        OSError: Not even that can be done.
     """
     record = Record(notes.folder)
     record.forget_begun()
@@ -62,13 +94,21 @@ def finish(notes: Notes) -> None:
         record.set_aside()
         return
     notes.sweep(rewriting.path for rewriting in plan.rewritings)
-    _finish(notes, plan, placed=placed)
+    try:
+        with contextlib.suppress(_NotPlaced):
+            _finish(notes, plan, placed=placed)
+    except OSError as error:
+        kept = record.set_aside(UNFINISHED)
+        raise Unfinished(
+            f"the move of {plan.old} to {plan.new}, which was interrupted, cannot be finished ({error}): some links to"
+            f" it may still have the old path. What it was to change is in {kept} beside the notes; call again"
+        ) from error
 
 
 def _finish(notes: Notes, plan: Plan, *, placed: bool) -> int | None:
     """How many links were changed; None where the note could not get its new path, and nothing is changed."""
     if not placed:
-        if not notes.relocate(plan.old, plan.new):
+        if not _placed(notes, plan):
             Record(notes.folder).drop()
             return None
         _write_down(notes, plan, placed=True)
@@ -77,6 +117,21 @@ def _finish(notes: Notes, plan: Plan, *, placed: bool) -> int | None:
         done = sum(pool.map(partial(_rewrite, notes), plan.rewritings))
     Record(notes.folder).drop()
     return done
+
+
+def _placed(notes: Notes, plan: Plan) -> bool:
+    """Whether the note has its new path now.
+
+    Raises:
+        _NotPlaced: It cannot get it; it is where it was, and the move is forgotten.
+        OSError: It may have both, and neither can be taken away.
+    """
+    try:
+        return notes.relocate(plan.old, plan.new)
+    except OSError as error:
+        notes.put_back(plan.old, plan.new)
+        Record(notes.folder).drop()
+        raise _NotPlaced(str(error)) from error
 
 
 def _rewrite(notes: Notes, rewriting: Rewriting) -> int:
@@ -99,8 +154,11 @@ def _rewrite_once(notes: Notes, rewriting: Rewriting) -> int:
 
 
 def _write_down(notes: Notes, plan: Plan, *, placed: bool) -> None:
-    value = {"version": _VERSION, "placed": placed, "move": plan.to_json()}
-    Record(notes.folder).write(json.dumps(value).encode())
+    Record(notes.folder).write(_written(plan, placed=placed))
+
+
+def _written(plan: Plan, *, placed: bool) -> bytes:
+    return json.dumps({"version": _VERSION, "placed": placed, "move": plan.to_json()}).encode()
 
 
 def _read(written: bytes) -> tuple[Plan, bool]:

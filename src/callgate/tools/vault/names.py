@@ -18,7 +18,6 @@ _LONGEST_FOLDER = 150
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_@+.")
 _NO_LETTERS = frozenset({"Cc", "Cs"})
 """Control characters, and halves of characters that no text has."""
-_NO_LINK_HOLDS = frozenset('[]|#^<>"\\')
 
 
 def folder_name(name: str) -> str:
@@ -66,18 +65,6 @@ def folder_path(text: str | None, *, argument: str = "folder") -> str:
     if text is None or text in {"", EVERYTHING}:
         return ""
     return "/".join(_parts(text.removesuffix("/"), argument=argument))
-
-
-def refuse_unlinkable(path: str, *, argument: str = "path") -> None:
-    """A new note gets a name that links can hold.
-
-    Raises:
-        ValueError: It has a character in it that ends a link.
-    """
-    if odd := sorted(_NO_LINK_HOLDS.intersection(path)):
-        raise ValueError(
-            f"{argument} {path!r} has {' '.join(odd)} in it, which no link to it could hold; leave that out"
-        )
 
 
 def is_plain(name: str) -> bool:

@@ -14,17 +14,18 @@ from callgate.tools.vault.describing import Description
 from callgate.tools.vault.index_file import IndexFile
 from callgate.tools.vault.names import key_of
 from callgate.tools.vault.notes import Stamp
+from callgate.tools.vault.snippets import told
 
 _MOST_WORDS = 32
 _SHORTEST_BEGINNING = 3
 _AT_ONCE = 500
 _FOUND = """
-SELECT notes.path, notes.title, snippet(words, 3, '**', '**', '…', 24), rank
+SELECT notes.id, notes.path, notes.title, snippet(words, 3, char(2), char(3), char(4), 24), rank
 FROM words JOIN notes ON notes.id = words.rowid
 WHERE words MATCH ? ORDER BY rank, notes.path LIMIT ?
 """
 _CONTAINS = """
-SELECT notes.path, notes.title, substr(words.body, max(1, instr(lower(words.body), ?1) - 80), 200), 0.0
+SELECT notes.id, notes.path, notes.title, substr(words.body, max(1, instr(lower(words.body), ?1) - 80), 200), 0.0
 FROM words JOIN notes ON notes.id = words.rowid
 WHERE instr(lower(words.title), ?1) OR instr(lower(words.body), ?1) ORDER BY notes.path LIMIT ?2
 """
@@ -129,7 +130,13 @@ class NoteIndex:
                     return found
             return connection.execute(_CONTAINS, (query.strip().lower(), limit)).fetchall() if query.strip() else []
 
-        return [Hit(path, title, snippet, round(-rank, 6)) for path, title, snippet, rank in self._file.use(look)]
+        def tell(connection: sqlite3.Connection) -> list[Hit]:
+            return [
+                Hit(path, title, told(_body(connection, note), piece), round(-rank, 6))
+                for note, path, title, piece, rank in look(connection)
+            ]
+
+        return self._file.use(tell)
 
     def below(self, folder: str, limit: int) -> list[Listed]:
         """The notes in a folder and those below it, by path."""
@@ -170,6 +177,10 @@ class NoteIndex:
             return sorted({path for path, _ in (*rows, *many)})
 
         return self._file.use(look)
+
+
+def _body(connection: sqlite3.Connection, note: int) -> str:
+    return connection.execute("SELECT body FROM words WHERE rowid = ?", (note,)).fetchone()[0]
 
 
 def _remove(connection: sqlite3.Connection, path: str) -> None:

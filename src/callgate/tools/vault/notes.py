@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from callgate.tools.confined import Below, Confined, Held, Spot, read_all
 from callgate.tools.file_facts import digest_of
-from callgate.tools.replacing import beside, sweep, version_of
+from callgate.tools.replacing import beside, sweep, try_out, version_of
 from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_of, is_plain
 from callgate.tools.vault.watch import Watch
 
@@ -122,6 +122,20 @@ class Notes:
             os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
             os.fsync(spot.folder.fd)
 
+    def refuse_unwritable(self, paths: Iterable[str]) -> None:
+        """Find out whether something can be written beside all of these notes; folders that are not there are not made.
+
+        Raises:
+            PermissionError: In one of the folders nothing can.
+        """
+        for folder in sorted({folder_of(path) for path in paths}):
+            try:
+                self._try_out(folder)
+            except OSError as error:
+                raise PermissionError(
+                    f"nothing can be written in the folder {folder or 'of the notes'} ({error.strerror})"
+                ) from error
+
     def relocate(self, old: str, new: str) -> bool:
         """Give a note another path, or finish giving it; False where it is not there, or the path is taken."""
         try:
@@ -132,6 +146,21 @@ class Notes:
                     return _give_name(source, target)
         except (FileNotFoundError, NotADirectoryError):
             return self.exists(new)
+
+    def put_back(self, old: str, new: str) -> None:
+        """Undo what `relocate` left half done: a note that has both names keeps the old one.
+
+        Raises:
+            OSError: It cannot be undone.
+        """
+        with (
+            contextlib.suppress(FileNotFoundError, NotADirectoryError),
+            self._at(old) as source,
+            self._at(new) as target,
+        ):
+            if source.status is not None and _are_one(source.status, target.status):
+                os.unlink(target.name, dir_fd=target.folder.fd)
+                os.fsync(target.folder.fd)
 
     def exists(self, path: str) -> bool:
         """Whether something is there."""
@@ -144,6 +173,15 @@ class Notes:
         for folder in {folder_of(path) for path in paths}:
             with contextlib.suppress(*_NO_FOLDER), self._at(f"{folder}/x" if folder else "x") as spot:
                 sweep(spot.folder)
+
+    def _try_out(self, folder: str) -> None:
+        """Write something in a folder, or in the one that it would be made in; who only asks may be told otherwise."""
+        with contextlib.ExitStack() as handles:
+            held = self.folder
+            with contextlib.suppress(FileNotFoundError):
+                for part in folder.split("/") if folder else ():
+                    held = handles.enter_context(self._confined.directory_at(held, part))
+            try_out(held)
 
     @contextlib.contextmanager
     def _at(self, path: str, *, make: bool = False) -> Generator[Spot]:
@@ -202,11 +240,21 @@ def _give_name(source: Spot, target: Spot) -> bool:
         return False
     if target.status is None and not _link(source, target):
         return False
+    moved, left = _status(target), _status(source)
+    if left is not None and not _are_one(left, moved):
+        # An editor saved it anew meanwhile: what it saved stays, and what we hold is the text before that.
+        os.unlink(target.name, dir_fd=target.folder.fd)
+        return False
     with contextlib.suppress(FileNotFoundError):
         os.unlink(source.name, dir_fd=source.folder.fd)
     os.fsync(target.folder.fd)
     os.fsync(source.folder.fd)
     return True
+
+
+def _are_one(one: os.stat_result, other: os.stat_result | None) -> bool:
+    """Whether two names are of one file."""
+    return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
 def _link(source: Spot, target: Spot) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from callgate.tools.vault.links import Form, Spelling, find_links, rewrite
 from callgate.tools.vault.names import key_of, note_path
 from callgate.tools.vault.note_index import NoteIndex
-from callgate.tools.vault.notes import Notes, digest_of
+from callgate.tools.vault.notes import LARGEST, Notes, digest_of
 from callgate.tools.vault.resolving import resolve, spell
 
 
@@ -105,6 +105,7 @@ def plan_move(notes: Notes, index: NoteIndex, *, old: str, new: str) -> Plan:
     Raises:
         FileNotFoundError: There is no such note.
         FileExistsError: Something is where it would go.
+        ValueError: A note would get too large by its new links.
     """
     moving = notes.read(old)
     if moving is None:
@@ -168,7 +169,13 @@ def _rewriting(path: str, content: bytes, *, targets: _Targets) -> Rewriting | N
     if not changes:
         return None
     after, links = rewrite(text, changes)
-    return Rewriting(targets.after_move(path), digest_of(content), digest_of(as_bytes(after)), changes, links)
+    written = as_bytes(after)
+    if len(written) > LARGEST:
+        raise ValueError(
+            f"the links in {path} would make that note larger than {LARGEST} bytes; choose a shorter new_path, or make"
+            " several notes of it first. Nothing is moved"
+        )
+    return Rewriting(targets.after_move(path), digest_of(content), digest_of(written), changes, links)
 
 
 def as_text(content: bytes) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
+import stat
 
 from callgate.tools.confined import Held, create, read_all, write_all
 
 NAME = ".callgate-move.json"
 SET_ASIDE = ".callgate-move.unreadable.json"
+UNFINISHED = ".callgate-move.unfinished.json"
 _FRESH = ".callgate-move.new"
 LARGEST = 64 * 1024 * 1024
+"""Bytes; what would be larger is not written, since it would not be read."""
 
 
 class Record:
@@ -25,12 +29,15 @@ class Record:
 
     def is_begun(self) -> bool:
         """Whether one was begun, and does not count yet."""
-        return self._is_there(_FRESH)
+        status = self._status(_FRESH)
+        return status is not None and not stat.S_ISDIR(status.st_mode)
 
     def forget_begun(self) -> None:
         """Remove one that was begun."""
-        with contextlib.suppress(FileNotFoundError):
+        if self.is_begun():
             os.unlink(_FRESH, dir_fd=self._folder.fd)
+        elif self._is_there(_FRESH):  # a folder, which is none of ours
+            self._set_aside(_FRESH, SET_ASIDE)
 
     def read(self) -> bytes:
         """What is in it; nothing where it is no file, or too large to be one of ours."""
@@ -57,9 +64,9 @@ class Record:
             os.close(fd)
         self._rename(_FRESH, NAME)
 
-    def set_aside(self) -> None:
-        """Keep one that is none of ours under another name, for a person to look at."""
-        self._rename(NAME, SET_ASIDE)
+    def set_aside(self, name: str = SET_ASIDE) -> str:
+        """Keep one that is none of ours, or cannot be finished, for a person to look at; the name it gets."""
+        return self._set_aside(NAME, name)
 
     def drop(self) -> None:
         """The move is over."""
@@ -67,12 +74,22 @@ class Record:
             os.unlink(NAME, dir_fd=self._folder.fd)
         os.fsync(self._folder.fd)
 
-    def _is_there(self, name: str) -> bool:
+    def _set_aside(self, name: str, other: str) -> str:
         try:
-            os.stat(name, dir_fd=self._folder.fd, follow_symlinks=False)
+            self._rename(name, other)
+        except OSError:  # a folder has that name
+            other = f"{other.removesuffix('.json')}-{secrets.token_hex(4)}.json"
+            self._rename(name, other)
+        return other
+
+    def _is_there(self, name: str) -> bool:
+        return self._status(name) is not None
+
+    def _status(self, name: str) -> os.stat_result | None:
+        try:
+            return os.stat(name, dir_fd=self._folder.fd, follow_symlinks=False)
         except FileNotFoundError:
-            return False
-        return True
+            return None
 
     def _rename(self, name: str, other: str) -> None:
         os.replace(name, other, src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)

@@ -12,11 +12,40 @@ import posixpath
 import unicodedata
 from collections.abc import Callable, Collection, Iterable
 
-from callgate.tools.vault.links import Form, Spelling, address
-from callgate.tools.vault.names import NOTE, folder_of
+from callgate.tools.vault.links import Form, Spelling, address, find_links
+from callgate.tools.vault.names import NOTE, folder_of, key_of
 
+_NO_LINK_HOLDS = frozenset('[]|#^<>"\\`')
+_BRACKETS = {Form.WIKI: ("[[", "]]"), Form.PLAIN: ("[](", ")"), Form.ANGLED: ("[](<", ">)")}
 Named = Callable[[str], Collection[str]]
 """(a key) -> the paths of all notes that share it."""
+
+
+def refuse_unlinkable(path: str, *, argument: str = "path") -> None:
+    """A new note gets a name that links can hold, in each of their forms.
+
+    Raises:
+        ValueError: It has something in it that ends a link, or that a link leaves out.
+    """
+    if odd := sorted(_NO_LINK_HOLDS.intersection(path)):
+        raise ValueError(
+            f"{argument} {path!r} has {' '.join(odd)} in it, which no link to it could hold; leave that out"
+        )
+    for form in Form:
+        target = address(path, form).removesuffix(NOTE) if form is Form.WIKI else address(path, form)
+        spelling = Spelling(form, target)
+        meant = resolve(spelling, "", named=lambda key: [path] if key == key_of(path) else [])
+        if meant != path or not _holds(spelling):
+            raise ValueError(
+                f"{argument} {path!r} is a name that no link to it could hold: leave out blanks at the ends of its"
+                f" parts and a second {NOTE}, or take a shorter one"
+            )
+
+
+def _holds(spelling: Spelling) -> bool:
+    """Whether a link with this target is read as one."""
+    before, after = _BRACKETS[spelling.form]
+    return [link.spelling for link in find_links(f"{before}{spelling.target}{after}")] == [spelling]
 
 
 def resolve(spelling: Spelling, home: str, *, named: Named) -> str | None:
@@ -30,7 +59,9 @@ def resolve(spelling: Spelling, home: str, *, named: Named) -> str | None:
     if spelling.form is Form.WIKI:
         return _by_name(spelling.target, home, notes=named(spelling.key))
     path = _normal(_from(home, spelling.path))
-    return next((note for note in named(spelling.key) if _normal(note) == path), None)
+    written = _from(home, spelling.path)
+    alike = [note for note in named(spelling.key) if _normal(note) == path]
+    return written if written in alike else next(iter(alike), None)
 
 
 def spell(spelling: Spelling, home: str, *, meant: str, named: Named) -> str | None:
@@ -47,13 +78,17 @@ def spell(spelling: Spelling, home: str, *, meant: str, named: Named) -> str | N
         if spelling.form is Form.WIKI
         else _markdown_ways(spelling, home, meant=meant)
     )
-    return next((way for way in ways if resolve(Spelling(spelling.form, way), home, named=named) == meant), None)
+    spellings = (Spelling(spelling.form, way) for way in ways)
+    return next(
+        (new.target for new in spellings if resolve(new, home, named=named) == meant and _holds(new)),
+        None,
+    )
 
 
 def _by_name(target: str, home: str, *, notes: Collection[str]) -> str | None:
-    wanted = _normal(target if target.casefold().endswith(NOTE) else f"{target}{NOTE}")
+    wanted = target if target.casefold().endswith(NOTE) else f"{target}{NOTE}"
     if wanted.startswith(("/", "./", "../")):
-        path = _normal(_from(home, wanted))
+        path = _from(home, wanted)
         return _best((note for note in notes if _same(note, path)), wanted, home=home)
     if "/" not in wanted:
         return _best(notes, wanted, home=home)
@@ -62,10 +97,12 @@ def _by_name(target: str, home: str, *, notes: Collection[str]) -> str | None:
 
 
 def _best(notes: Iterable[str], wanted: str, *, home: str) -> str | None:
-    folder = folder_of(home)
+    folder, alike = folder_of(home), _normal(wanted)
 
-    def order(note: str) -> tuple[bool, bool, int, str]:
-        return not _normal(note).endswith(wanted), folder_of(note) != folder, note.count("/"), note
+    def order(note: str) -> tuple[bool, bool, bool, int, str]:
+        # Two names can look the same and be made of other letters: what is written just so is meant.
+        just_so = note.endswith(wanted)
+        return not just_so, not _normal(note).endswith(alike), folder_of(note) != folder, note.count("/"), note
 
     return min(notes, key=order, default=None)
 

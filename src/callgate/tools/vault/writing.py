@@ -22,10 +22,11 @@ from callgate.tools.vault.arguments import (
     touching,
 )
 from callgate.tools.vault.describing import title_of
-from callgate.tools.vault.names import note_path, refuse_unlinkable
+from callgate.tools.vault.names import note_path
 from callgate.tools.vault.notes import LARGEST, Note
 from callgate.tools.vault.planning import as_text
 from callgate.tools.vault.prose import without_code
+from callgate.tools.vault.resolving import refuse_unlinkable
 from callgate.tools.vault.vaults import Vaults
 
 _WRITTEN = fields({"status": {"const": "ok"}, "path": TEXT, "title": TEXT, "digest": DIGEST})
