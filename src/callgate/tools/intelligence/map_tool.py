@@ -8,7 +8,7 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.intelligence.arguments import INTEGER, STRING, Scope, declared, fields
+from callgate.tools.intelligence.arguments import INTEGER, LEFT_OUT, STRING, Scope, declared, fields, with_left_out
 from callgate.tools.intelligence.mapping import Style, map_files, map_symbols
 from callgate.tools.intelligence.projects import Project, Projects, Unindexed
 from callgate.tools.intelligence.ranking import rank
@@ -27,6 +27,7 @@ _OUTPUT = fields(
         "source": {"const": "filesystem", "description": "There is no index of symbols for this: directories only."},
         "key_files": {"type": "array", "items": STRING, "maxItems": 10},
         "file_types": {"type": "object", "additionalProperties": INTEGER, "maxProperties": 10},
+        **LEFT_OUT,
     },
 )
 
@@ -55,18 +56,21 @@ def make_map(projects: Projects) -> Any:
         style = Style(signatures=include_signatures, docstrings=include_docstrings)
         try:
             with projects.of(ctx) as project:
-                return {**_map(project, project.within(scope), max_tokens=max_tokens, style=style), "scope": scope}
+                return _map(project, scope, max_tokens=max_tokens, style=style)
         except Unindexed:
             with projects.unindexed(ctx) as project:
-                return {**_map(project, project.within(scope), max_tokens=max_tokens, style=style), "scope": scope}
+                return _map(project, scope, max_tokens=max_tokens, style=style)
 
     return get_repo_map
 
 
-def _map(project: Project, within: str, *, max_tokens: int, style: Style) -> dict[str, Any]:
+def _map(project: Project, scope: str | None, *, max_tokens: int, style: Style) -> dict[str, Any]:
     """By symbols where all of them are known, and there are any; by directories else."""
+    within = project.within(scope)
     ranked = rank(project) if project.pending == 0 else []
     shown = [each for each in ranked if each.path.startswith(within)]
     if shown:
-        return map_symbols(shown, max_tokens=max_tokens, style=style)
-    return map_files([path for path in project.files if path.startswith(within)], max_tokens=max_tokens)
+        told = map_symbols(shown, max_tokens=max_tokens, style=style)
+    else:
+        told = map_files([path for path in project.files if path.startswith(within)], max_tokens=max_tokens)
+    return with_left_out({**told, "scope": scope}, project.left_out)

@@ -45,6 +45,8 @@ class Project:
     """As they are now, by path from the project."""
     pending: int
     """How many of them the index does not know yet."""
+    left_out: tuple[str, ...]
+    """Directories that nobody would expect to be left out, with the reason."""
     closed: tuple[str, ...]
     """Callgate's own files."""
     left: Callable[[], float]
@@ -112,7 +114,8 @@ class Projects:
         with self._alone(name, time_left), confined.directory(".") as held, self._opened(name) as index:
             known = index.files()
             judged = {path: each.state for path, each in known.items() if each.digest}
-            files = Walk(confined, grounds, time_left.is_over, judged).take(held)
+            walk = Walk(confined, grounds, time_left.is_over, judged)
+            files = walk.take(held)
             updating = Updating(
                 index=index,
                 confined=confined,
@@ -127,6 +130,7 @@ class Projects:
                 held=held,
                 files=files,
                 pending=_updated(updating, files, known=known),
+                left_out=tuple(walk.left_out),
                 closed=grounds.closed,
                 left=time_left.seconds,
             )
@@ -137,13 +141,15 @@ class Projects:
         grounds = ctx.grounds()
         confined, time_left = Confined(grounds), _TimeLeft(ctx)
         with confined.directory(".") as held, contextlib.closing(open_index(None)) as connection:
-            files = Walk(confined, grounds, time_left.is_over).take(held)
+            walk = Walk(confined, grounds, time_left.is_over)
+            files = walk.take(held)
             yield Project(
                 index=Index(connection),
                 confined=confined,
                 held=held,
                 files=files,
                 pending=len(files),
+                left_out=tuple(walk.left_out),
                 closed=grounds.closed,
                 left=time_left.seconds,
             )

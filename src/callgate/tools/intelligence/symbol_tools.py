@@ -12,6 +12,7 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.intelligence.arguments import (
     BOOLEAN,
     INTEGER,
+    LEFT_OUT,
     PENDING,
     STRING,
     Kind,
@@ -20,6 +21,7 @@ from callgate.tools.intelligence.arguments import (
     Symbol,
     declared,
     fields,
+    with_left_out,
 )
 from callgate.tools.intelligence.defining import find_definitions
 from callgate.tools.intelligence.finding import Definition, known_definitions
@@ -49,7 +51,7 @@ _FOUND = fields(
         "candidates": {"type": "array", "items": fields(_DEFINITION), "description": "The others, the best first."},
         "pending": PENDING,
     },
-    {**_DEFINITION, "message": STRING, "similar": {"type": "array", "items": STRING}},
+    {**_DEFINITION, "message": STRING, "similar": {"type": "array", "items": STRING}, **LEFT_OUT},
 )
 _REFERENCE = fields(
     {
@@ -68,7 +70,8 @@ _REFERRED = fields(
         "count": INTEGER,
         "total": {"type": "integer", "description": "How many places have the name."},
         "pending": PENDING,
-    }
+    },
+    LEFT_OUT,
 )
 
 
@@ -95,6 +98,7 @@ def make_find_definition(projects: Projects) -> Any:
         with projects.of(ctx) as project:
             found = find_definitions(project, asked, scope=project.within(scope), kind=kind)
             told = {"symbol": symbol, "found": bool(found), "count": len(found), "pending": project.pending}
+            told = with_left_out(told, project.left_out)
             if not found:
                 return told | {"candidates": [], **_nothing(project, asked.name, symbol=symbol)}
             best, *others = [each.to_json() for each in found[: _MOST_CANDIDATES + 1]]
@@ -151,13 +155,14 @@ def make_find_references(projects: Projects) -> Any:
             found = places_of(project, asked, kind=reference_type, limit=limit, meant=meant)
             shown = [_defined(project, each) for each in meant] if include_definition else []
             shown += [_used(project, each) for each in found.references]
-            return {
+            told = {
                 "symbol": symbol,
                 "references": shown[:limit],
                 "count": len(shown[:limit]),
                 "total": found.total,
                 "pending": project.pending,
             }
+            return with_left_out(told, project.left_out)
 
     return find_references
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from callgate.model.grounds import Grounds
 from callgate.tools.confined import Confined, Held, inside
-from callgate.tools.intelligence.ignoring import Ignoring
+from callgate.tools.intelligence.ignoring import Ignoring, TooMuch
 from callgate.tools.intelligence.languages import TEXT, language_of
 
 LARGEST_SOURCE = 1024 * 1024
@@ -19,6 +19,7 @@ LARGEST_TEXT = 256 * 1024
 MOST_FILES = 50_000
 _MOST_SEEN = 500_000
 _DEEPEST = 100
+_MOST_NOTES = 10
 _NEVER = frozenset({"node_modules", "__pycache__", "site-packages"})
 _TELLTALES = frozenset({"pyvenv.cfg", "CACHEDIR.TAG"})
 """A directory that has one of these is made by a program, and can be made again."""
@@ -61,11 +62,13 @@ class Walk:
     """The states of files that were opened under these grounds before: they are as they were, and are not judged anew.
     A second name of a file, or a link in its place, is another state."""
     files: dict[str, Seen] = field(default_factory=dict[str, Seen])
+    left_out: list[str] = field(default_factory=list[str])
+    """Directories that nobody would expect to be left out, with the reason; the first of them."""
     _seen: int = 0
 
     def take(self, project: Held) -> dict[str, Seen]:
         """The files of a project that is held, by path."""
-        self._look(project, "", ignoring=Ignoring())
+        self._look(project, "", ignoring=Ignoring(self._look_at_the_clock))
         return self.files
 
     def _look(self, folder: Held, above: str, *, ignoring: Ignoring) -> None:
@@ -73,7 +76,11 @@ class Walk:
         names = frozenset(entries)
         if above and not _TELLTALES.isdisjoint(names):
             return
-        rules = ignoring.within(self.confined, folder, path=above, names=names)
+        try:
+            rules = ignoring.within(self.confined, folder, path=above, names=names)
+        except TooMuch as error:
+            self._leave_out(above, str(error))
+            return
         below: list[str] = []
         for name in sorted(entries):
             status = entries[name]
@@ -103,10 +110,18 @@ class Walk:
                 self._seen += 1
                 if self._seen > _MOST_SEEN:
                     raise ValueError(f"the project has more than {_MOST_SEEN} files; work in a directory further down")
-                if self._seen % 256 == 0 and self.stop():
-                    raise TimeoutError("looking through the project took too long; work in a directory further down")
+                if self._seen % 256 == 0:
+                    self._look_at_the_clock()
                 with contextlib.suppress(FileNotFoundError):
                     yield entry.name, entry.stat(follow_symlinks=False)
+
+    def _look_at_the_clock(self) -> None:
+        if self.stop():
+            raise TimeoutError("looking through the project took too long; work in a directory further down")
+
+    def _leave_out(self, path: str, why: str) -> None:
+        if len(self.left_out) < _MOST_NOTES:
+            self.left_out.append(f"{path or './'}: {why}")
 
     def _keep(self, folder: Held, file: Seen, *, status: os.stat_result) -> None:
         if self.judged.get(file.path) != file.state:
