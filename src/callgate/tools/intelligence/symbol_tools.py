@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -28,9 +27,9 @@ from callgate.tools.intelligence.finding import Definition, known_definitions
 from callgate.tools.intelligence.naming import read_symbol
 from callgate.tools.intelligence.projects import Project, Projects
 from callgate.tools.intelligence.referring import Reference, places_of
+from callgate.tools.intelligence.similar import similar_names
 
 _MOST_CANDIDATES = 10
-_MOST_SIMILAR = 5
 
 _DEFINITION = {
     "path": STRING,
@@ -108,20 +107,11 @@ def make_find_definition(projects: Projects) -> Any:
 
 
 def _nothing(project: Project, name: str, *, symbol: str) -> dict[str, Any]:
-    rows = project.index.rows(
-        "SELECT DISTINCT name FROM symbols WHERE folded LIKE ? ESCAPE '!' LIMIT 5000",
-        (f"{_escaped(name[:1].lower())}%",),
-    )
-    similar = difflib.get_close_matches(name, [each for (each,) in rows], n=_MOST_SIMILAR, cutoff=0.7)
     later = f"; {project.pending} files are not indexed yet, ask again" if project.pending else ""
     return {
         "message": f"{symbol} is defined nowhere here ({len(project.files)} files were looked at){later}",
-        "similar": similar,
+        "similar": similar_names(project, name),
     }
-
-
-def _escaped(text: str) -> str:
-    return f"!{text}" if text in {"%", "_", "!"} else text
 
 
 def make_find_references(projects: Projects) -> Any:
