@@ -15,7 +15,7 @@ from typing import Any
 
 from callgate.tools.intelligence.words import names_in, spoken
 
-VERSION = 1
+VERSION = 2
 """Of the tables and of what is put into them; an index of another one is made anew."""
 _SCHEMA = Path(__file__).parent / "schema.sql"
 _BUSY = 10.0

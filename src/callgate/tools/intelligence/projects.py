@@ -18,6 +18,8 @@ from pathlib import Path
 
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
+from callgate.model.visible import cut
+from callgate.secrets.strike import process_striker
 from callgate.tools.confined import Below, Confined, Held, read_all
 from callgate.tools.intelligence.apart import NotStarted
 from callgate.tools.intelligence.index import Index, Known, forget, open_index
@@ -54,20 +56,20 @@ class Project:
     _texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def lines(self, path: str) -> list[str]:
-        """A file's lines as they are now; none where it may not, or cannot, be read."""
+        """A file's lines as they are now, without secrets; none where it may not, or cannot, be read."""
         if path not in self._texts:
             try:
                 with Below(self.confined, self.held) as below, below.file(path) as held:
                     text = read_all(held.fd, LARGEST_SOURCE).decode("utf-8", "replace")
             except (OSError, ValueError):
                 text = ""
-            self._texts[path] = [line.rstrip("\r") for line in text.split("\n")]
+            self._texts[path] = _struck(text)
         return self._texts[path]
 
     def line(self, path: str, number: int) -> str:
         """One line, without the spaces around it."""
         lines = self.lines(path)
-        return lines[number - 1].strip()[:_LONGEST_LINE] if 0 < number <= len(lines) else ""
+        return cut(lines[number - 1].strip(), _LONGEST_LINE) if 0 < number <= len(lines) else ""
 
     def within(self, scope: str | None) -> str:
         """A scope as the beginning of paths: a directory with a slash at its end, a file, or nothing for all.
@@ -183,6 +185,12 @@ class Projects:
             raise Unindexed(
                 f"the index is damaged ({error}), and was removed; ask again to have it made anew"
             ) from error
+
+
+def _struck(text: str) -> list[str]:
+    """Lines without secrets, struck before anybody cuts them; none where a secret is longer than a line."""
+    lines = process_striker().strike_text(text).split("\n")
+    return [line.rstrip("\r") for line in lines] if len(lines) == text.count("\n") + 1 else []
 
 
 def _updated(updating: Updating, files: dict[str, Seen], *, known: dict[str, Known]) -> int:
