@@ -95,8 +95,10 @@ class Project:
 class Projects:
     """Every project that calls of one gate ask about."""
 
-    def __init__(self, indexes: Path | None) -> None:
+    def __init__(self, indexes: Path | None, *, notes: Path | None = None) -> None:
+        """Projects whose indexes lie in a folder, or in memory; the folder of notes is in none of them."""
         self._indexes = indexes
+        self._notes = notes
         self._locks: dict[str, threading.Lock] = {}
         self._in_memory: dict[str, sqlite3.Connection] = {}
         self._looking = threading.Lock()
@@ -116,7 +118,7 @@ class Projects:
         with self._alone(name, time_left), confined.directory(".") as held, self._opened(name) as index:
             known = index.files()
             judged = {path: each.state for path, each in known.items() if each.digest}
-            walk = Walk(confined, grounds, time_left.is_over, judged)
+            walk = Walk(confined, grounds, time_left.is_over, _identity(self._notes), judged)
             files = walk.take(held)
             updating = Updating(
                 index=index,
@@ -143,7 +145,7 @@ class Projects:
         grounds = ctx.grounds()
         confined, time_left = Confined(grounds), _TimeLeft(ctx)
         with confined.directory(".") as held, contextlib.closing(open_index(None)) as connection:
-            walk = Walk(confined, grounds, time_left.is_over)
+            walk = Walk(confined, grounds, time_left.is_over, _identity(self._notes))
             files = walk.take(held)
             yield Project(
                 index=Index(connection),
@@ -185,6 +187,17 @@ class Projects:
             raise Unindexed(
                 f"the index is damaged ({error}), and was removed; ask again to have it made anew"
             ) from error
+
+
+def _identity(folder: Path | None) -> tuple[int, int] | None:
+    """Which directory it is, by whatever name; None where there is none."""
+    if folder is None:
+        return None
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _struck(text: str) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from callgate.model.grounds import Grounds
 from callgate.tools.confined import Confined, Held, inside
@@ -19,7 +20,8 @@ LARGEST_TEXT = 256 * 1024
 MOST_FILES = 50_000
 _MOST_SEEN = 500_000
 _DEEPEST = 100
-_MOST_NOTES = 10
+_MOST_LEFT_OUT = 10
+_NOTES = "notes of the vault lie there, which are found by the tools of the vault alone"
 _NEVER = frozenset({"node_modules", "__pycache__", "site-packages"})
 _TELLTALES = frozenset({"pyvenv.cfg", "CACHEDIR.TAG"})
 """A directory that has one of these is made by a program, and can be made again."""
@@ -58,6 +60,8 @@ class Walk:
     confined: Confined
     grounds: Grounds
     stop: Callable[[], bool]
+    notes: tuple[int, int] | None = None
+    """Device and number of the directory that notes are kept in, which are told by the tools on notes alone."""
     judged: Mapping[str, str] = field(default_factory=dict[str, str])
     """The states of files that were opened under these grounds before: they are as they were, and are not judged anew.
     A second name of a file, or a link in its place, is another state."""
@@ -68,7 +72,10 @@ class Walk:
 
     def take(self, project: Held) -> dict[str, Seen]:
         """The files of a project that is held, by path."""
-        self._look(project, "", ignoring=Ignoring(self._look_at_the_clock))
+        if any(self._is_of_notes(each.stat()) for each in (Path(project.place), *Path(project.place).parents)):
+            self._leave_out("", _NOTES)
+        else:
+            self._look(project, "", ignoring=Ignoring(self._look_at_the_clock))
         return self.files
 
     def _look(self, folder: Held, above: str, *, ignoring: Ignoring) -> None:
@@ -87,7 +94,7 @@ class Walk:
             is_folder = stat.S_ISDIR(status.st_mode)
             if not _is_of_interest(name, status) or rules.ignores(above + name, folder=is_folder):
                 continue
-            if is_folder and self._may_look(folder, name, status=status):
+            if is_folder and self._may_enter(folder, above + name, status=status):
                 below.append(name)
             if not is_folder:
                 self._keep(folder, seen(above + name, status), status=status)
@@ -120,7 +127,7 @@ class Walk:
             raise TimeoutError("looking through the project took too long; work in a directory further down")
 
     def _leave_out(self, path: str, why: str) -> None:
-        if len(self.left_out) < _MOST_NOTES:
+        if len(self.left_out) < _MOST_LEFT_OUT:
             self.left_out.append(f"{path or './'}: {why}")
 
     def _keep(self, folder: Held, file: Seen, *, status: os.stat_result) -> None:
@@ -130,6 +137,15 @@ class Walk:
             if len(self.files) >= MOST_FILES:
                 raise ValueError(f"the project has more than {MOST_FILES} sources; work in a directory further down")
         self.files[file.path] = file
+
+    def _may_enter(self, folder: Held, path: str, *, status: os.stat_result) -> bool:
+        if self._is_of_notes(status):
+            self._leave_out(f"{path}/", _NOTES)
+            return False
+        return self._may_look(folder, path.rpartition("/")[2], status=status)
+
+    def _is_of_notes(self, status: os.stat_result) -> bool:
+        return self.notes == (status.st_dev, status.st_ino)
 
     def _may_look(self, folder: Held, name: str, *, status: os.stat_result) -> bool:
         return self.grounds.path_refused(inside(folder.place, name), status) is None
