@@ -9,14 +9,17 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.intelligence.arguments import INTEGER, LEFT_OUT, STRING, Scope, declared, fields, with_left_out
-from callgate.tools.intelligence.mapping import Style, map_files, map_symbols
+from callgate.tools.intelligence.mapping import CHARACTERS, Style, fitting, map_files, map_symbols, size_of
 from callgate.tools.intelligence.projects import Project, Projects, Unindexed
 from callgate.tools.intelligence.ranking import rank
 
 _OUTPUT = fields(
     {
         "map_text": STRING,
-        "token_count": {"type": "integer", "description": "At four characters a token."},
+        "token_count": {
+            "type": "integer",
+            "description": "Of the map and the lists beside it, at four characters a token.",
+        },
         "max_tokens": INTEGER,
         "files_included": INTEGER,
         "symbols_included": INTEGER,
@@ -48,7 +51,7 @@ def make_map(projects: Projects) -> Any:
 
         Args:
             scope: Only this file or directory.
-            max_tokens: How long the map may be, at four characters a token.
+            max_tokens: How long the map may be with the lists beside it, at four characters a token.
             include_signatures: Show how each symbol is declared, and not only its name.
             include_docstrings: Show the first line of what is written about each.
             ctx: Where it may go.
@@ -67,10 +70,13 @@ def make_map(projects: Projects) -> Any:
 def _map(project: Project, scope: str | None, *, max_tokens: int, style: Style) -> dict[str, Any]:
     """By symbols where all of them are known, and there are any; by directories else."""
     within = project.within(scope)
+    left_out = fitting(list(project.left_out), max_tokens * CHARACTERS // 4)
+    beside = size_of(left_out) if left_out else 0
     ranked = rank(project) if project.pending == 0 else []
     shown = [each for each in ranked if each.path.startswith(within)]
     if shown:
-        told = map_symbols(shown, max_tokens=max_tokens, style=style)
+        told = map_symbols(shown, max_tokens=max_tokens, style=style, beside=beside)
     else:
-        told = map_files([path for path in project.files if path.startswith(within)], max_tokens=max_tokens)
-    return with_left_out({**told, "scope": scope}, project.left_out)
+        paths = [path for path in project.files if path.startswith(within)]
+        told = map_files(paths, max_tokens=max_tokens, beside=beside)
+    return with_left_out({**told, "scope": scope}, left_out)

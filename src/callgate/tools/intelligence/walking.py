@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from callgate.model.grounds import Grounds
+from callgate.model.visible import cut
 from callgate.tools.confined import Confined, Held, inside
 from callgate.tools.intelligence.ignoring import Ignoring, TooMuch
 from callgate.tools.intelligence.languages import TEXT, language_of
@@ -21,6 +22,8 @@ MOST_FILES = 50_000
 _MOST_SEEN = 500_000
 _DEEPEST = 100
 _MOST_LEFT_OUT = 10
+_SHOWN = 200
+"""Characters of the path of one that is left out."""
 _NOTES = "notes of the vault lie there, which are found by the tools of the vault alone"
 _NEVER = frozenset({"node_modules", "__pycache__", "site-packages"})
 _TELLTALES = frozenset({"pyvenv.cfg", "CACHEDIR.TAG"})
@@ -128,7 +131,7 @@ class Walk:
 
     def _leave_out(self, path: str, why: str) -> None:
         if len(self.left_out) < _MOST_LEFT_OUT:
-            self.left_out.append(f"{path or './'}: {why}")
+            self.left_out.append(f"{cut(path, _SHOWN) or './'}: {why}")
 
     def _keep(self, folder: Held, file: Seen, *, status: os.stat_result) -> None:
         if self.judged.get(file.path) != file.state:
