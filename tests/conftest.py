@@ -29,6 +29,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture(autouse=True)
+def turns_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of tests that run side by side do not wait for each other, as those of one user would."""
+    monkeypatch.setattr("callgate.tools.code.alone.NAME", f"\0callgate-tests-{os.getpid()}-{{}}")
+
+
+@pytest.fixture(autouse=True)
 def secrets_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test hands out is not struck from another's texts, as it would be for the life of a process."""
     striker = process_striker()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from callgate.adapters.border import keeping, place_of, places
+from callgate.adapters.border import Malformed, keeping, place_of, places, written_down
 
 LASTING = {
     "a name": ("x = 1\nx", "x = 1\n(_callgate_value := (x))"),
@@ -17,6 +20,8 @@ LASTING = {
     "other line ends": ("x = 1\r\ny = 2\rx", "x = 1\r\ny = 2\r(_callgate_value := (x))"),
     "a page": ("x = 1\n\x0cx", "x = 1\n\x0c(_callgate_value := (x))"),
     "a text": ("'''a\nb'''", "(_callgate_value := ('''a\nb'''))"),
+    "deeper than functions may be": ("+".join("1" * 900), f"(_callgate_value := ({'+'.join('1' * 900)}))"),
+    "over lines after what no Python reads": ("1 $ 2\nf(x,\n  y)", "1 $ 2\n(_callgate_value := (f(x,\n  y)))"),
     "after what no Python reads": ("x = 1 $ 2\nx\n# end", "x = 1 $ 2\n(_callgate_value := (x))\n# end"),
 }
 
@@ -44,6 +49,40 @@ def test_the_value_of_the_last_line_is_kept_and_nothing_else_is_changed(what: st
 def test_code_whose_last_line_has_no_value_is_unchanged(source: str) -> None:
     kept = keeping(source)
     assert (kept.text, kept.has_value, kept.is_read) == (source, False, True)
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["x = '''\nhello\n# end'''", 'f("""\nhello\n  """)', "'a'", "x = 1 + \\\nx", "x = (\nx\n)", "x = [\nx]"],
+    ids=["text", "text-in-call", "short-text", "joined", "bracket", "bracket-in-line"],
+)
+def test_after_what_no_python_reads_nothing_is_changed_that_could_be_part_of_it(last: str) -> None:
+    source = f"x = 1 $ 2\n{last}"
+    kept = keeping(source)
+    assert (kept.text, kept.has_value, kept.is_read) == (source, False, False)
+
+
+@pytest.mark.parametrize(
+    "handed",
+    [
+        (),
+        ("{}",),
+        ("5",),
+        ("[]",),
+        ("not JSON",),
+        ('{"fault": {"a": 1}}',),
+        ('{"value": 1}', 2),
+        ({"value": 1},),
+        (f'{{"value": "{"x" * 10_000}"}}',),
+        ("[" * 99,),
+        (f'{{"value": {"9" * 5000}}}',),
+    ],
+    ids=["nothing", "empty", "number", "list", "no-json", "fault", "two", "mapping", "long", "deep", "digits"],
+)
+def test_what_comes_over_in_another_form_than_ours_is_no_value(handed: tuple[Any, ...]) -> None:
+    assert written_down(SimpleNamespace(args=('{"value": 1}',)), most=12) == {"value": 1}
+    with pytest.raises(Malformed):
+        written_down(SimpleNamespace(args=handed), most=10_000)
 
 
 @pytest.mark.parametrize("source", ["1 +", "x = '\ud800'\n(", "\0", "(" * 500, "-" * 100_000 + "1"])

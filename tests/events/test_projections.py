@@ -105,6 +105,7 @@ async def test_the_invocation_log_has_what_ran_for_whom_how_it_ended_and_its_pla
         "tool": "mail.send",
         "args": {"to": "ada@example.org"},
         "role": "assistant",
+        "status": "succeeded",
         "success": True,
         "result": {"id": 7},
         "error": None,

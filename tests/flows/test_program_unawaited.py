@@ -24,6 +24,7 @@ NAMES = frozenset({"price", "send"})
             "async def f():\n    return       price(1)\nawait f()",
         ),
         ("'await price'  # await price\nawait price(1)", "'await price'  # await price\n0 or  price(1)"),
+        ("größe = '\uff50rice'; y = await price(1)", "größe = '\uff50rice'; y =       price(1)"),
         ("x = 'ä'; y = await price(1)", "x = 'ä'; y =       price(1)"),
     ],
 )
@@ -55,6 +56,10 @@ def test_what_awaits_each_call_at_once_can_make_it_plainly(source: str, plain: s
         "await price(1)\nx.price(1)",
         "await price(1)\r\nawait price(2)",
         "await price(1",
+        "async def f(\uff50rice):\n    return await price(5)\nawait f(x)",
+        "import \uff41syncio\nawait price(1)",
+        "await price(1)\nprint(f'{\uff50rice}')",
+        "await price(1)\nprint(f'{eval(x)}')",
     ],
 )
 def test_what_could_be_another_program_then_is_left_as_it_is(source: str) -> None:

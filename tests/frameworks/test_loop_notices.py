@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from callgate import Callgate
+import pytest
+
+from callgate import Callgate, Context
+from callgate.errors import StoreError
+from callgate.model.notice import Notice
+from callgate.tools.notices.notices import Notices
 from tests.frameworks.finishing import MINE
 from tests.frameworks.providers import Provider, Wanted
 
@@ -40,3 +45,34 @@ async def test_a_notice_is_handed_to_the_next_turn_once(provider: Provider) -> N
     ]
     assert (result.text, stub.refusals) == ("Done.", [])
     assert any("from before" in str(state) for state in kept)
+
+
+async def test_notices_that_cannot_be_had_wait_for_the_next_turn(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = [
+        provider.calls(Wanted("call_1", "notify_self", {"message": "the file is large"})),
+        provider.calls(Wanted("call_2", "notify_self", {"message": "mind the gap"})),
+        provider.says("Done."),
+    ]
+    asked, usual = 0, Notices.collect
+
+    async def collect(notices: Notices, context: Context, *, at: str | None = None) -> tuple[Notice, ...]:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            raise StoreError("the disk is gone for a moment")
+        return await usual(notices, context, at=at)
+
+    monkeypatch.setattr(Notices, "collect", collect)
+    async with (
+        Callgate.open("memory://", builtin_tools=["notices"]) as gate,
+        provider.stub(script) as stub,
+    ):
+        result = await provider.loop(stub.url, gate).run("Go on.", MINE)
+    _, second, third = stub.bodies
+    assert "- (normal context) the file is large" not in str(second)
+    assert str(third).count("- (normal context) the file is large") == 1
+    assert str(third).count("- (normal context) mind the gap") == 1
+    assert (result.text, stub.refusals) == ("Done.", [])
+    assert "the disk is gone for a moment" in caplog.text

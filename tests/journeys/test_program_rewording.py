@@ -91,5 +91,29 @@ async def test_it_sleeps_and_wakes_in_the_words_it_was_run_in(begun: list[bool])
     assert (town.paid, begun) == ([5, 6], [False, True, False, True, False])
 
 
+OWN = "async def own(x):\n    return x\n"
+WIDE = {
+    "parameter": OWN + "async def f(\uff50rice):\n    return await price(5)\nawait f(own)",
+    "definition": (
+        "async def f():\n    async def \uff50rice(x):\n        return x\n    return await price(5)\nawait f()"
+    ),
+    "variable": OWN + "async def f():\n    \uff50rice = own\n    return await price(5)\nawait f()",
+    "order": (
+        "import \uff41syncio\nlog = []\nasync def f(x):\n    log.append(x)\n    await price(x)\n    log.append(-x)\n"
+        "await \uff41syncio.gather(f(1), f(2), f(3))\nlog"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", sorted(WIDE))
+async def test_wide_letters_mean_in_a_long_program_what_they_mean_in_a_short_one(what: str, begun: list[bool]) -> None:
+    """The interpreter reads names as Python does, by which these are the names in plain letters."""
+    town = Town()
+    async with gate_of(*town.tools) as gate:
+        short, long = [(await gate.run_program(begin + WIDE[what])).unwrap() for begin in ("", MANY)]
+    assert short == long == (5 if what != "order" else [1, 2, 3, -1, -2, -3])
+    assert not any(begun)
+
+
 def test_the_programs_of_these_tests_can_be_reworded() -> None:
     assert unawaited(MANY, frozenset({"price"})) is not None

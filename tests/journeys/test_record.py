@@ -198,6 +198,7 @@ async def test_the_log_of_calls_says_who_called_what_and_how_it_ended() -> None:
             "tool": "halve",
             "args": {"number": 4},
             "role": "default",
+            "status": "succeeded",
             "success": True,
             "result": 2.0,
             "error": None,

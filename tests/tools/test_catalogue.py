@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import tomllib
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from callgate import Callgate
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Effect, Origin
 from callgate.model.tool import Tool
-from callgate.settings.values import BuiltinToolsSettings
+from callgate.settings.values import BuiltinToolsSettings, LanguageSettings
 from callgate.tools.catalogue import CATEGORIES, make_builtin
 
+ROOT = Path(__file__).parents[2]
 EVERYTHING = make_builtin(["all"], BuiltinToolsSettings())
 NAMES = [(category, name) for category, offered in CATEGORIES.items() for name in offered.tools]
 
@@ -100,6 +102,16 @@ def test_a_missing_library_makes_its_tools_unavailable_and_harms_no_other(
     for tool in make_builtin([category], BuiltinToolsSettings()):
         if CATEGORIES[category].tools[tool.name]:
             assert f"pip install 'callgate[{CATEGORIES[category].extra}]'" in (tool.unavailable or "")
+
+
+def test_what_a_category_needs_is_brought_by_an_extra_that_exists() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    by_server = BuiltinToolsSettings(language=LanguageSettings(provider="openai", url="https://x", model="m"))
+    for settings in (BuiltinToolsSettings(), by_server):
+        for name, category in CATEGORIES.items():
+            needs = category.under(settings)
+            assert needs.extra in {None, *extras}, name
+            assert needs.extra is not None or not any(needs.tools.values()), name
 
 
 def test_naming_them_all_imports_none_of_their_libraries() -> None:

@@ -42,10 +42,17 @@ def show_calls(screen: Screen, calls: Iterable[Mapping[str, Any]]) -> None:
     )
 
 
+_STANDS = {
+    "unknown": "has an unknown end",
+    "pending": "waits for a person",
+    "resumed": "went on in a later call",
+}
+
+
 def show_invocation(screen: Screen, invocation: Mapping[str, Any]) -> None:
     """One call in few lines: what was asked of which tool, for whom, and how it ended."""
-    success = invocation["success"]
-    ended = {True: "succeeded", False: "did not succeed", None: "has not ended"}[success]
+    success, status = invocation["success"], invocation["status"]
+    ended = {True: "succeeded", False: "did not succeed", None: _STANDS.get(status, "has not ended")}[success]
     screen.say(f"{invocation['tool']} {ended}", style={True: "green", False: "red", None: "yellow"}[success])
     screen.facts([fact for name in _INVOCATION for fact in _fact(name, invocation[name])], indent=2)
 

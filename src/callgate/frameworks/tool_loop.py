@@ -6,11 +6,12 @@ Knows no provider's words: a loop for one says how it is asked, how it answers, 
 from __future__ import annotations
 
 import inspect
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from callgate.errors import ConfigurationError, LoopInterrupted
+from callgate.errors import ConfigurationError, LoopInterrupted, StoreError
 from callgate.frameworks.conversation import (
     Body,
     Conversation,
@@ -30,6 +31,7 @@ Keep = Callable[[Body], Any]
 OnEvent = Callable[[Any], Any]
 """Takes each event of a streamed response, as the SDK has it; may be async."""
 MAX_TURNS = 20
+_log = logging.getLogger("callgate")
 
 
 class Hooks(NamedTuple):
@@ -125,7 +127,12 @@ class ToolLoop(ABC):
         """What the agent left for itself, where its turn begins; not where it goes on with a response of its own."""
         if talk.paused or talk.messages[-1].get("role") == "assistant":
             return
-        notices = await self._gate.notices(talk.context)
+        try:
+            notices = await self._gate.notices(talk.context)
+        except StoreError as error:
+            # They wait on, and the conversation goes on without them: it would be lost with what was done in it.
+            _log.warning("notices could not be handed over, and wait for the next turn: %s", error)
+            return
         if notices:
             talk.messages.append({"role": "user", "content": told(notices)})
             # They are handed out once: from here on only the conversation has them.

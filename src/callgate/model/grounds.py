@@ -31,3 +31,5 @@ class Grounds:
     """(a real path without links, what is there) -> why it may not be touched, or None."""
     host_refused: Callable[[str], str | None]
     """(a URL, host or address) -> why it may not be spoken to, or None. Names are not looked up."""
+    others: tuple[str, ...] = ()
+    """Real directories that tools of any scope family may work in, this one or not."""

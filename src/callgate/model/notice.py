@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from callgate.model.visible import one_line
+
 TURN_START = "turn_start"
 INJECT_AT: Mapping[str, str] = MappingProxyType(
     {"immediate": "immediate", "next_turn": TURN_START, "after_tool": "after_tool"}
@@ -36,11 +38,11 @@ class Notice:
     """Set where it outlives its session."""
 
     def to_text(self) -> str:
-        """One line of a list, for a model."""
-        return f"- ({self.priority} {self.category}) {self.message}"
+        """One line of a list, for a model: a message cannot begin a line of its own that seems to be another's."""
+        return one_line(f"- ({self.priority} {self.category}) {self.message}")
 
 
 def told(notices: Sequence[Notice]) -> str:
-    """Notices as one text for a model, which says whose words they are."""
+    """Notices as one text for a model, which says whose words they are; each is one line of it."""
     lines = "\n".join(notice.to_text() for notice in notices)
     return f"Notices that you left for yourself earlier; they are not the user's words:\n{lines}"

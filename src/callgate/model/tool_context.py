@@ -6,11 +6,11 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from callgate.errors import SecretsClosed
 from callgate.model.context import Context
 from callgate.model.grounds import Grounds
+from callgate.model.recorded_calls import RecordedCalls
 
 _marking = threading.Lock()
 """A handler on a thread may pass its point of no return just when its call is given up: one of them is first."""
@@ -28,7 +28,7 @@ def _no_grounds() -> Grounds:
     raise LookupError("where a tool may go is known only inside a gate, and not in a process of its own")
 
 
-async def _no_record() -> list[dict[str, Any]]:
+async def _no_record() -> RecordedCalls:
     raise LookupError("what was recorded is given only to tools that declare the capability `record`")
 
 
@@ -62,7 +62,7 @@ class ToolContext:
     on_mark: Callable[[], None] | None = None
     grounds: Callable[[], Grounds] = _no_grounds
     """Where this call may go: for what it meets on its way, a link or a redirect."""
-    recorded: Callable[[], Awaitable[list[dict[str, Any]]]] = _no_record
+    recorded: Callable[[], Awaitable[RecordedCalls]] = _no_record
     """What was recorded of this trace so far, call by call; for tools that declare the capability `record`."""
     is_as_shown: Callable[[str], bool] = _anything_was_shown
     """Whether this is the `state` of the preview that a person approved; true where nobody was shown one."""

@@ -8,7 +8,7 @@ from callgate.errors import StoreError
 from callgate.model.event import Draft
 from callgate.model.levels import HealthStatus, Severity
 from callgate.model.outcome import Outcome, Succeeded
-from callgate.pipeline.trouble import resets_at, status_of
+from callgate.pipeline.trouble import limit_of_connector, status_of
 from callgate.registry.health import connector_of, speaks_of_connector
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
         board.succeeded(connector, now)
     else:
         raised = executed.error
-        resets, status = (None, None) if raised is None else (resets_at(raised), status_of(raised))
+        resets, status = (None, None) if raised is None else (limit_of_connector(raised), status_of(raised))
         counts = speaks_of_connector(error.category, status=status)
         board.failed(connector, error.message, now, resets_at=resets, counts=counts)
     after = board.of(connector)

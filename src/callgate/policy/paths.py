@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from callgate.policy.git_places import lies_in_git, told_by
 from callgate.policy.guess import LONGEST_PATH, spellings
 from callgate.policy.own_files import OwnFiles, SecondNames, is_git, key_of
 from callgate.policy.showing import name_all, show
+from callgate.policy.ways import follow
 
 _MAGIC = re.compile(r"[*?\[{]")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
@@ -40,13 +41,26 @@ class Ground:
     """Real directories."""
     git: tuple[str, ...]
     """Those among them that are named in a `.git`, or in a repository without one, which opens it for writing."""
+    void: tuple[str, ...] = ()
+    """Entries that count for nothing, because a tool could choose where they lead; why, for people."""
 
     @classmethod
-    def of(cls, family: str, entries: Iterable[str], *, working_directory: str) -> Ground:
-        """Resolve what the configuration says; relative entries lie in the working directory."""
-        places = [os.path.join(working_directory, os.path.expanduser(entry)) for entry in entries]  # noqa: PTH111, PTH118
-        git = tuple(real for place in places for real in _opened_git(place, working_directory))
-        return cls(family, tuple(map(os.path.realpath, places)), git)
+    def of(cls, family: str, entries: Iterable[str], *, working_directory: str, beside: Iterable[str] = ()) -> Ground:
+        """Resolve what the configuration says; relative entries lie in the working directory.
+
+        Args:
+            family: Whose they are.
+            entries: The directories, as they are written there.
+            working_directory: A real one.
+            beside: What is granted to other families.
+        """
+        places = [_placed(entry, working_directory) for entry in entries]
+        everything = dict.fromkeys((*places, *(_placed(entry, working_directory) for entry in beside)))
+        others = {place: os.path.realpath(place) for place in everything}
+        void = {place: why for place in places if (why := _open_to_choice(place, others)) is not None}
+        counting = [place for place in places if place not in void]
+        git = tuple(real for place in counting for real in _opened_git(place, working_directory))
+        return cls(family, tuple(map(os.path.realpath, counting)), git, tuple(void.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +151,13 @@ class Paths:
         allowed = ["/"]
         for ground in self.grounds:
             allowed = [
-                root if _inside(root, other) else other
+                root if is_inside(root, other) else other
                 for root in ground.roots
                 for other in allowed
-                if _inside(root, other) or _inside(other, root)
+                if is_inside(root, other) or is_inside(other, root)
             ]
         kept = dict.fromkeys(allowed)
-        return tuple(root for root in kept if not any(root != other and _inside(root, other) for other in kept))
+        return tuple(root for root in kept if not any(root != other and is_inside(root, other) for other in kept))
 
     def keep_off(self, text: str, *, base: str | None = None) -> None:
         """Refuse only Callgate's own files: the text may be a path, or something else entirely.
@@ -182,38 +196,58 @@ class Paths:
             raise Unfit(f"path {show(text)} holds Callgate's own files, so nothing destructive may name it as a whole")
 
     def _refuse_git(self, text: str, place: str, *, literal: str) -> None:
-        if self.tool.read_only or any(_inside(place, root) for ground in self.grounds for root in ground.git):
+        if self.tool.read_only or any(is_inside(place, root) for ground in self.grounds for root in ground.git):
             return
         if any(map(is_git, (*key_of(place), *key_of(literal)))) or lies_in_git(place):
             advice = "list that .git in the paths of the scope family to open it"
             raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
 
     def _refuse_code(self, text: str, place: str) -> None:
-        if not self.tool.read_only and any(_inside(place, root) for root in self.code):
+        if not self.tool.read_only and any(is_inside(place, root) for root in self.code):
             what = f"path {show(text)} lies where Callgate and its libraries run from, which is read-only to tools"
             raise Unfit(f"{what}; give the project an environment of its own")
 
     def _refuse_outside(self, text: str, place: str) -> None:
         for ground in self.grounds:
-            if not any(_inside(place, root) for root in ground.roots):
+            if not any(is_inside(place, root) for root in ground.roots):
                 where = name_all(map(show, ground.roots)) or "nothing"
                 advice = f"name a path inside, or add its directory to scopes.{ground.family}.paths"
-                raise Unfit(f"path {show(text)} leads to {show(place)}, and {ground.family} allows {where}; {advice}")
+                allowed = "; ".join((f"{ground.family} allows {where}", *ground.void))
+                raise Unfit(f"path {show(text)} leads to {show(place)}, and {allowed}; {advice}")
+
+
+def _placed(entry: str, working_directory: str) -> str:
+    return os.path.join(working_directory, os.path.expanduser(entry))  # noqa: PTH111, PTH118 - texts all along
+
+
+def _open_to_choice(place: str, others: Mapping[str, str]) -> str | None:
+    """Why a granted path would lead wherever a tool wants; None if it would not.
+
+    A link in another granted directory can be replaced by a program there, and would be followed at the next start.
+    """
+    try:
+        links = follow(place).links
+    except PermissionError as error:
+        return f"{show(place)} counts for nothing: {error}"
+    for link in links:
+        if any(link != real and is_inside(link, real) for other, real in others.items() if other != place):
+            why = f"{show(link)} is a link in another granted directory, where tools could replace it"
+            return f"{show(place)} counts for nothing: {why}; name what it leads to"
+    return None
 
 
 def _opened_git(place: str, working_directory: str) -> Iterator[str]:
     """What an entry opens for writing by naming it: a `.git`, what it leads to, or a repository that has none."""
     real = os.path.realpath(place)
     if any(map(is_git, key_of(os.path.normpath(place)))):
-        yield real
-        target = told_by(real)
-        if target is not None:
-            yield target
-    elif not _inside(working_directory, real) and lies_in_git(real):
+        # A file that only says where the directory is stays as it is: who may write it would choose what is opened.
+        yield told_by(real) or real
+    elif not is_inside(working_directory, real) and lies_in_git(real):
         yield real
 
 
-def _inside(place: str, root: str) -> bool:
+def is_inside(place: str, root: str) -> bool:
+    """Whether a path is that directory or lies in it."""
     return place == root or place.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 

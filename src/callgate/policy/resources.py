@@ -21,7 +21,7 @@ from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.hosts import Airspace, read_host
 from callgate.policy.own_code import own_code
 from callgate.policy.own_files import OwnFiles, SecondNames
-from callgate.policy.paths import Ground, Paths, is_pattern, real_directory
+from callgate.policy.paths import Ground, Paths, Unfit, is_inside, is_pattern, real_directory
 from callgate.policy.reach import Found, Reach, Unjudged
 from callgate.policy.scopes import ANY, family_of
 from callgate.policy.showing import show
@@ -49,6 +49,7 @@ class Resources:
         self._directory = real_directory(working_directory)
         self._own = OwnFiles(own_paths)
         self._grounds: dict[tuple[str, str], Ground | None] = {}
+        self._bases: dict[str, str] = {}
 
     def protect(self, paths: Iterable[Path | str]) -> None:
         """Put more files out of reach of every tool."""
@@ -64,12 +65,24 @@ class Resources:
             return Authorization(refusal=reason, reasons=(reason,))
         if not found:
             return NOTHING_TOUCHED
-        resources, reasons = self._judge_each(reach.tool, found, places=places, context=context)
+        try:
+            ground = self._paths(reach.tool, context)
+        except Unfit as error:
+            reason = _refuse(f"{reach.tool.name} is refused: {error}")
+            return Authorization(refusal=reason, reasons=(reason,))
+        resources, reasons = self._judge_each(reach.tool, found, places=places, ground=ground)
         return Authorization(refusal=next(iter(reasons), None), reasons=reasons, resources=resources)
 
     def grounds(self, tool: Tool, context: Context) -> Grounds:
-        """Where the tool may go in this context, for what it meets on its way."""
-        paths = self._paths(tool, context)
+        """Where the tool may go in this context, for what it meets on its way.
+
+        Raises:
+            PermissionError: The context's working directory is not what it was.
+        """
+        try:
+            paths = self._paths(tool, context)
+        except Unfit as error:
+            raise PermissionError(str(error)) from None
         airspaces = tuple(self._airspaces(tool))
         return Grounds(
             directory=paths.base,
@@ -80,12 +93,12 @@ class Resources:
             private_addresses=all(airspace.private_addresses for airspace in airspaces),
             path_refused=paths.refused,
             host_refused=partial(_host_refused, airspaces),
+            others=tuple(dict.fromkeys(self._granted_to_anybody(paths.base))),
         )
 
     def _judge_each(
-        self, tool: Tool, found: Iterable[Found], *, places: tuple[str, ...], context: Context
+        self, tool: Tool, found: Iterable[Found], *, places: tuple[str, ...], ground: Paths
     ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
-        ground = self._paths(tool, context)
         airspaces = tuple(self._airspaces(tool))
         resources: dict[str, None] = {}
         reasons: list[Reason] = []
@@ -99,11 +112,43 @@ class Resources:
         return tuple(resources), tuple(reasons)
 
     def _paths(self, tool: Tool, context: Context) -> Paths:
-        directory = context.working_directory
-        base = self._directory if directory is None else os.path.realpath(os.path.join(self._directory, directory))  # noqa: PTH118
+        base = self._base(context.working_directory)
         grounds = [self._ground(name, base) for name in self._governing(tool, "paths", otherwise="fs")]
         known = tuple(ground for ground in grounds if ground is not None)
         return Paths(tool, base, known, self._own, SecondNames(self._own), own_code())
+
+    def _base(self, directory: str | None) -> str:
+        """The real directory that relative paths start in.
+
+        Raises:
+            Unfit: It leads elsewhere than when it was first used, or out of a directory that tools may change.
+        """
+        if directory is None:
+            return self._directory
+        named = os.path.join(self._directory, directory)  # noqa: PTH118 - `..` must stay where it is
+        base = os.path.realpath(named)
+        if named not in self._bases:
+            self._refuse_led_out(named, base)
+            if len(self._bases) >= MOST_GROUNDS:
+                self._bases.clear()
+            self._bases[named] = base
+        if self._bases[named] != base:
+            what = f"the working directory {show(named)} led to {show(self._bases[named])} when it was first used"
+            raise Unfit(f"{what}, and leads to {show(base)} now; put it back, or name the directory itself")
+        return base
+
+    def _refuse_led_out(self, named: str, base: str) -> None:
+        # Whoever may write to a directory may put a link there: it would grant what it leads to.
+        known = [root for ground in self._grounds.values() if ground is not None for root in ground.roots]
+        for root in (self._directory, *known):
+            if is_inside(os.path.normpath(named), root) and not is_inside(base, root):
+                what = f"the working directory {show(named)} lies in {show(root)}, where tools may write"
+                raise Unfit(f"{what}, and a link leads from it to {show(base)}; name the directory itself")
+
+    def _granted_to_anybody(self, base: str) -> Iterator[str]:
+        for name in self._families:
+            ground = self._ground(name, base)
+            yield from () if ground is None else ground.roots
 
     def _ground(self, family: str, base: str) -> Ground | None:
         # A root is followed once and remembered: if it is replaced by a link later, what lies behind it is outside.
@@ -111,8 +156,9 @@ class Resources:
             if len(self._grounds) >= MOST_GROUNDS:
                 self._grounds.clear()
             entries = self._families[family].paths
+            beside = [entry for other in self._families.values() for entry in other.paths or ()]
             self._grounds[family, base] = (
-                None if entries is None else Ground.of(family, entries, working_directory=base)
+                None if entries is None else Ground.of(family, entries, working_directory=base, beside=beside)
             )
         return self._grounds[family, base]
 

@@ -16,7 +16,8 @@ class Noticing(Face):
         """The notices that wait for an agent, oldest first; each is handed out once, in whichever process asks first.
 
         Args:
-            context: Who goes on; the gate's own when left out. Those of its session, and those that outlive sessions.
+            context: Who goes on; the gate's own when left out. Those of its session, and lasting ones of other sessions
+                of that agent and user that are not at work any more.
             at: Only those that are to be handed in there: `immediate`, `turn_start` or `after_tool`. All when left out.
 
         Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from callgate.adapters.border import RESERVED
 from callgate.errors import ProgramConflict
 from callgate.flows.program.handed import NotPlain, plain_value
 from callgate.model.canonical import NotCanonical, dumps
@@ -31,7 +32,7 @@ def check_text(source: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         message = f"a program has {LONGEST_SOURCE} characters at most, not {len(source)}"
         raise ValueError(message)
     for name in inputs:
-        if not str(name).isidentifier():
+        if not str(name).isidentifier() or str(name).startswith(RESERVED):
             message = f"an input needs a name Python accepts, not {name!r}"
             raise ValueError(message)
     try:

@@ -37,10 +37,10 @@ class Reviewing(Face):
         return sorted(found, key=lambda entry: entry["asked_at"])
 
     async def invocation(self, call_id: str) -> dict[str, Any] | None:
-        """One call as an invocation log has it; None if no call of that id began or was refused.
+        """One call as an invocation log has it; None if no call of that id began, was refused or waits for a person.
 
-        It has `call`, `time`, `tool`, `args`, `role`, `success` (None while it runs), `result`, `error`, `elapsed_ms`,
-        `caller_type`, `chain_id` and `chain_index`.
+        It has `call`, `time`, `tool`, `args`, `role`, `status` (as `calls()` has it), `success` (None while it runs or
+        waits, and where nobody knows), `result`, `error`, `elapsed_ms`, `caller_type`, `chain_id` and `chain_index`.
         """
         store = await self._flushed()
         return await store.scan(lambda reader: invocation(reader, call_id))

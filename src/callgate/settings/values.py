@@ -249,8 +249,8 @@ class ModelSettings:
     """As Pydantic AI writes it: `anthropic:claude-sonnet-4-5`."""
     url: str | None = None
     """Where it is asked; None is the provider's own address."""
-    secret: tuple[str, str] | None = None
-    """(connector, key) of its API key; None leaves that to the provider's variable of the environment."""
+    secret: str | None = None
+    """Where its API key is kept with the secrets, as `connector/key`; None leaves it to the provider's own variable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from callgate.settings.values import BuiltinToolsSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """Tools that belong together. The module `offer` beside it makes them: `make(settings)`."""
+    """Tools that belong together. The module `offer` in its package makes them: `make(settings, services)`."""
 
     tools: Mapping[str, Sequence[str]]
     """The modules that each of its tools needs beyond the core; imported only when it runs."""
-    extra: str
-    """The extra that brings them."""
+    extra: str | None = None
+    """The extra that brings them; None where the core is enough."""
     programs: Mapping[str, str] = field(default_factory=dict[str, str])
     """The program that a tool cannot do without, as it is started."""
     when_set: Callable[[BuiltinToolsSettings], Category | None] | None = None

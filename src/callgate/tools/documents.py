@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from callgate.errors import ConfigurationError, StoreError
+from callgate.errors import ConfigurationError, NoEffect, StoreError
 from callgate.model.context import Context
 from callgate.ports import Store, Transaction
 from callgate.secrets.strike import process_striker
@@ -20,6 +20,10 @@ T = TypeVar("T")
 
 class NotKept(OSError):
     """The store could not take it; it does not count as kept."""
+
+
+class SecretName(NoEffect, ValueError):
+    """A name that things would be kept under is a secret, and keys are kept as they are; nothing was kept."""
 
 
 def place(*names: str) -> str:
@@ -42,15 +46,15 @@ def struck(value: T) -> T:
     return process_striker().strike(value)
 
 
-def nameable(name: str, value: str) -> str:
-    """A text that may be part of a key.
+def nameable(**names: str | None) -> None:
+    """Texts that are to be parts of a key.
 
     Raises:
-        ValueError: It holds a secret.
+        SecretName: One holds a secret.
     """
-    if struck(value) != value:
-        raise ValueError(f"{name} holds something that looks like a secret; choose another one")
-    return value
+    for name, value in names.items():
+        if struck(value) != value:
+            raise SecretName(f"the {name} is a secret, or looks like one, and would be kept openly; use another")
 
 
 def keep(tx: Transaction, area: str, key: str, body: dict[str, Any]) -> None:  # noqa: PLR0917 - as the transaction has it

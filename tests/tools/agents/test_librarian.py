@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context
+from callgate.model.layer import Layer
 from callgate.model.levels import Autonomy
 from callgate.model.outcome import Previewed, Succeeded
 from callgate.tools.agents.librarian import TOOLS
@@ -182,3 +183,41 @@ async def test_wrong_arguments_are_refused(tmp_path: Path, site: Site, arguments
     assert outcome.error is not None
     assert outcome.error.code == "invalid_arguments"
     assert site.asked == []
+
+
+async def test_what_the_model_looked_up_by_itself_is_not_remembered(tmp_path: Path, site: Site) -> None:
+    brain = Brain(lambda request: says("Done.") if results(request) else calls("vault_read", path="trips/rome.md"))
+    brain.serve(site)
+    async with desk(tmp_path, site) as gate:
+        await write(gate, rome="# Rome")
+        assert "from_cache" not in await delegate(gate)
+        assert "from_cache" not in await delegate(gate)
+
+
+async def test_a_summary_is_not_lost_where_no_call_is_left_for_the_index(tmp_path: Path, site: Site) -> None:
+    one = calls("vault_list")["tool_calls"][0]
+    many = {"content": None, "tool_calls": [one | {"id": f"c{at}"} for at in range(60)]}
+    Brain(lambda request: says("The summary.") if results(request) else many).serve(site)
+    async with desk(tmp_path, site) as gate:
+        await write(gate, rome="# Rome")
+        result = await delegate(gate, folder="trips", task_type="summarize_folder")
+    assert (result["success"], result["summary"]) == (True, "The summary.")
+    assert "no index was made" in result["error"]
+
+
+async def test_a_layer_written_with_lists_is_served(tmp_path: Path, site: Site) -> None:
+    Brain(lambda _: says("Done.")).serve(site)
+    layer = Layer(name="task", deny=["read_file"])  # pyright: ignore[reportArgumentType] - people write lists
+    async with desk(tmp_path, site) as gate:
+        assert (await delegate(gate, Context(layers=(layer,))))["success"]
+
+
+async def test_tokens_count_also_where_the_server_does_not_count_them(tmp_path: Path, site: Site) -> None:
+    brain = Brain(lambda _: calls("vault_read", path="trips/long.md"))
+    brain.tokens = 0
+    brain.serve(site)
+    async with desk(tmp_path, site) as gate:
+        await write(gate, long="x" * 300_000)
+        result = await delegate(gate, content="y" * 200_000)
+    assert not result["success"]
+    assert "tokens were sent" in result["error"]

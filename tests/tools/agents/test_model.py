@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from callgate.errors import ConfigurationError, NoEffect, SecretNotFound
+from callgate import Context
+from callgate.errors import ConfigurationError, SecretNotFound
+from callgate.model.tool_context import ToolContext
 from callgate.settings.load import parse_settings
 from callgate.settings.values import ModelSettings
 from callgate.tools.agents.model import open_model
-
-
-def no_secret(connector: str, key: str) -> str:
-    raise SecretNotFound(f"there is no secret {connector}/{key}")
+from callgate.tools.outbound.troubles import NotSetUp
 
 
 def test_the_configuration_names_it() -> None:
     text = 'model: {provider: "openai-chat:m", url: "http://127.0.0.1:1/v1", secret: "model/key"}'
     settings = parse_settings(text, file="callgate.yaml")
-    assert settings.model == ModelSettings(
-        provider="openai-chat:m", url="http://127.0.0.1:1/v1", secret=("model", "key")
-    )
+    assert settings.model == ModelSettings(provider="openai-chat:m", url="http://127.0.0.1:1/v1", secret="model/key")
     assert parse_settings("version: 1", file="callgate.yaml").model is None
 
 
@@ -28,8 +25,9 @@ def test_the_configuration_names_it() -> None:
     [
         ("model: {}", "provider"),
         ("model: {provider: gpt-5}", "provider and a model"),
-        ("model: {provider: 'openai:m', secret: sk-123456}", "never the key itself"),
+        ("model: {provider: 'openai:m', secret: sk-123456}", "the key itself is never here"),
         ("model: {provider: 'openai:m', url: 'http://me:pw@host/'}", "without a user"),
+        ("model: {provider: 'openai:m', url: 'http://models.example/v1', secret: model/key}", "use https"),
         ("model: {provider: 'openai:m', key: x}", "key"),
     ],
 )
@@ -40,9 +38,18 @@ def test_what_is_wrong_is_said(text: str, part: str) -> None:
     assert "pw" not in str(raised.value)
 
 
-def test_a_model_is_made_with_its_key_and_address() -> None:
-    settings = ModelSettings(provider="openai-chat:m", url="http://127.0.0.1:1/v1", secret=("model", "key"))
-    model = open_model(settings, lambda connector, key: f"{connector}-{key}-value")
+def context(*, key: str | None) -> ToolContext:
+    def secret(connector: str, name: str) -> str:
+        if key is None:
+            raise SecretNotFound(f"there is no secret {connector}/{name}")
+        return key
+
+    return ToolContext(context=Context(), tool="deep_research", call_id="c", secret_source=secret)
+
+
+async def test_a_model_is_made_with_its_key_and_address() -> None:
+    settings = ModelSettings(provider="openai-chat:m", url="http://127.0.0.1:1/v1", secret="model/key")
+    model = await open_model(settings, context(key="some-key"))
     assert (model.model_name, str(model.base_url).rstrip("/")) == ("m", "http://127.0.0.1:1/v1")
 
 
@@ -50,15 +57,15 @@ def test_a_model_is_made_with_its_key_and_address() -> None:
     ("settings", "part"),
     [
         (ModelSettings(provider="nobody:m"), "nobody:m"),
-        (ModelSettings(provider="openai-chat:m", secret=("model", "key")), "there is no secret model/key"),
+        (ModelSettings(provider="openai-chat:m", secret="model/key"), "there is no secret model/key"),
         (ModelSettings(provider="openai-chat:m"), "OPENAI_API_KEY"),
         (ModelSettings(provider="nobody:m", url="http://127.0.0.1:1/"), "nobody"),
     ],
     ids=["unknown", "secret", "environment", "unknown with an address"],
 )
-def test_one_that_cannot_be_had_says_what_to_do(
+async def test_one_that_cannot_be_had_says_what_to_do(
     settings: ModelSettings, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(NoEffect, match=part):
-        open_model(settings, no_secret)
+    with pytest.raises(NotSetUp, match=part):
+        await open_model(settings, context(key=None))

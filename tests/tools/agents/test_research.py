@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from callgate import Callgate, Context
+from callgate.model.levels import Category
 from callgate.model.outcome import Failed, Refused, Succeeded
 from tests.journeys.chained import recorded
 from tests.tools.agents.desks import KEY, desk
@@ -259,3 +260,60 @@ async def test_a_model_that_answers_with_an_error_is_a_failure_with_its_words(tm
         outcome = await gate.call("deep_research", {"query": "abc"})
     assert isinstance(outcome, Failed)
     assert "no such model" in outcome.to_human()
+
+
+async def test_a_report_that_was_not_saved_is_not_remembered(tmp_path: Path, site: Site) -> None:
+    web(site, cats=article("Cats", CATS))
+    brain = Brain(scholar)
+    brain.serve(site)
+    async with desk(tmp_path, site, more="global: {deny: [vault_write]}\n") as gate:
+        first = await research(gate)
+        assert "was not saved" in first["message"]
+        assert "from_cache" not in await research(gate)
+
+
+async def test_a_title_of_a_page_leads_nowhere(tmp_path: Path, site: Site) -> None:
+    title = "Cats](//evil.example) www.evil.example [x]: //evil.example"
+    web(site, cats=article(title, CATS))
+    Brain(scholar).serve(site)
+    async with desk(tmp_path, site) as gate:
+        result = await research(gate)
+        note = (await gate.call("vault_read", {"path": result["vault_path"]})).unwrap()
+    assert "evil.example" not in note["content"]
+
+
+@pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden"])
+async def test_a_model_that_does_not_take_the_key_is_not_set_up(tmp_path: Path, site: Site, status: str) -> None:
+    site.answers[PATH] = page('{"error": {"message": "bad key"}}', "application/json", status=status)
+    async with desk(tmp_path, site) as gate:
+        outcome = await gate.call("deep_research", {"query": "abc"})
+    assert outcome.error is not None
+    assert outcome.error.category is Category.CONFIGURATION
+    assert "look at its key" in outcome.to_human()
+
+
+async def test_a_page_whose_notes_the_model_answers_with_nothing_loses_no_other(tmp_path: Path, site: Site) -> None:
+    web(site, cats=article("Cats", CATS), dogs=article("Dogs", DOGS))
+    brain = Brain(scholar)
+    brain.serve(site)
+    answer = site.answers[PATH]
+    assert not isinstance(answer, bytes)
+
+    async def sometimes(writer: asyncio.StreamWriter) -> None:
+        if b"twelve hours" in site.asked[-1].body and b"sixteen hours" not in site.asked[-1].body:
+            nothing: dict[str, Any] = {
+                "id": "x",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "m",
+                "choices": [],
+            }
+            writer.write(page(orjson.dumps(nothing), "application/json"))
+        else:
+            await answer(writer)
+
+    site.answers[PATH] = sometimes
+    async with desk(tmp_path, site) as gate:
+        result = await research(gate, save_to_vault=False)
+    assert [source["title"] for source in result["sources"]] == ["Cats"]
+    assert "notes from" in result["message"]

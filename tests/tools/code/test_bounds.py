@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
 from callgate.model.levels import Autonomy
 from callgate.tools.code import headcount, inventory, sandbox, watch
+from callgate.tools.code.alone import alone
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
 from callgate.tools.code.inventory import own_with_second_names, take
@@ -45,7 +47,7 @@ def grounds_of(place: Path) -> Grounds:
 
 
 async def run_small(place: Path, command: str, bounds: Bounds = SMALL) -> Ran:
-    async with enclosure(grounds_of(place), writable=(str(place),)) as inside:
+    async with alone(), enclosure(grounds_of(place), writable=(str(place),)) as inside:
         return await run(Program(command=("/bin/sh", "-c", command), directory=str(place)), inside, bounds=bounds)
 
 
@@ -183,6 +185,61 @@ async def test_a_sandbox_that_cannot_be_watched_is_stopped(tmp_path: Path, monke
     assert (await run_small(tmp_path, "sleep 20")).stopped == "it could not be watched: not yours"
     monkeypatch.setattr(watch, "_too_much", absent)
     assert (await run_small(tmp_path, "sleep 20")).stopped == "it could not be watched"
+
+
+async def test_the_host_goes_on_while_a_program_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look that takes as long as a program likes: this one ends only when the loop has had its turn meanwhile."""
+    looking, went_on = asyncio.Event(), threading.Event()
+    loop, seen = asyncio.get_running_loop(), list[bool]()
+
+    def endless(_root: str, _bounds: Bounds) -> str | None:
+        loop.call_soon_threadsafe(looking.set)
+        seen.append(went_on.wait(20))
+        return "looked at"
+
+    monkeypatch.setattr(watch, "_too_much", endless)
+    running = asyncio.ensure_future(run_small(tmp_path, "sleep 60"))
+    async with asyncio.timeout(30):
+        await looking.wait()
+    went_on.set()
+    assert (await running).stopped == "looked at"
+    assert seen == [True]
+
+
+async def test_the_time_limit_holds_while_a_look_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def endless(_root: str, _bounds: Bounds) -> str | None:
+        ended.wait(60)
+        return "looked at"
+
+    monkeypatch.setattr(watch, "_too_much", endless)
+    assert (await run_small(tmp_path, "sleep 60", replace(SMALL, seconds=1))).stopped == "the time limit of 1 seconds"
+    monkeypatch.setattr(watch, "_LONGEST_LOOK", 0.1)
+    assert (
+        await run_small(tmp_path, "sleep 60")
+    ).stopped == "it could not be watched: a look took more than 0.1 seconds"
+    ended.set()
+
+
+MANY_MAPPINGS = """
+import ctypes, os, time
+map = ctypes.CDLL(None).mmap
+map.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+file = os.open('/usr/bin/env', os.O_RDONLY)
+for _ in range(30000):
+    map(None, 4096, 1, 1, file, 0)
+for _ in range(20):
+    if os.fork() == 0:
+        break
+time.sleep(60)
+"""
+
+
+async def test_a_program_with_more_mappings_than_can_be_counted_is_stopped(tmp_path: Path) -> None:
+    (tmp_path / "many.py").write_text(MANY_MAPPINGS)
+    ran = await run_small(tmp_path, "/usr/bin/env python3 many.py", replace(SMALL, memory=512 * 1024**2))
+    assert ran.stopped == "more mappings of memory than can be counted", ran
 
 
 async def test_processes_that_double_stay_within_their_number(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from callgate.errors import NoEffect
+from callgate.tools.code import alone as alone_module
 from callgate.tools.code import sandbox
 from callgate.tools.code.alone import alone
 from tests.tools.code.test_bounds import run_small, until
@@ -21,6 +23,8 @@ pytestmark = pytest.mark.usefixtures("bubblewrap")
 KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
+from callgate.errors import NoEffect
+from callgate.tools.code import alone as alone_module
 from callgate.tools.code import sandbox
 from tests.tools.code.test_bounds import run_small
 
@@ -111,22 +115,34 @@ async def test_programs_run_one_after_another(tmp_path: Path) -> None:
 
 
 HOLDS = """
-import asyncio
-from callgate.tools.code.alone import alone
+import asyncio, os, sys
+from callgate.tools.code import alone
 
 async def hold():
-    async with alone():
+    async with alone.alone():
         print("held", flush=True)
         await asyncio.Event().wait()
 
+alone.NAME = "\\0" + sys.argv[1]
 asyncio.run(hold())
+"""
+ANOTHERS = """
+import os, socket, sys
+os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+taken = socket.socket(socket.AF_UNIX)
+taken.bind("\\0" + sys.argv[1])
+taken.listen()
+print("held", flush=True)
+sys.stdin.read()
 """
 
 
 @pytest.mark.crash
 async def test_another_callgate_keeps_programs_waiting_until_it_ends_or_is_killed(tmp_path: Path) -> None:
+    """Whatever the environment says: it has one config folder, and this one another."""
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "other"), "HOME": str(tmp_path / "other")}
     holder = subprocess.Popen(  # noqa: ASYNC220 - it returns with the fork
-        [sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLDS, alone_module.NAME[1:]], stdout=subprocess.PIPE, text=True, env=environment
     )
     assert holder.stdout is not None
     with holder.stdout:
@@ -139,6 +155,24 @@ async def test_another_callgate_keeps_programs_waiting_until_it_ends_or_is_kille
     assert waited
     assert (await running).returncode == 0
     await until(tmp_path / "ran")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user for a while")
+async def test_a_lock_that_another_user_has_taken_is_told_and_nothing_is_run(tmp_path: Path) -> None:
+    holder = subprocess.Popen(  # noqa: ASYNC220 - it returns with the fork
+        [sys.executable, "-c", ANOTHERS, alone_module.NAME[1:].format(os.geteuid())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(NoEffect, match="user 65534 has taken the lock"):
+            await run_small(tmp_path, "touch ran")
+        holder.kill()
+    assert not (tmp_path / "ran").exists()
+    assert (await run_small(tmp_path, "touch ran")).returncode == 0
 
 
 async def test_who_is_cancelled_while_waiting_for_its_turn_keeps_nobody_waiting() -> None:

@@ -51,6 +51,23 @@ async def test_a_text_is_judged_by_no_settings_of_any_project(tmp_path: Path, mo
     assert (await lint("x" * 1_000_001)).error.code == "invalid_arguments"
 
 
+DEEP = {
+    "signs": "import os\nx = " + "-" * 400_000 + "1\n",
+    "words": "import os\nx = " + "not " * 200_000 + "1\n",
+    "names": "import os\nx = a" + ".b" * 400_000 + "\n",
+    "sums": "import os\nx = " + "1+" * 400_000 + "1\n",
+}
+
+
+@pytest.mark.parametrize("way", DEEP)
+async def test_code_that_ends_ruff_has_not_been_looked_at(way: str) -> None:
+    """A signal is no answer: neither that there are no issues, nor that nothing is left of the code."""
+    for fix in (False, True):
+        outcome = await lint(DEEP[way], fix=fix)
+        assert outcome.status == "failed", outcome
+        assert "ended by signal" in outcome.error.message
+
+
 @pytest.mark.usefixtures("bubblewrap")
 class TestFiles:
     """lint_code."""
@@ -104,6 +121,13 @@ class TestFiles:
         assert (await lint_path(tmp_path, path=".", select=["--config=x"])).error.code == "invalid_arguments"
         (tmp_path / "ruff.toml").write_text("nonsense = 1\n")
         assert "ruff could not look" in str(await lint_path(tmp_path, path="."))
+
+    async def test_a_file_that_ends_ruff_has_not_been_looked_at(self, tmp_path: Path) -> None:
+        (tmp_path / "deep.py").write_text(DEEP["signs"])
+        outcome = await lint_path(tmp_path, path="deep.py", fix=True)
+        assert outcome.status not in {"succeeded", "replayed"}
+        assert "ruff could not look at" in outcome.error.message
+        assert (tmp_path / "deep.py").read_text() == DEEP["signs"]
 
     async def test_a_chain_may_look_and_not_mend(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("import os\n")

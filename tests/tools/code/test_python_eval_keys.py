@@ -24,7 +24,15 @@ asyncio.run(main())
 """
 """A host of its own whose work is bounded: what goes on for longer ends it, and not the tests."""
 DOUBLED = "t = ()\nfor i in range(60):\n    t = (t, t)\n"
+AGAIN = (
+    "_callgate_hand_over = _callgate_border(_callgate_function, lambda x: {said}, type, isinstance, len, str, int,"
+    " float, bool, list, tuple, dict, (set, frozenset), ValueError)\n1"
+)
+"""Makes what is ours anew, with a function that writes lies."""
 WAYS = [
+    AGAIN.format(said="{t: 1}"),
+    AGAIN.format(said="'5'"),
+    AGAIN.format(said="'{\"value\": \"' + 'x' * 5000000 + '\"}'"),
     "{t: 1}",
     "{t}",
     "[{'a': frozenset([t])}]",

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from callgate.model.levels import Category
+from callgate.tools.file_facts import digest_of, moment
 from callgate.tools.files import read
-from callgate.tools.files.arguments import digest_of, moment
 from tests.tools.examples import run_examples
 from tests.tools.files.calling import call, once, opened
 

@@ -170,8 +170,26 @@ async def test_more_than_can_be_held_is_cut(tree: Path, monkeypatch: pytest.Monk
     assert output["truncated"] is True
 
 
+async def test_a_program_that_is_ended_has_not_looked_at_everything(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it had found by then is not told as if it were all."""
+    real = find_program("rg")
+    ended = tmp_path / "ended"
+    ended.write_text(f'#!/bin/sh\n{real} "$@"\nkill -9 $$\n')
+    ended.chmod(0o700)
+
+    def this(*_: object, **__: object) -> str:
+        return str(ended)
+
+    monkeypatch.setattr(ripgrep, "find_program", this)
+    outcome = await once(tree, "search_files", pattern="needle")
+    assert outcome.status == "failed"
+    assert "before it had looked at everything" in str(outcome)
+
+
 async def test_without_the_program_it_says_how_to_install_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nowhere(_: str) -> None:
+    def nowhere(*_: Any) -> None:
         return None
 
     async with opened(tree) as gate:

@@ -51,6 +51,21 @@ class Hub:
         self.site.answers[place] = self._speaking(lambda asked: self._file(asked, path, content, branch=branch))
         return sha_of(content)
 
+    def before(self, place: str, happens: Callable[[Asked], bytes | None]) -> None:
+        """Let something happen before what is there now is answered; what that gives is answered instead."""
+        usual = self.site.answers[place]
+
+        async def speak(writer: asyncio.StreamWriter) -> None:
+            assert not isinstance(usual, bytes)
+            instead = happens(self.site.asked[-1])
+            if instead is None:
+                await usual(writer)
+            else:
+                writer.write(instead)
+                await writer.drain()
+
+        self.site.answers[place] = speak
+
     def found(self, *items: dict[str, Any], total: int | None = None, incomplete: bool = False) -> None:
         """What the search finds."""
         count = len(items) if total is None else total

@@ -189,6 +189,79 @@ def test_a_file_of_another_version_is_made_anew(tmp_path: Path) -> None:
     assert FileShelf(file, most=1000).get("a") == b"y"
 
 
+@pytest.mark.parametrize(
+    "done",
+    [
+        "DROP TABLE entries",
+        "ALTER TABLE entries DROP COLUMN used_at",
+        "ALTER TABLE entries RENAME TO others; CREATE VIEW entries AS SELECT * FROM others",
+        "CREATE TRIGGER x BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TABLE others (x)",
+    ],
+    ids=["none", "column", "view", "trigger", "more"],
+)
+async def test_a_file_of_another_form_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: str) -> None:
+    monkeypatch.setenv(VARIABLE, TOKEN)
+    async with serving() as site, gate_for(site, tmp_path, store=f"sqlite:///{tmp_path}/callgate.db") as gate:
+        Hub(site).file("octo/app", "a.py", b"one")
+        await read(gate)
+        change(tmp_path, done)
+        assert await read(gate) == ("one", False, "api")
+        assert await read(gate) == ("one", True, "cache")
+        assert rows_of(tmp_path, "SELECT name FROM sqlite_schema") == [("entries",)]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        *("sealed = 'a text'", "sealed = CAST(x'ff' AS TEXT)", "sealed = 7", "sealed = x'00'"),
+        *("sealed = zeroblob(70000000)", "size = 9223372036854775807", "size = 'a text'", "used_at = 'a text'"),
+    ],
+    ids=["text", "no-text", "number", "short", "large", "odd-size", "text-size", "text-time"],
+)
+async def test_a_forged_row_costs_the_entry_and_not_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forged: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, TOKEN)
+    async with serving() as site, gate_for(site, tmp_path, store=f"sqlite:///{tmp_path}/callgate.db") as gate:
+        hub = Hub(site)
+        hub.file("octo/app", "a.py", b"one")
+        await read(gate)
+        change(tmp_path, f"UPDATE entries SET {forged}")
+        hub.file("octo/app", "a.py", b"two")
+        assert await read(gate) == ("two", False, "api")
+        assert await read(gate) == ("two", True, "cache")
+        [(kind, size)] = rows_of(tmp_path, "SELECT typeof(sealed), length(sealed) FROM entries")
+        assert (kind, size < 1000) == ("blob", True)
+
+
+def change(folder: Path, done: str) -> None:
+    [file] = below(folder, "github.db")
+    with closing(sqlite3.connect(file)) as other:
+        other.executescript(done)
+
+
+def rows_of(folder: Path, query: str) -> list[Any]:
+    [file] = below(folder, "github.db")
+    with closing(sqlite3.connect(file)) as other:
+        return other.execute(query).fetchall()
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ['"\u2713"'.encode(), b'"\x85"', b'"' + b"x" * 9000 + b'"', b'"a"b"', b"bare", b'"a b"', b'w/"a"', b'"a", "b"'],
+    ids=["sign", "control", "long", "quotes", "bare", "space", "small", "two"],
+)
+async def test_a_file_whose_tag_cannot_be_sent_back_is_read_anew_each_time(opened: Opened, tag: bytes) -> None:
+    hub, gate = opened
+    told = as_json({"type": "file", "size": 3, "sha": "0" * 40, "encoding": "base64", "content": "b25l"})
+    head, _, body = told.partition(b"\r\n\r\n")
+    hub.site.answers[PLACE] = head + b"\r\netag: " + tag + b"\r\n\r\n" + body
+    for _ in range(2):
+        assert await read(gate) == ("one", False, "api")
+    assert tags(hub) == [None, None]
+
+
 def test_a_file_that_is_broken_in_the_middle_is_made_anew(tmp_path: Path) -> None:
     file = tmp_path / "shelf.db"
     shelf = FileShelf(file, most=10**6)

@@ -17,7 +17,7 @@ from callgate.model.context import Context
 from callgate.model.grounds import Grounds
 from callgate.model.levels import Category
 from callgate.model.tool_context import ToolContext
-from callgate.tools.intelligence import apart, index, updating, walking
+from callgate.tools.intelligence import apart, updating, walking
 from callgate.tools.intelligence.projects import Project, Projects, Unindexed
 from tests.tools.intelligence.asking import once, opened, write
 
@@ -252,7 +252,8 @@ def test_an_index_of_another_version_is_made_anew(tmp_path: Path, folder: Path, 
     known(projects, folder)
     [place] = (tmp_path / "indexes").glob("*.db")
     connection = sqlite3.connect(place)
-    connection.execute(f"PRAGMA user_version = {index.VERSION + 1}")
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    connection.execute(f"PRAGMA user_version = {version + 1}")
     connection.execute("ALTER TABLE symbols RENAME COLUMN doc TO note")
     connection.close()
     parsed.clear()

@@ -212,6 +212,41 @@ async def test_canvases_are_listed_newest_first_and_what_is_none_is_left_out(tmp
     assert (listed[1]["name"], listed[1]["nodes"], listed[1]["edges"]) == ("old", 5, 4)
 
 
+async def test_one_whose_name_is_no_text_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "canvases").mkdir()
+    for name in (b"good.canvas", b"bad\xff.canvas"):
+        (tmp_path / "canvases" / os.fsdecode(name)).write_text("{}")
+    async with gate_in(tmp_path) as gate:
+        listed = json.loads((await gate.call("list_canvases")).unwrap())["canvases"]
+    assert [each["name"] for each in listed] == ["good"]
+
+
+async def test_of_very_many_canvases_the_newest_are_listed_and_the_rest_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "canvases").mkdir()
+    for number in range(503):
+        file = tmp_path / "canvases" / f"{number:03}.canvas"
+        file.write_text("{}")
+        os.utime(file, (number, number))
+    async with gate_in(tmp_path) as gate:
+        told = json.loads((await gate.call("list_canvases")).unwrap())
+    assert [each["name"] for each in told["canvases"]] == [f"{number:03}" for number in range(502, 2, -1)]
+    assert told["message"] == "3 older ones are not listed"
+
+
+async def test_half_a_character_in_a_card_does_not_hide_the_others(tmp_path: Path) -> None:
+    texts = ["half \ud800 letter", "do not deploy", [["no text"]]]
+    nodes = [{"id": f"\udfff{number}", "text": text} for number, text in enumerate(texts)]
+    edges = [{"id": "e", "fromNode": "\udfff0", "toNode": "\udfff1", "label": "\ud800"}]
+    (tmp_path / "x.canvas").write_text(json.dumps({"nodes": nodes, "edges": edges}))
+    async with gate_in(tmp_path) as gate:
+        told = json.loads((await gate.call("import_canvas_edits", {"canvas_path": "x.canvas"})).unwrap())
+    assert [each["text"] for each in told["constraints"]] == [
+        "half ? letter",
+        "do not deploy",
+        "half ? letter → ? → do not deploy",
+    ]
+
+
 async def test_a_canvas_that_is_there_is_never_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine.canvas").write_text("mine")
     async with gate_in(tmp_path) as gate:

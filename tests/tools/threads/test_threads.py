@@ -249,6 +249,14 @@ async def test_a_push_whose_record_was_lost_is_not_made_again() -> None:
     await store.close()
 
 
+async def test_the_last_word_of_the_longest_entry_is_found() -> None:
+    async with gate_with_threads() as gate:
+        text = "filler words here " * 5000 + "zebrafish"
+        await push(gate, "t", text)
+        await push(gate, "t", "short")
+        assert await sought(gate, "zebrafish") == [text]
+
+
 async def test_a_secret_is_struck_before_an_entry_is_kept(tmp_path: Path) -> None:
     value = "tiger-lily-9041-parade"
     process_striker().remember(value, connector="bank", key="token")

@@ -11,7 +11,7 @@ import pytest
 
 from callgate import Callgate
 from callgate.events.staleness import content_hash
-from callgate.tools.vault.notes import digest_of
+from callgate.tools.file_facts import digest_of
 from tests.journeys.gates import parts_of
 from tests.tools.vault.calling import asker, home, opened, put
 

@@ -121,6 +121,17 @@ async def test_a_server_that_wants_a_pause_or_fails_may_be_asked_again(
     assert len(site.asked) == 1
 
 
+@pytest.mark.parametrize("status", ["429 Too Many", "503 Down", "404 Not Found"])
+@pytest.mark.parametrize("name", ["web_fetch", "fetch_docs"])
+async def test_a_page_that_wants_a_pause_stops_no_call_to_others(
+    gate: Callgate, site: Site, name: str, status: str
+) -> None:
+    site.answers |= {"/x": page("later", status=status, more="retry-after: 86400\r\n"), "/good": page(ARTICLE)}
+    assert not (await gate.call(name, {"url": site.url("/x")})).ok
+    assert (await gate.call(name, {"url": site.url("/good")})).ok
+    assert site.targets() == ["/x", "/good"]
+
+
 @pytest.mark.parametrize("kind", ["application/pdf", "text/plain", "application/json", "image/png", ""])
 async def test_what_is_no_html_is_refused(gate: Callgate, site: Site, kind: str) -> None:
     """TOOL-02."""

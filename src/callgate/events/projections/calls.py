@@ -63,7 +63,7 @@ def _apply(entry: Entry | None, event: Event) -> Entry:
         new["started_at"] = event.time
     elif event.type in own.CLOSING:
         new["ended_at"] = event.time
-    new["status"] = _status(event, new.get("status", "unknown"))
+    new["status"] = status_after(event, new.get("status", "unknown"))
     if event.payload is None:
         new["erased"] = True
     return new
@@ -80,7 +80,8 @@ def _first(event: Event) -> Entry:
     }
 
 
-def _status(event: Event, before: str) -> str:
+def status_after(event: Event, before: str) -> str:
+    """How a call stands after one of the events of `CALLS`."""
     payload = said(event)
     if event.type == own.RESOLVED:
         return str(payload.get("state") or before)

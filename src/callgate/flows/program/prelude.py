@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-import json
+import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from callgate.adapters.border import place_of, places, tree_of
+from callgate.adapters.border import RESERVED, Malformed, place_of, places, tree_of, written_down
 from callgate.flows.program.handed import DEEPEST, LONGEST_NUMBER, MOST_BYTES, MOST_VALUES, Unplain
 from callgate.flows.program.steps import Start
+from callgate.model.shapes import as_sequence
 
 
 def _call(name: str, *, define: str, wait: str) -> str:
@@ -33,6 +35,7 @@ def _call(name: str, *, define: str, wait: str) -> str:
 
 
 # The names of built-in functions are parameters in there: a program can give the outer ones another meaning, not these.
+# What makes the functions is gone when the program begins: made anew with others in their place, they would write lies.
 _BORDER = f"""import json as _callgate_json
 def _callgate_border(dumps, type, isinstance, len, range, str, int, float, bool, list, tuple, dict, TypeError):
     short, large, huge = 1 << 63, 1 << 1024, 1 << {LONGEST_NUMBER}
@@ -103,14 +106,20 @@ _callgate_at_once, _callgate_later, _callgate_handing = _callgate_border(
 )
 _callgate_hand_over = _callgate_handing(_callgate_functions['_callgate_hand_over'], _callgate_most)
 """
+_FORGET = """_callgate_border = _callgate_json = _callgate_functions = _callgate_most = None
+_callgate_at_once = _callgate_later = _callgate_handing = None
+"""
+EDITION = hashlib.sha256((_BORDER + _FORGET).encode()).hexdigest()[:16]
+"""Which prelude it is: in the state of an interpreter that ran another one, its places are elsewhere."""
 _PLAIN = places(_BORDER, "function(*positional, **named)")
 _WRITTEN = places(_BORDER, "function(written([positional, named]))")
 _LAST = places(_BORDER, "function(written(value, most, most))")
 _WORD = re.compile(r"[^\W\d]\w*")
 _BUILT_IN = frozenset(dir(builtins))
 _BY_TEXT = frozenset({"eval", "exec"})
+_WRITTEN_PER_BYTE, _WRITTEN_PER_VALUE, _WRITTEN_AROUND = 20, 32, 1000
+"""Characters: what is measured as one byte, or as one value, is written in so many at most."""
 _NOT_BY_NAME = Unplain("a function is called by its name, as it is written in the program")
-UNREAD = Unplain("the Python of this host cannot read its last line; write only a name there")
 
 
 class Prelude(NamedTuple):
@@ -127,7 +136,8 @@ def prelude_of(source: str, start: Start, *, function: Callable[[str], Any]) -> 
     at_once = frozenset[str]() if tree is None or start.plain else frozenset(_awaited_only(tree))
     wrapped = (f"{name} = _callgate_{'at_once' if name in at_once else 'later'}({_given(name)})\n" for name in names)
     functions = {name: function(name) for name in (*names, "_callgate_hand_over")}
-    return Prelude(_BORDER + "".join(wrapped), {"_callgate_functions": functions, "_callgate_most": start.output_bytes})
+    text = "".join((_BORDER, *wrapped, _FORGET))
+    return Prelude(text, {"_callgate_functions": functions, "_callgate_most": start.output_bytes})
 
 
 def arguments(at: Any) -> tuple[Any, Any]:
@@ -137,25 +147,28 @@ def arguments(at: Any) -> tuple[Any, Any]:
         return at.args, at.kwargs
     if place not in _WRITTEN:
         return _NOT_BY_NAME, {}
-    read = _read(at.args[0])
-    return (read, {}) if isinstance(read, Unplain) else tuple(read)
+    read = _read(at, most=MOST_BYTES, values=MOST_VALUES)
+    if isinstance(read, Unplain):
+        return read, {}
+    both = as_sequence(read) or []
+    return tuple(both) if list(map(type, both)) == [list, dict] else (Unplain(str(Malformed())), {})
 
 
-def last_value(at: Any) -> Any:
-    """The value of a program's last line, or what is wrong with it."""
+def last_value(at: Any, *, most: int) -> Any:
+    """The value of a program's last line, or what is wrong with it. Nothing longer is read than so much can be."""
     if place_of(at) not in _LAST:
         return Unplain("the program gave another meaning to a name that its value is read by")
-    return _read(at.args[0])
+    return _read(at, most=most, values=most)
 
 
-def _read(text: str) -> Any:
+def _read(at: Any, *, most: int, values: int) -> Any:
     try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
-        return Unplain("it cannot be written")
+        told = written_down(at, most=most * _WRITTEN_PER_BYTE + values * _WRITTEN_PER_VALUE + _WRITTEN_AROUND)
+    except Malformed as error:
+        return Unplain(str(error))
     if "value" in told:
         return told["value"]
-    return Unplain(told["fault"], told["much"])
+    return Unplain(told["fault"], told.get("much") is True)
 
 
 def _given(name: str) -> str:
@@ -164,12 +177,15 @@ def _given(name: str) -> str:
 
 def _called(source: str, functions: frozenset[str], *, tree: ast.Module | None) -> set[str]:
     """Functions of the host that the program may call, and those that it calls and may not: it is told so."""
-    named = functions & set(_WORD.findall(source))
+    # As the interpreter reads names: wide letters are the same as others.
+    named = {name for name in functions if not name.startswith(RESERVED)}
+    named &= set(_WORD.findall(unicodedata.normalize("NFKC", source)))
     if tree is None:
-        return set(named)
+        return named
     nodes = list(ast.walk(tree))
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return {*named, *(called - set(_bound(nodes)) - _BUILT_IN)}
+    unknown = {name for name in called if not name.startswith(RESERVED)}
+    return {*named, *(unknown - set(_bound(nodes)) - _BUILT_IN)}
 
 
 def _bound(nodes: list[ast.AST]) -> Iterator[str]:

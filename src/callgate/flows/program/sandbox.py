@@ -18,12 +18,12 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from callgate.adapters.border import HAND_OVER, Kept, keeping
+from callgate.adapters.border import HAND_OVER, UNREAD, Kept, keeping
 from callgate.errors import ConfigurationError
 from callgate.flows.program.checked import Checked
 from callgate.flows.program.machine import ANSWERED
 from callgate.flows.program.one_processor import OneProcessor, near, open_pool
-from callgate.flows.program.prelude import UNREAD, arguments, last_value, prelude_of
+from callgate.flows.program.prelude import EDITION, arguments, last_value, prelude_of
 from callgate.flows.program.steps import (
     Answer,
     Blocked,
@@ -81,7 +81,7 @@ class Sandboxes:
     @property
     def engine(self) -> str:
         """Which interpreter it is: a state of another one is not taken up."""
-        return f"monty {_monty().__version__} after a prelude"
+        return f"monty {_monty().__version__} after prelude {EDITION}"
 
     def knows(self, start: Start) -> bool:
         """Whether it is known that the text fits its functions."""
@@ -176,8 +176,9 @@ class Session:
         def first() -> Any:
             prelude = prelude_of(source, start, function=_function)
             self._session.feed_start(prelude.text, inputs=prelude.inputs, skip_type_check=True)
+            kept = keeping(source) if self._reworded else self._kept
             return self._session.feed_start(
-                keeping(source).text, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
+                kept.text, inputs=start.inputs, print_callback=self._print, skip_type_check=not check
             )
 
         step = await self._go(first)
@@ -287,6 +288,9 @@ class Session:
     def _visit(self, move: Callable[[], Any]) -> Step:
         try:
             self._at = move()
+            if not self._kept.is_read:
+                # Before it makes a call: that would have happened, and the program's value could not be known.
+                raise SandboxError("value", UNREAD)
             if isinstance(self._at, _monty().MontyComplete):
                 return Ended(self._last_value())
             return self._step(self._at)
@@ -300,8 +304,8 @@ class Session:
 
     def _last_value(self) -> Any:
         if not self._kept.has_value:
-            return None if self._kept.is_read else UNREAD
-        return last_value(self._session.feed_start(HAND_OVER, skip_type_check=True))
+            return None
+        return last_value(self._session.feed_start(HAND_OVER, skip_type_check=True), most=self._start.output_bytes)
 
     def _step(self, at: Any) -> Step:
         monty = _monty()

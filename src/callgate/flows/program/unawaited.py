@@ -9,9 +9,10 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
-from token import DEDENT, INDENT, NAME, NEWLINE, OP, STRING, tok_name
+from token import DEDENT, ERRORTOKEN, INDENT, NAME, NEWLINE, OP, STRING, tok_name
 from tokenize import TokenInfo
 
 _AWAIT = "await"
@@ -74,12 +75,15 @@ class _Reader:
                 self._look_at_bracket(at, token)
             elif token.type == STRING:
                 self._look_at_text(token.string)
+            elif token.type == ERRORTOKEN:
+                raise _Otherwise
             self._formatted += _PARTED.get(tok_name[token.type], 0)
             if token.string == _AWAIT and following.string in self._names:
                 yield (*token.start, _SAME if begins else _BLANK)
             begins = token.type in _LINE_BEGINS
 
     def _look_at_name(self, at: int, token: TokenInfo) -> None:
+        _check_spelling(token.string)
         generated = token.string == "for" and bool(self._inside) and self._inside[-1][0] == "("
         if token.string in _OTHER_WAYS or generated:
             raise _Otherwise
@@ -102,5 +106,14 @@ class _Reader:
                 raise _Otherwise
 
     def _look_at_text(self, text: str) -> None:
-        if _FORMATTED.match(text) and not self._names.isdisjoint(re.findall(r"\w+", text)):
+        if not _FORMATTED.match(text):
+            return
+        _check_spelling(text)
+        if not (self._names | _OTHER_WAYS).isdisjoint(re.findall(r"\w+", text)):
             raise _Otherwise
+
+
+def _check_spelling(text: str) -> None:
+    """Names are compared as they are written, and the interpreter takes wide letters, and others, for plain ones."""
+    if not text.isascii() and not unicodedata.is_normalized("NFKC", text):
+        raise _Otherwise

@@ -1,15 +1,27 @@
-"""Citations: a quote counts if the page says it, and a reference if it names a page that was fetched. Pure."""
+"""Citations: a quote counts if the page says it, and a reference if it names a page that was fetched. Pure.
+
+What a model writes is taken as text: of all that Markdown makes links of, only references to numbered sources stay. So
+nothing in it, whoever told the model to write it, can lead a reader where nobody looked.
+"""
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Collection
 
 _SHORTEST_QUOTE = 12
-_MARK = re.compile(r"\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\](?!\()")
-_LINK = re.compile(r"!?\[([^\]\n]{0,500})\]\(\s*<?([^)\s>]{1,2000})>?[^)\n]{0,200}\)")
-_ADDRESS = re.compile(r"(?:https?|ftp)://[^\s<>()\[\]\"'`]{1,2000}", re.IGNORECASE)
+_DECODED = 3
+"""How often a text may be written in entities of entities."""
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_NUMBERS = re.compile(r"\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*")
+_NEARLY = re.compile(r"[\s\d,;#.\u2013-]*")
+_WORD = re.compile(r"\S+")
+_AROUND = "()[]<>{}\"'`*_.,;:!?"
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:/|//|www\.|mailto:", re.IGNORECASE)
+_MARK = "\0"
+"""Stands for a bracket that stays; no text has it."""
 
 
 def says(page: str, quote: str) -> bool:
@@ -20,27 +32,56 @@ def says(page: str, quote: str) -> bool:
 
 def referred(text: str) -> list[int]:
     """The sources that a text refers to, `[2]` or `[1, 3]`, each once, as they come."""
-    return list(dict.fromkeys(int(number) for found in _MARK.findall(text) for number in found.split(",")))
+    found = (inside for inside in _BRACKETS.findall(text) if _NUMBERS.fullmatch(inside))
+    return list(dict.fromkeys(number for inside in found for number in _numbers(inside)))
 
 
-def only_fetched(text: str, *, sources: Collection[int], addresses: Collection[str]) -> str:
-    """The text without references to sources that do not exist, and without addresses that nobody fetched.
+def only_fetched(text: str, *, sources: Collection[int] = (), addresses: Collection[str] = ()) -> str:
+    """The text with references to these sources, and with no other reference, link, image or address but these.
 
-    A model may invent either; a page may have told it to.
+    A model may invent any of them; a page may have told it to.
     """
-    text = _LINK.sub(lambda found: found[0] if found[2] in addresses else found[1], text)
-    text = _ADDRESS.sub(lambda found: _known(found[0], addresses), text)
-    return _MARK.sub(lambda found: _kept(found[1], sources), text)
+    text = _decoded(text).replace(_MARK, "").replace("](", "] (").replace("<", "(").replace(">", ")")
+    text = _BRACKETS.sub(lambda found: _reference(found[1], sources), text)
+    text = text.replace("[", "(").replace("]", ")")
+    text = _WORD.sub(lambda found: _known(found[0], addresses), text)
+    return _marked(text)
 
 
-def _known(address: str, addresses: Collection[str]) -> str:
-    bare = address.rstrip(".,;:!?")
-    return address if bare in addresses or address in addresses else "(address left out)"
+def _marked(text: str) -> str:
+    """The references in brackets again, each apart from what follows: else it would be a link, or define one."""
+    parts = text.split(_MARK)
+    made = [parts[0]]
+    for inside, after in zip(parts[1::2], parts[2::2], strict=True):
+        made += [f"[{inside}]", " " if after[:1] in {":", "(", "["} else "", after]
+    return "".join(made)
 
 
-def _kept(numbers: str, sources: Collection[int]) -> str:
-    kept = [number.strip() for number in numbers.split(",") if int(number) in sources]
-    return f"[{', '.join(kept)}]" if kept else ""
+def _decoded(text: str) -> str:
+    for _ in range(_DECODED):
+        plain = html.unescape(text)
+        if plain == text:
+            return plain
+        text = plain
+    return text.replace("&", "and ")
+
+
+def _reference(inside: str, sources: Collection[int]) -> str:
+    if _NUMBERS.fullmatch(inside):
+        kept = [str(number) for number in _numbers(inside) if number in sources]
+        return f"{_MARK}{', '.join(kept)}{_MARK}" if kept else ""
+    return "" if _NEARLY.fullmatch(inside) else f"({inside})"
+
+
+def _numbers(inside: str) -> list[int]:
+    return [int(number) for number in re.split("[,;]", inside)]
+
+
+def _known(word: str, addresses: Collection[str]) -> str:
+    if not _ADDRESS.search(word.replace("\\", "")):
+        return word
+    bare = word.strip(_AROUND)
+    return bare if bare in addresses else "(address left out)"
 
 
 def _plain(text: str) -> str:

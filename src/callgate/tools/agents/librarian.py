@@ -85,6 +85,8 @@ class Material:
 
     notes: dict[str, str] = field(default_factory=dict[str, str])
     missing: list[str] = field(default_factory=list[str])
+    whole: bool = True
+    """Whether nothing of it was cut."""
 
     def text(self) -> str:
         """As the model gets it, marked as what it is."""
@@ -107,14 +109,17 @@ class Librarian:
 
     async def work(self, order: Order, ctx: ToolContext, *, refresh: bool) -> dict[str, Any]:
         """Do it; the result, from memory where nothing it depends on has changed."""
-        async with hire(self._services, ctx, name="librarian", tools=TOOLS, budget=_BUDGET) as worker:
+        hired = await hire(self._services, ctx, name="librarian", tools=TOOLS, budget=_BUDGET)
+        async with hired as worker:
             material = await _gather(worker, order)
+            read = worker.calls
             asked = question(ctx.context, order=_plain(order), notes=material.notes)
             known = None if refresh else self._answers.find(asked)
             if known is not None:
                 return known | {"from_cache": True}
             result = await self._done(worker, order, material=material)
-        if result["success"]:
+        # What the model looked up by itself, or what did not fit, may be another thing by the next time.
+        if result["success"] and material.whole and worker.calls - read == ("index_path" in result):
             self._answers.keep(asked, result)
         return result
 
@@ -152,12 +157,14 @@ async def _gather(worker: Worker, order: Order) -> Material:
     for path in dict.fromkeys(paths[:_MOST_NOTES]):
         outcome = await worker.call("vault_read", {"path": path})
         if isinstance(outcome, Succeeded):
-            body = str((as_mapping(outcome.value) or {}).get("content", ""))[:room]
-            material.notes[path] = body
-            room -= len(body)
+            body = str((as_mapping(outcome.value) or {}).get("content", ""))
+            material.whole = material.whole and len(body) <= room
+            material.notes[path] = body[:room]
+            room -= len(material.notes[path])
         else:
             material.missing.append(f"{path}: {outcome.to_human()}")
     if len(paths) > _MOST_NOTES:
+        material.whole = False
         material.missing.append(f"{len(paths) - _MOST_NOTES} more notes; read them with vault_read where they matter")
     return material
 
@@ -187,7 +194,11 @@ def _prompt(order: Order, material: Material) -> str:
 
 async def _index(worker: Worker, folder: str, *, result: dict[str, Any]) -> None:
     """An index of the folder, where the caller may have one made; why not otherwise."""
-    outcome = await worker.call("vault_create_index", {"folder": folder})
+    try:
+        outcome = await worker.call("vault_create_index", {"folder": folder})
+    except OutOfBudget as error:
+        result["error"] = f"the summary is done, but no index was made: {error}"
+        return
     if isinstance(outcome, Succeeded):
         result["index_path"] = str((as_mapping(outcome.value) or {}).get("path", ""))
     else:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import NoEffect, SecretNotFound
+from callgate.model.tool_context import ToolContext
 from callgate.settings.values import ModelSettings
+from callgate.tools.outbound.keys import read_key
+from callgate.tools.outbound.troubles import NotSetUp
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -14,36 +16,30 @@ if TYPE_CHECKING:
 MISSING = "no model is configured; name one in callgate.yaml, such as model: {provider: anthropic:claude-sonnet-4-5}"
 
 
-def open_model(settings: ModelSettings, get_secret: Callable[[str, str], str]) -> Model:
+async def open_model(settings: ModelSettings, ctx: ToolContext) -> Model:
     """The model, to be entered for one run, which closes its connections.
 
     Args:
         settings: Which, where, and the name of its key.
-        get_secret: (connector, key) -> the secret.
+        ctx: Of the call that needs it.
 
     Raises:
-        NoEffect: It cannot be had; with what to do. Nobody was asked over the network.
+        NotSetUp: It cannot be had; with what to do. Nobody was asked over the network.
     """
     from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - an extra
     from pydantic_ai.models import infer_model  # noqa: PLC0415 - an extra
 
+    given: dict[str, Any] = {}
+    if settings.secret is not None:
+        given["api_key"] = await read_key(ctx, settings.secret, what="the key of the model")
+    if settings.url is not None:
+        given["base_url"] = settings.url
     try:
-        given = _given(settings, get_secret)
         if not given:
             return infer_model(settings.provider)
         return infer_model(settings.provider, lambda name: _provider(name, given))
-    except (SecretNotFound, UserError, ValueError, ImportError) as error:
-        raise NoEffect(f"the model {settings.provider} cannot be used: {error}") from error
-
-
-def _given(settings: ModelSettings, get_secret: Callable[[str, str], str]) -> dict[str, Any]:
-    """What a provider is told beyond its name."""
-    given: dict[str, Any] = {}
-    if settings.secret is not None:
-        given["api_key"] = get_secret(*settings.secret)
-    if settings.url is not None:
-        given["base_url"] = settings.url
-    return given
+    except (UserError, ValueError, ImportError) as error:
+        raise NotSetUp(f"the model {settings.provider} cannot be used: {error}") from error
 
 
 def _provider(name: str, given: dict[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from callgate.model.outcome import Succeeded
 from callgate.model.shapes import as_mapping
 from callgate.model.tool_context import ToolContext
 from callgate.tools.agents.answers import Answers, question
+from callgate.tools.agents.citations import only_fetched
 from callgate.tools.agents.model import MISSING
 from callgate.tools.agents.research import EXTENTS, Depth, Research, Researcher
 from callgate.tools.agents.worker import Budget, OutOfBudget, Worker, hire
@@ -117,12 +118,12 @@ def make_deep_research(services: Services) -> Any:
         budget = Budget(
             requests=extent.pages * 3 + 10, calls=extent.queries + extent.pages + 1, tokens=extent.pages * 40_000
         )
-        async with hire(services, ctx, name="research", tools=TOOLS, budget=budget) as worker:
+        async with await hire(services, ctx, name="research", tools=TOOLS, budget=budget) as worker:
             research = await Researcher(worker, extent, progress=ctx.progress).work(query)
             result = _result(research, depth)
             if save_to_vault and research.report is not None:
                 await _save(worker, result, folder=output_folder or _FOLDER)
-        if result["success"]:
+        if result["success"] and ("vault_path" in result) == save_to_vault:
             answers.keep(asked, result)
         ctx.progress(1.0, result["status"])
         return result
@@ -180,7 +181,7 @@ def as_note(result: dict[str, Any]) -> str:
 
 
 def _linked(source: dict[str, Any]) -> str:
-    title = re.sub(r"[\[\]\n\r<>|]", " ", str(source["title"]))[:200]
+    title = re.sub(r"[()|\s]+", " ", only_fetched(str(source["title"])))[:200]
     return f"[{title}](<{source['url']}>)"
 
 

@@ -15,6 +15,7 @@ from callgate.model.layer import Layer
 from callgate.model.tool import Tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.agents.model import open_model
+from callgate.tools.outbound.troubles import NotSetUp
 from callgate.tools.services import Services, Way
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.usage import RunUsage
 
+_CHARACTERS = 4
+"""Of a token, about."""
+_NOT_LET_IN = frozenset({401, 403})
 _LONGEST_RESULT = 40_000
 """Characters of a result that a model is told."""
 
@@ -57,6 +61,8 @@ class Worker:
     usage: RunUsage
     """Of all its agents together, those that run side by side included."""
     calls: int = 0
+    sent: int = 0
+    """Characters."""
 
     async def __aenter__(self) -> Self:
         await self.model.__aenter__()
@@ -76,21 +82,46 @@ class Worker:
 
         Raises:
             OutOfBudget: It used up what it was given.
-            ConnectionError: The model cannot be reached, or answers with an error.
+            NotSetUp: The model does not take the key.
+            ConnectionError: The model cannot be reached, or answers with an error or with what cannot be read.
         """
         from pydantic_ai import Agent  # noqa: PLC0415 - an extra
-        from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded  # noqa: PLC0415 - an extra
+        from pydantic_ai.capabilities import ProcessHistory  # noqa: PLC0415 - an extra
+        from pydantic_ai.exceptions import ModelHTTPError, UsageLimitExceeded  # noqa: PLC0415 - an extra
         from pydantic_ai.usage import UsageLimits  # noqa: PLC0415 - an extra
 
         limits = UsageLimits(request_limit=self.budget.requests, total_tokens_limit=self.budget.tokens)
-        agent = Agent[object, Any](self.model, output_type=answer, instructions=instructions, tools=self._tools(tools))
+        agent = Agent[object, Any](
+            self.model,
+            output_type=answer,
+            instructions=instructions,
+            tools=self._tools(tools),
+            capabilities=[ProcessHistory(self._weigh)],
+        )
         try:
             run = await agent.run(prompt, usage=self.usage, usage_limits=limits)
         except UsageLimitExceeded as error:
             raise OutOfBudget(str(error)) from error
-        except AgentRunError as error:
-            raise ConnectionError(f"the model did not answer as it should: {error}") from error
+        except ModelHTTPError as error:
+            if error.status_code in _NOT_LET_IN:
+                raise NotSetUp(
+                    f"the model does not let us in ({error.status_code}): look at its key; {error}"
+                ) from error
+            raise ConnectionError(f"the model answered with an error: {error}") from error
+        except OutOfBudget:
+            raise
+        except Exception as error:  # a provider's client fails in its own ways at what is no answer
+            raise ConnectionError(f"the model did not answer as it should: {type(error).__name__}: {error}") from error
         return run.output
+
+    def _weigh(self, messages: list[Any]) -> list[Any]:
+        """Before every request: what is sent counts also where a server does not say what it counted."""
+        self.sent += sum(len(str(getattr(part, "content", ""))) for message in messages for part in message.parts)
+        if self.sent // _CHARACTERS > self.budget.tokens:
+            raise OutOfBudget(
+                f"about {self.sent // _CHARACTERS} tokens were sent, and {self.budget.tokens} are allowed"
+            )
+        return messages
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Any:
         """Call a tool through the gate; its outcome.
@@ -123,11 +154,11 @@ class Worker:
         return AgentTool[object].from_schema(call, tool.name, tool.description, schema, sequential=not tool.read_only)
 
 
-def hire(services: Services, ctx: ToolContext, *, name: str, tools: Sequence[str], budget: Budget) -> Worker:
+async def hire(services: Services, ctx: ToolContext, *, name: str, tools: Sequence[str], budget: Budget) -> Worker:
     """A worker for one call, which reaches these tools and no other, and of them what the caller may.
 
     Raises:
-        NoEffect: The model cannot be had.
+        NotSetUp: The model cannot be had.
     """
     from pydantic_ai.usage import RunUsage  # noqa: PLC0415 - an extra
 
@@ -138,7 +169,7 @@ def hire(services: Services, ctx: ToolContext, *, name: str, tools: Sequence[str
     context = ctx.context.narrow(layers=(layer,), idempotency_key=None)
     ctx.confine(frozenset(tools))
     return Worker(
-        model=open_model(services.model, ctx.get_secret),
+        model=await open_model(services.model, ctx),
         way=services.way,
         tell=services.tell,
         context=context,

@@ -2,32 +2,69 @@
 
 What a program may touch is looked at and put together before it starts. A second program could meanwhile put a link
 where a directory was, and have the first one led out of what is granted. So the second waits.
+
+The lock is a name among the kernel's own (an abstract socket): nothing in the environment says where it lies, no folder
+has to be there, no tool can move or delete it, and it is free as soon as its holder is gone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
+import errno
 import os
+import socket
+import struct
 from collections.abc import AsyncGenerator
 
+from callgate.errors import NoEffect
 from callgate.model.pauses import pauses
-from callgate.secrets.root_keys import config_folder
+
+NAME = "\0callgate-programs-of-user-{}"
+_CREDENTIALS = struct.Struct("iII")
 
 
 @contextlib.asynccontextmanager
 async def alone() -> AsyncGenerator[None]:
-    """Wait until no other program runs, and keep others waiting; a Callgate that is killed lets go."""
-    folder = config_folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(folder / "programs.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
+    """Wait until no other program runs, and keep others waiting; a Callgate that is killed lets go.
+
+    Raises:
+        NoEffect: Another user has taken the name: nothing is run.
+    """
+    name = NAME.format(os.geteuid())
+    with socket.socket(socket.AF_UNIX) as lock:
         for pause in pauses(0.002, 0.05):
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _taken_by_us(lock, name):
                 break
+            _refuse_another_users(name)
             await asyncio.sleep(pause)
         yield
-    finally:
-        os.close(handle)
+
+
+def _taken_by_us(lock: socket.socket, name: str) -> bool:
+    try:
+        lock.bind(name)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return False
+    # Nobody is ever answered: who asks is told by the kernel whose it is.
+    lock.listen()
+    return True
+
+
+def _refuse_another_users(name: str) -> None:
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.settimeout(0)
+        try:
+            asking.connect(name)
+            told = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        except OSError:
+            # It is free again, or too many have asked: who cannot tell waits.
+            return
+    _, user, _ = _CREDENTIALS.unpack(told)
+    if user != os.geteuid():
+        what = (
+            f"user {user} has taken the lock ({name[1:]!r}) by which programs of user {os.geteuid()} run one at a time"
+        )
+        raise NoEffect(f"{what}, so nothing was run; end the process that holds it")

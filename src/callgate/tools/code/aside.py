@@ -1,36 +1,60 @@
-"""Aside: what a program made that git would take for its own is renamed, so that no git does."""
+"""Aside: what a program made that git would take for its own is renamed, so that no git does.
+
+Only what lies in the directories that the program had, as it is reached from there by handle and over no link: where
+one is on the way, it is what the program made, and is renamed itself.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import stat
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from callgate.tools.code.inventory import Inventory, open_up, shown, take_again
+from callgate.policy.ways import parts_of
+from callgate.tools.code.inventory import Inventory, holding, open_up, shown, take_again
 from callgate.tools.code.mounts import is_inside
 
 
-def set_aside(before: Inventory, absent: Iterable[str], *, roots: Sequence[str], granted: Sequence[str]) -> list[str]:
+class Spared(NamedTuple):
+    """What is not renamed."""
+
+    granted: Sequence[str]
+    """The `.git` that the program may write to."""
+    own: Sequence[str]
+    """Callgate's own places."""
+
+
+def set_aside(before: Inventory, absent: Iterable[str], *, roots: Sequence[str], spared: Spared) -> list[str]:
     """Rename every `.git` that was not there before the program; what was done, for people.
 
     Args:
         before: What was there.
         absent: Where a `.git` leads to, and nothing was.
         roots: The directories that the program could write to.
-        granted: The `.git` that it may.
+        spared: What is left where it is.
     """
     after = take_again([root for root in roots if os.path.isdir(root)], before)  # noqa: PTH112 - a text all along
     known = set(before.git.values())
     made = [path for path, identity in after.git.items() if identity not in known]
     made += [path for path in absent if os.path.lexists(path)]
     # What lies inside of another comes first: afterwards its path is no longer the same.
-    return [*_renamed(sorted(made, key=len, reverse=True), granted), *_unseen(after)]
+    deepest = sorted(dict.fromkeys(made), key=len, reverse=True)
+    return [*_renamed(deepest, roots=roots, spared=spared), *_unseen(after)]
 
 
-def _renamed(paths: Iterable[str], granted: Sequence[str]) -> Iterator[str]:
+def _renamed(paths: Iterable[str], *, roots: Sequence[str], spared: Spared) -> Iterator[str]:
     for path in paths:
-        if not any(is_inside(path, each) for each in granted):
-            yield f"it made {shown(path)}, which tools may not: {_rename(path)}"
+        root = next((root for root in roots if is_inside(path, root)), None)
+        if root is None or any(is_inside(path, each) for each in spared.granted):
+            continue
+        try:
+            yield from _set_aside(root, parts_of(path[len(root) :]), own=spared.own)
+        except OSError as error:
+            why = f"remove it, since it could not be renamed ({error.strerror})"
+            yield f"it made {shown(path)}, which tools may not: {why}"
 
 
 def _unseen(after: Inventory) -> Iterator[str]:
@@ -39,11 +63,31 @@ def _unseen(after: Inventory) -> Iterator[str]:
         yield f"it made a path that is too long to be looked at, so remove it: {shown(after.too_long)}"
 
 
-def _rename(path: str) -> str:
-    aside = f"{path}.set-aside-{secrets.token_hex(4)}"
-    try:
-        open_up(os.path.dirname(path), os.W_OK | os.X_OK)  # noqa: PTH120 - a text all along
-        os.rename(path, aside)  # noqa: PTH104
-    except OSError as error:
-        return f"remove it, since it could not be renamed ({error.strerror})"
-    return f"it was renamed to {os.path.basename(aside)}"  # noqa: PTH119
+def _set_aside(root: str, names: Sequence[str], *, own: Sequence[str]) -> Iterator[str]:
+    """Rename what is at the end of the way, or the first thing on it that is no directory."""
+    path = root
+    with contextlib.ExitStack() as held:
+        folder = held.enter_context(holding(root))
+        for left, name in zip(range(len(names) - 1, -1, -1), names, strict=True):
+            open_up(folder, os.X_OK)
+            path = os.path.join(path, name)  # noqa: PTH118 - a text all along
+            try:
+                mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+            except FileNotFoundError:
+                return
+            if left and stat.S_ISDIR(mode):
+                folder = held.enter_context(holding(name, within=folder))
+                continue
+            yield f"it made {shown(path)}, which tools may not: {_rename(name, folder, path=path, own=own)}"
+            return
+
+
+def _rename(name: str, folder: int, *, path: str, own: Iterable[str]) -> str:
+    # What is not there is in nobody's way: a place may be kept for a file that Callgate has not made yet.
+    kept = [place for place in own if is_inside(path, place) or (is_inside(place, path) and os.path.lexists(place))]
+    if kept:
+        return f"it was left, since {kept[0]} is Callgate's own"
+    aside = f"{name}.set-aside-{secrets.token_hex(4)}"
+    open_up(folder, os.W_OK | os.X_OK)
+    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    return f"it was renamed to {aside}"

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from callgate.model.grounds import Grounds
-from callgate.tools.code.aside import set_aside
+from callgate.policy.ways import Way, follow, parts_of
+from callgate.tools.code.aside import Spared, set_aside
+from callgate.tools.code.git_folders import is_repository
+from callgate.tools.code.git_links import second_names
 from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, take
-from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, parts_of, usable
+from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, usable
 from callgate.tools.code.stand_ins import Covers, standing
-from callgate.tools.code.ways import Way, follow
 
 
 @dataclass(slots=True)
@@ -25,8 +27,7 @@ class Enclosure:
     """Options of bubblewrap for one program, and what has to be said about it afterwards."""
 
     options: list[str]
-    writable: Sequence[str] = ()
-    """What programs may change: nothing there is started outside of a sandbox."""
+    grounds: Grounds
     covered: dict[str, Identity | None] = field(default_factory=dict[str, "Identity | None"])
     """Callgate's own places that are kept from it, and which file each is; None where there is none."""
     notes: list[str] = field(default_factory=list[str])
@@ -47,20 +48,21 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
     own = _own_places(grounds.closed, writable)
     _refuse_own(own, (*writable, *readable))
     second = own_with_second_names(grounds.closed)
-    before = take((*writable, *(readable if second else ())), second)
+    before = take(_looked_through(grounds, writable=writable, also=readable if second else ()), second)
     git = _git_places(before, writable)
     absent = [path for path in git if not os.path.lexists(path)]
     kept = [path for path in own if any(is_inside(path, root) for root in (*SYSTEM, *readable, *writable))]
     with standing(kept, writable) as covers:
         layout = _Layout(writable=writable, readable=readable)
         layout.keep_git(before, git, granted=grounds.git)
+        layout.keep_git_links(before)
         layout.keep_code(grounds.code)
         layout.keep_own(covers, before.second_names)
         covered = {path: identity_of(path) for path in covers.covered}
-        yield (enclosure := Enclosure(layout.options(), writable=writable, covered=covered))
+        yield (enclosure := Enclosure(layout.options(), grounds, covered=covered))
     if writable:
         enclosure.notes += layout.notes
-        enclosure.notes += set_aside(before, absent, roots=writable, granted=grounds.git)
+        enclosure.notes += set_aside(before, absent, roots=writable, spared=Spared(grounds.git, own))
 
 
 def granted(grounds: Grounds) -> tuple[str, ...]:
@@ -88,18 +90,29 @@ class _Layout:
     def __init__(self, *, writable: Sequence[str], readable: Sequence[str]) -> None:
         self._writable = writable
         self.places = dict.fromkeys(readable, _As.READ) | dict.fromkeys(writable, _As.OPEN)
+        self._opened: list[str] = []
         self.notes: list[str] = []
 
     def keep_git(self, before: Inventory, elsewhere: Sequence[str], *, granted: Sequence[str]) -> None:
         """Let git's directories only be read, but those that are granted."""
+        self._opened = opened = [path for path in self._there(granted) if self._is_where_it_was(path)]
         here = [path for path in before.git if not os.path.islink(path)]  # noqa: PTH114 - a text all along
         for path in self._there((*here, *elsewhere, *before.unseen)):
-            if not any(is_inside(path, each) for each in granted):
+            if not any(is_inside(path, each) for each in opened):
                 self._shut(path, "it is a git repository")
         # A directory `.git` takes what is put over it along, and a new one in its place is found afterwards.
-        for path in self._there((*elsewhere, *before.unseen)):
+        for path in (*self._there((*elsewhere, *before.unseen)), *opened):
             self._fix(path)
-        self.places |= dict.fromkeys(self._there(granted), _As.OPEN)
+        self.places |= dict.fromkeys(opened, _As.OPEN)
+
+    def keep_git_links(self, before: Inventory) -> None:
+        """Let what lies in git's directories only be read under its other names, too."""
+        if not self._writable:
+            return
+        here = [path for path in before.git if not os.path.islink(path)]  # noqa: PTH114 - a text all along
+        elsewhere = [way.real for way in before.behind if is_repository(way.real)]
+        for path in second_names((*here, *elsewhere), self._writable, granted=self._opened):
+            self._shut(path, "it is a hard link of a file in a git repository")
 
     def keep_code(self, code: Iterable[str]) -> None:
         """Let what Callgate runs from only be read and started."""
@@ -149,10 +162,26 @@ class _Layout:
             if os.path.lexists(step):
                 self.places.setdefault(step, _As.STEP)
 
+    def _is_where_it_was(self, path: str) -> bool:
+        """Whether what was granted is there, and no link to something else; what is not is told."""
+        try:
+            is_real = follow(path).real == path
+        except PermissionError:
+            is_real = False
+        if not is_real:
+            self.notes.append(f"{path} is granted and was not open: a link leads elsewhere from there now")
+        return is_real
+
     def _there(self, paths: Iterable[str]) -> list[str]:
         """Those that are there, in a directory that can be written to."""
         there = [path for path in paths if any(is_inside(path, root) for root in self._writable)]
         return [path for path in there if os.path.exists(path)]  # noqa: PTH110 - a text all along
+
+
+def _looked_through(grounds: Grounds, *, writable: Sequence[str], also: Sequence[str]) -> list[str]:
+    """Where git's directories are looked for: their files may have a second name in what can be written."""
+    places = dict.fromkeys((*writable, *(granted(grounds) if writable else ()), *also))
+    return [place for place in places if not any(is_inside(place, other) for other in places if other != place)]
 
 
 def _own_places(closed: Iterable[str], writable: Sequence[str]) -> list[str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from callgate.adapters.border import HAND_OVER, Kept, keeping
+from callgate.adapters.border import HAND_OVER, RESERVED, UNREAD, Kept, keeping
 from callgate.adapters.function import tool
+from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.shaping import INPUTS, PRELUDE, shaped
+from callgate.tools.programs import find_program
 
 MOST_SOURCE = 100_000
 _SECONDS = 10.0
@@ -48,11 +51,12 @@ def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, A
     _refuse_names(names)
     kept = keeping(expression)
     left = ctx.remaining(time.monotonic())
+    program = _monty(ctx.grounds())
     printed = monty.CollectString(max_bytes=_PRINTED)
     seconds = _SECONDS if left is None else max(0.1, min(_SECONDS, left - 2))
     try:
         # An interpreter of its own per call: nothing of one call can be met by another.
-        with monty.Monty(min_processes=1, max_processes=1) as pool, _session(pool, seconds) as session:
+        with _pool(program) as pool, _session(pool, seconds) as session:
             session.feed_start(PRELUDE, inputs=INPUTS)
             _to_end(session.feed_start(kept.text, inputs=names, print_callback=printed))
             value = _value(session, kept)
@@ -76,8 +80,22 @@ def _to_end(at: Any) -> None:
 
 def _value(session: Any, kept: Kept) -> Any:
     if not kept.is_read:
-        raise ValueError("expression: the Python of this host cannot read its last line; write only a name there")
+        raise ValueError(f"expression: {UNREAD}")
     return shaped(session.feed_start(HAND_OVER)) if kept.has_value else None
+
+
+def _monty(grounds: Grounds) -> str:
+    found = find_program("monty", grounds)
+    if found is None:
+        missing = "monty is not installed beside this Python or on the search path, or only where tools may write"
+        raise FileNotFoundError(f"{missing}; install with: pip install 'callgate[code]'")
+    return found
+
+
+def _pool(program: str) -> Any:
+    import pydantic_monty as monty  # noqa: PLC0415 - an extra
+
+    return monty.Monty(binary_path=program, min_processes=1, max_processes=1)
 
 
 def _session(pool: Any, seconds: float) -> Any:
@@ -90,7 +108,7 @@ def _session(pool: Any, seconds: float) -> Any:
 
 def _refuse_names(variables: dict[str, Any]) -> None:
     for name in variables:
-        if not name.isidentifier() or name.startswith("__"):
+        if not name.isidentifier() or unicodedata.normalize("NFKC", name).startswith(("__", RESERVED)):
             raise ValueError(f"variables: {name[:50]!r} is no name that Python code can use; rename it")
 
 

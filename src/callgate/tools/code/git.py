@@ -7,13 +7,14 @@ would start to answer. There, it cannot start any.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.code.enclosure import granted
 from callgate.tools.code.sandbox import Program, enclosure, run
-from callgate.tools.code.shell import seconds_left, working_place
+from callgate.tools.code.shell import seconds_left
+from callgate.tools.code.turns import in_turn, look_around
 from callgate.tools.code.watch import Bounds
 
 _SECONDS = 8
@@ -77,18 +78,18 @@ async def git_status(repo_path: str = ".", *, ctx: ToolContext) -> dict[str, Any
         repo_path: A directory of the repository.
         ctx: The call.
     """
-    grounds = ctx.grounds()
-    roots = granted(grounds)
-    directory = working_place(grounds.directory, repo_path, roots=roots)
     settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
     command = ("/usr/bin/env", "git", "--no-optional-locks", *settings, *_ASKED)
-    bounds = Bounds(seconds=seconds_left(_SECONDS, ctx), stdout=_MOST_BYTES)
-    async with enclosure(grounds, writable=(), readable=roots) as inside:
-        ran = await run(Program(command=command, directory=directory, may_fork=False), inside, bounds=bounds)
+    async with (
+        in_turn(partial(look_around, ctx, repo_path)) as site,
+        enclosure(site.grounds, writable=(), readable=site.roots) as inside,
+    ):
+        bounds = Bounds(seconds=seconds_left(_SECONDS, ctx), stdout=_MOST_BYTES)
+        ran = await run(Program(command=command, directory=site.directory, may_fork=False), inside, bounds=bounds)
     if ran.stopped:
         raise TimeoutError(f"git was stopped: {ran.stopped}; ask for a smaller repository")
     if ran.returncode:
-        raise _trouble(ran.stderr.decode(errors="replace").strip(), directory)
+        raise _trouble(ran.stderr.decode(errors="replace").strip(), site.directory)
     return _read(ran.stdout, cut=ran.cut)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator
 
-from callgate.tools.code.ways import Way, follow
+from callgate.policy.ways import Way, follow
 
 _LONGEST = 4096
 _SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
@@ -18,6 +18,14 @@ _SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 def has_shape(names: Container[str]) -> bool:
     """Whether a directory with these names in it is a repository to git, or a part of one."""
     return any(all(name in names for name in shape) for shape in _SHAPES)
+
+
+def is_repository(path: str) -> bool:
+    """Whether that is a directory of such a shape: something may be said to be one, and be the whole disk."""
+    try:
+        return has_shape(os.listdir(path))  # noqa: PTH208 - a text all along
+    except OSError:
+        return False
 
 
 def led_to(path: str) -> Iterator[Way]:
@@ -49,7 +57,8 @@ def _said(path: str) -> str | None:
     except OSError:
         return None
     try:
-        return os.fsdecode(os.read(handle, _LONGEST)).strip()
+        # To git, a text ends at a NUL.
+        return os.fsdecode(os.read(handle, _LONGEST).partition(b"\0")[0]).strip()
     except OSError:
         return None
     finally:

@@ -6,14 +6,15 @@ that these are kept from it, and again afterwards: a `.git` that is not there ye
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 
+from callgate.policy.ways import Way
 from callgate.tools.code.git_folders import has_shape, led_to
-from callgate.tools.code.ways import Way
 
 MOST_ENTRIES = 500_000
 """A directory with more in it is not handed to a program: looking through it would take longer than the program."""
@@ -33,7 +34,7 @@ class Inventory:
     git: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     """Each `.git`, a directory, a file or a link, by its path: which one it is."""
     behind: list[Way] = field(default_factory=list[Way])
-    """Where else git keeps what belongs to them, there or not, and repositories that have no `.git`."""
+    """Where else git keeps what belongs to them, there or not, and repositories that have no `.git`; only before."""
     second_names: list[str] = field(default_factory=list[str])
     """Of Callgate's own files."""
     unseen: list[str] = field(default_factory=list[str])
@@ -125,7 +126,7 @@ class _Look:
             if most is not None and seen > most:
                 message = f"the granted directories hold more than {most} files, too many to look after"
                 raise PermissionError(f"{message}; grant a smaller directory to run programs in")
-            if not in_git and has_shape({entry.name for entry in entries}):
+            if self.known is None and not in_git and has_shape({entry.name for entry in entries}):
                 self.found.behind += (Way(place, ()), *led_to(place))
             for entry in entries:
                 self._note(entry, pending, in_git=in_git)
@@ -138,7 +139,8 @@ class _Look:
             return []
         try:
             if self.known is not None:
-                open_up(place, os.R_OK | os.X_OK)
+                with holding(place) as folder:
+                    open_up(folder, os.R_OK | os.X_OK)
             return _listed(place)
         except NotADirectoryError:
             return []
@@ -171,14 +173,32 @@ class _Look:
         since = status.st_ctime_ns if stat.S_ISLNK(status.st_mode) else 0
         identity = status.st_dev, status.st_ino, since
         self.found.git[entry.path] = identity
+        if self.known is not None:
+            # Where a new one leads does not count, nor whether that can be told: it is set aside.
+            return identity in self.known
         self.found.behind += led_to(entry.path)
-        return self.known is None or identity in self.known
+        return True
 
 
-def open_up(place: str, wanted: int) -> None:
+def open_up(folder: int, wanted: int) -> None:
     """Let ourselves into a directory that a program may have closed to hide what it made there."""
+    place = f"/proc/self/fd/{folder}"
     if not os.access(place, wanted):
-        os.chmod(place, stat.S_IMODE(os.lstat(place).st_mode) | stat.S_IRWXU)  # noqa: PTH101 - a text all along
+        os.chmod(place, stat.S_IMODE(os.fstat(folder).st_mode) | stat.S_IRWXU)  # noqa: PTH101 - a text all along
+
+
+@contextlib.contextmanager
+def holding(name: str, *, within: int | None = None) -> Generator[int]:
+    """A directory by its handle, which needs no right to read it; a link is none.
+
+    Raises:
+        OSError: It is none, or not there.
+    """
+    handle = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=within)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _listed(place: str) -> list[os.DirEntry[str]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
+from functools import partial
 from typing import Annotated, Any
 
 import orjson
@@ -13,14 +13,16 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.context import Context
 from callgate.model.counted import counted
+from callgate.model.grounds import Grounds
 from callgate.model.levels import Caller
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.enclosure import granted
-from callgate.tools.code.mounts import is_inside
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
 from callgate.tools.code.shell import seconds_left
 from callgate.tools.code.texts import told
+from callgate.tools.code.turns import Site, in_turn, real_place, refuse_unfit
 from callgate.tools.code.watch import Bounds
+from callgate.tools.programs import find_program
 
 MOST_CODE = 1_000_000
 _MOST_ISSUES = 50
@@ -28,8 +30,8 @@ _MOST_TEXT = 500
 _MOST_OUTPUT = 20_000
 _SECONDS = 8
 _MOST_BYTES = 4 * 1024**2
-_TROUBLE = 2
-"""ruff's return code when it could not look; 1 is: there are issues."""
+_LOOKED = {0, 1}
+"""ruff's return codes when it has looked to the end; 1 is: there are issues."""
 _HERE = "/run/ruff"
 _PLACE = {"line": {"type": "integer"}, "column": {"type": "integer"}}
 _ISSUE = {
@@ -85,31 +87,36 @@ _Rules = Annotated[
     output_schema=_OF_TEXT,
     examples=[{"code": "import os\nprint(1)\n"}, {"code": "import os\nprint(1)\n", "fix": True}],
 )
-def lint_python(code: _Code, *, fix: bool = False) -> dict[str, Any]:
+def lint_python(code: _Code, *, ctx: ToolContext, fix: bool = False) -> dict[str, Any]:
     """Look for mistakes in Python code: errors of syntax, unused and undefined names and the like.
 
     Args:
         code: The Python code.
+        ctx: The call.
         fix: Also give the code with what can be mended safely mended.
     """
-    found = _issues(_ask_ruff(code, "--output-format=json", "--exit-zero"))
+    ruff = _ruff(ctx.grounds())
+    found = _issues(_ask_ruff(ruff, code, "--output-format=json", "--exit-zero"))
     issues = [{name: value for name, value in issue.items() if name != "file"} for issue in found]
-    fixed = _ask_ruff(code, "--fix-only", "--quiet").decode() if fix else None
+    fixed = _ask_ruff(ruff, code, "--fix-only", "--quiet").decode() if fix else None
     fixable = sum(issue["fix_available"] for issue in issues)
     summary = f"{counted(len(issues), 'issue')}, {fixable} of them can be mended" if issues else "no issues"
     return {"issues": issues, "fixed_code": fixed, "summary": summary}
 
 
-def _ask_ruff(code: str, *options: str) -> bytes:
+def _ask_ruff(ruff: str, code: str, *options: str) -> bytes:
     # It reads no file: no settings (--isolated), no cache, and the code from its input.
-    command = (_ruff(), "check", "--isolated", "--no-cache", "--stdin-filename", "code.py", *options, "-")
+    command = (ruff, "check", "--isolated", "--no-cache", "--stdin-filename", "code.py", *options, "-")
     text = code.encode(errors="replace")
     try:
         ran = subprocess.run(command, input=text, capture_output=True, env={}, cwd="/", timeout=_SECONDS, check=False)  # noqa: S603 - ruff itself
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"ruff did not answer within {_SECONDS} seconds; give it less code") from None
-    if ran.returncode >= _TROUBLE:
-        raise OSError(f"ruff could not look at the code: {ran.stderr.decode(errors='replace')[-_MOST_TEXT:]}")
+    if ran.returncode not in _LOOKED:
+        why = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
+        if ran.returncode < 0:
+            why = f"it was ended by signal {-ran.returncode}, perhaps by expressions that are nested too deep; {why}"
+        raise OSError(f"ruff could not look at the code, which is as it was: {why}")
     return ran.stdout
 
 
@@ -161,36 +168,37 @@ async def lint_code(
         ignore: Rules to leave out.
         timeout: Seconds it may take.
     """
-    grounds = ctx.grounds()
-    roots = granted(grounds)
-    place, directory = _place(os.path.join(grounds.directory, path), roots)  # noqa: PTH118 - a text all along
     command = [_HERE, "check", "--no-cache", "--output-format=json", *(("--fix",) if fix else ())]
     command += (f"--{name}={','.join(rules)}" for name, rules in (("select", select), ("ignore", ignore)) if rules)
-    bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
-    async with enclosure(grounds, writable=(place,) if fix else (), readable=roots) as inside:
-        inside.options[-2:-2] = ("--ro-bind", _ruff(), _HERE)
+    async with (
+        in_turn(partial(_look, ctx, path)) as site,
+        enclosure(site.grounds, writable=(site.place,) if fix else (), readable=site.roots) as inside,
+    ):
+        inside.options[-2:-2] = ("--ro-bind", _ruff(site.grounds), _HERE)
+        program = Program(command=(*command, site.place), directory=site.directory, may_fork=False)
         async with ctx.effect():
-            ran = await run(
-                Program(command=(*command, place), directory=directory, may_fork=False), inside, bounds=bounds
-            )
-    return _told_of(ran, place, notes=inside.notes)
+            bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
+            ran = await run(program, inside, bounds=bounds)
+    return _told_of(ran, site.place, notes=inside.notes)
 
 
-def _place(path: str, roots: tuple[str, ...]) -> tuple[str, str]:
-    """The real path, and the directory that ruff is started in."""
-    place = os.path.realpath(path)
-    if not any(is_inside(place, root) for root in roots):
-        raise PermissionError(f"path {place} is outside of what is granted: {', '.join(roots)}")
+def _look(ctx: ToolContext, path: str) -> Site:
+    grounds = ctx.grounds()
+    roots = granted(grounds)
+    place = real_place(grounds, path, roots=roots, name="path")
     if not os.path.exists(place):  # noqa: PTH110 - a text all along
         raise ValueError(f"path {place} does not exist")
-    return place, place if os.path.isdir(place) else os.path.dirname(place)  # noqa: PTH112, PTH120
+    refuse_unfit(grounds, place)
+    directory = place if os.path.isdir(place) else os.path.dirname(place)  # noqa: PTH112, PTH120
+    return Site(grounds=grounds, roots=roots, directory=directory, place=place)
 
 
 def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
     if ran.stopped:
         raise TimeoutError(f"ruff was stopped: {ran.stopped}; give it fewer files")
-    if ran.returncode >= _TROUBLE or ran.cut:
-        why = "it said too much" if ran.cut else ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
+    if ran.returncode not in _LOOKED or ran.cut:
+        said = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
+        why = "it said too much" if ran.cut else f"it ended with {ran.returncode}: {said}"
         raise OSError(f"ruff could not look at {place}: {why}")
     issues = _issues(ran.stdout)
     lines = [f"{i['file']}:{i['line']}:{i['column']}: {i['code']} {i['message']}" for i in issues]
@@ -216,10 +224,13 @@ def _issues(output: bytes) -> list[dict[str, Any]]:
             "message": found["message"][:_MOST_TEXT],
             "fix_available": bool(found["fix"]) and found["fix"]["applicability"] == "safe",
         }
-        for found in orjson.loads(output or b"[]")
+        for found in orjson.loads(output)
     ]
 
 
-def _ruff() -> str:
-    finding: Any = importlib.import_module("ruff.__main__")
-    return os.path.realpath(finding.find_ruff_bin())
+def _ruff(grounds: Grounds) -> str:
+    found = find_program("ruff", grounds)
+    if found is None:
+        missing = "ruff is not installed beside this Python or on the search path, or only where tools may write"
+        raise FileNotFoundError(f"{missing}; install with: pip install 'callgate[code]'")
+    return os.path.realpath(found)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from callgate.policy.ways import is_inside
+
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _OF_ETC = (
     *("alternatives", "group", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types"),
@@ -58,19 +60,13 @@ def usable(roots: Iterable[str], directory: str) -> tuple[str, ...]:
     if made:
         raise PermissionError(f"programs cannot work in {made[0]}: the sandbox has its own; grant another directory")
     there = tuple(root for root in dict.fromkeys(wanted) if os.path.exists(root))  # noqa: PTH110 - a text all along
+    for root in there:
+        if os.path.realpath(root) != root:
+            message = f"{root} was granted and is now found through a link, which leads to {os.path.realpath(root)}"
+            raise PermissionError(f"{message}; put the directory back, or grant what the link leads to")
     if not there:
         raise PermissionError("no directory is granted that exists, so programs have nowhere to work")
     return there
-
-
-def is_inside(path: str, root: str) -> bool:
-    """Whether a path is that directory or lies in it."""
-    return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
-
-
-def parts_of(path: str) -> list[str]:
-    """The names in a path, by which it is sorted behind what it lies in."""
-    return [part for part in path.split("/") if part not in ("", ".")]
 
 
 def between(path: str, root: str) -> Iterator[str]:

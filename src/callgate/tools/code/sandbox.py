@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -21,13 +20,12 @@ from typing import TypeVar
 
 from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
-from callgate.tools.code.alone import alone
 from callgate.tools.code.enclosure import Enclosure, enclosed
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
-from callgate.tools.code.mounts import is_inside
 from callgate.tools.code.tied import ends_with_us
 from callgate.tools.code.watch import Bounds, bind, watch, yield_to_watch
+from callgate.tools.programs import find_program
 
 T = TypeVar("T")
 STOPPED = -1
@@ -69,13 +67,8 @@ class Program:
 async def enclosure(
     grounds: Grounds, *, writable: Sequence[str], readable: Sequence[str] = ()
 ) -> AsyncGenerator[Enclosure]:
-    """`enclosed` for coroutines, alone: what it put in place is taken away also when nobody waits any more."""
-    async with alone(), _entered(enclosed(grounds, writable=writable, readable=readable)) as made:
-        yield made
-
-
-@contextlib.asynccontextmanager
-async def _entered(inside: contextlib.AbstractContextManager[Enclosure]) -> AsyncGenerator[Enclosure]:
+    """`enclosed` for coroutines, in their turn: what it put in place is taken away also when nobody waits any more."""
+    inside = enclosed(grounds, writable=writable, readable=readable)
     entering = asyncio.ensure_future(asyncio.to_thread(inside.__enter__))
     try:
         made = await asyncio.shield(entering)
@@ -241,9 +234,10 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
     Raises:
         NoEffect: It is missing, or could not make the sandbox; says why.
     """
-    bubblewrap = _bubblewrap(inside.writable)
+    bubblewrap = find_program("bwrap", inside.grounds)
     if bubblewrap is None:
-        raise NoEffect("bubblewrap is not installed, and no program is run without it")
+        where = "bubblewrap is not installed, or only where tools may write"
+        raise NoEffect(f"{where}, and no program is run without it; install it where programs of the system are")
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         held, go = _pipe(theirs, ours)
         alive, tell_alive = _pipe(theirs, ours)
@@ -281,13 +275,6 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
 def _not_made(box: _Box) -> NoEffect:
     why = bytes(box.stderr.kept[-500:]).decode(errors="replace").strip()
     return NoEffect(f"the sandbox could not be made, so nothing was run: {why}")
-
-
-def _bubblewrap(writable: Sequence[str]) -> str | None:
-    """Where it lies; one that a program could have put there is none."""
-    places = [place for place in os.get_exec_path() if os.path.isabs(place)]  # noqa: PTH117 - a text all along
-    trusted = [place for place in places if not any(is_inside(os.path.realpath(place), root) for root in writable)]
-    return shutil.which("bwrap", path=os.pathsep.join(trusted))
 
 
 def _guard(ours: contextlib.ExitStack) -> subprocess.Popen[bytes]:

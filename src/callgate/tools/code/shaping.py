@@ -5,18 +5,20 @@ It is made by code of ours inside of the interpreter, within the bounds of the e
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from callgate.adapters.border import place_of, places
+from callgate.adapters.border import Malformed, place_of, places, written_down
 
 _DEEPEST = 50
 _MOST_ITEMS = 100_000
 _MOST_TEXT = 1_000_000
+_MOST_WRITTEN = 12 * _MOST_TEXT + 40 * _MOST_ITEMS
+"""Characters: one of a text is written in twelve at most, and what is around an item or a number in fewer than 40."""
 _BITS = 14_000
 """Of a whole number: longer ones cannot be written."""
 
 # Names of built-in functions are parameters in there: an expression can give the outer ones another meaning, not these.
+# What makes the functions is gone when the expression begins: made anew with others, they would write lies.
 # Numbers of more than 64 bits are no numbers for most who read JSON; as a text they stay exact.
 PRELUDE = f"""import json as _callgate_json
 def _callgate_border(
@@ -27,7 +29,11 @@ def _callgate_border(
     def number(value):
         if not -huge < value < huge:
             raise ValueError('a whole number of more than 4200 digits; give a part of it, or its order of magnitude')
-        return value if -large <= value < large else str(value)
+        if -large <= value < large:
+            return value
+        digits = str(value)
+        left[1] -= len(digits)
+        return digits
     def named(key):
         kind = type(key)
         if kind is str:
@@ -76,6 +82,7 @@ _callgate_hand_over = _callgate_border(
     _callgate_function, _callgate_json.dumps, type, isinstance, len, str, int, float, bool, list, tuple, dict,
     (set, frozenset), ValueError
 )
+_callgate_border = _callgate_function = _callgate_json = None
 """
 _LAST = places(PRELUDE, "function(written(value))")
 
@@ -95,7 +102,10 @@ def shaped(at: Any) -> Any:
     """
     if place_of(at) not in _LAST:
         raise ValueError("expression gives another meaning to a name that its value is read by")
-    told = json.loads(at.args[0])
-    if "fault" in told:
+    try:
+        told = written_down(at, most=_MOST_WRITTEN)
+    except Malformed as error:
+        raise ValueError(f"the value of expression cannot be read: {error}") from None
+    if "value" not in told:
         raise ValueError(f"expression gives {told['fault']}")
     return told["value"]

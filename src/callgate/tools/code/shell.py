@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.code.enclosure import granted
-from callgate.tools.code.mounts import is_inside
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
 from callgate.tools.code.texts import told
+from callgate.tools.code.turns import in_turn, look_around
 from callgate.tools.code.watch import Bounds
 
 MOST_STDOUT = 50_000
@@ -84,12 +83,13 @@ async def run_shell(
         cwd: The directory it runs in; the working directory if not given.
     """
     refuse_breaks(command)
-    grounds = ctx.grounds()
-    roots = granted(grounds)
-    directory = working_place(grounds.directory, cwd, roots=roots)
-    async with enclosure(grounds, writable=roots) as inside, ctx.effect():
+    async with (
+        in_turn(partial(look_around, ctx, cwd)) as site,
+        enclosure(site.grounds, writable=site.roots) as inside,
+        ctx.effect(),
+    ):
         ran = await run(
-            Program(command=("/bin/sh", "-c", command), directory=directory),
+            Program(command=("/bin/sh", "-c", command), directory=site.directory),
             inside,
             bounds=Bounds(seconds=seconds_left(timeout, ctx)),
         )
@@ -124,21 +124,6 @@ def refuse_breaks(command: str) -> None:
         raise ValueError("command is empty; give one line for sh")
     if _BREAKS.search(command):
         raise ValueError("command must be one line without NUL; put ; or && between commands, or write a script first")
-
-
-def working_place(directory: str, cwd: str | None, *, roots: tuple[str, ...]) -> str:
-    """The real directory a program works in.
-
-    Raises:
-        PermissionError: It is none that the program is given.
-        ValueError: There is no such directory.
-    """
-    place = os.path.realpath(os.path.join(directory, cwd or "."))  # noqa: PTH118 - a text all along
-    if not any(is_inside(place, root) for root in roots):
-        raise PermissionError(f"cwd {place} is outside of what is granted: {', '.join(roots)}")
-    if not os.path.isdir(place):  # noqa: PTH112 - a text all along
-        raise ValueError(f"cwd {place} is no directory; name one that exists")
-    return place
 
 
 def seconds_left(wanted: float, ctx: ToolContext) -> float:

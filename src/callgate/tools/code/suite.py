@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.code.enclosure import granted
 from callgate.tools.code.mounts import is_inside
 from callgate.tools.code.sandbox import Program, enclosure, run
-from callgate.tools.code.shell import MOST_SECONDS, seconds_left, working_place
+from callgate.tools.code.shell import MOST_SECONDS, seconds_left
 from callgate.tools.code.texts import told
+from callgate.tools.code.turns import Site, in_turn, look_around, refuse_unfit
 from callgate.tools.code.watch import Bounds
 
 _MOST_OUTPUT = 50_000
@@ -81,33 +83,31 @@ async def run_tests(
         timeout: Seconds until it is stopped.
         working_dir: The project's directory; the working directory if not given.
     """
-    grounds = ctx.grounds()
-    roots = granted(grounds)
-    directory = working_place(grounds.directory, working_dir, roots=roots)
-    place = _place(os.path.join(directory, path), roots)  # noqa: PTH118 - a text all along
-    python, needed = _interpreter(directory, roots)
-    command = [python, "-m", "pytest", "--color=no", "-p", "no:cacheprovider", "-v" if verbose else "-q"]
-    command += ("-k", pattern) if pattern else ()
-    async with enclosure(grounds, writable=roots, readable=needed) as inside, ctx.effect():
-        program = Program(command=(*command, "--", place), directory=directory)
-        ran = await run(program, inside, bounds=Bounds(seconds=seconds_left(timeout, ctx)))
+    options = ["--color=no", "-p", "no:cacheprovider", "-v" if verbose else "-q", *(("-k", pattern) if pattern else ())]
+    async with in_turn(partial(_look, ctx, working_dir, path=path)) as site:
+        python, needed = _interpreter(site.directory, site.roots)
+        async with enclosure(site.grounds, writable=site.roots, readable=needed) as inside, ctx.effect():
+            program = Program(command=(python, "-m", "pytest", *options, "--", site.place), directory=site.directory)
+            ran = await run(program, inside, bounds=Bounds(seconds=seconds_left(timeout, ctx)))
     said = [f"stopped: {ran.stopped}"] if ran.stopped else []
     output, more = told(ran.stdout + ran.stderr, _MOST_OUTPUT)
     return {
         "success": ran.returncode == 0,
         "output": "\n".join([output, *said, *inside.notes]).strip(),
-        "test_path": place,
+        "test_path": site.place,
         "exit_code": ran.returncode,
         **_counts(ran.stdout),
         "truncated": more or ran.cut,
     }
 
 
-def _place(path: str, roots: tuple[str, ...]) -> str:
-    place = os.path.realpath(path)
-    if not any(is_inside(place, root) for root in roots) or not os.path.exists(place):  # noqa: PTH110
+def _look(ctx: ToolContext, working_dir: str | None, *, path: str) -> Site:
+    site = look_around(ctx, working_dir)
+    place = os.path.realpath(os.path.join(site.directory, path))  # noqa: PTH118 - a text all along
+    if not any(is_inside(place, root) for root in site.roots) or not os.path.exists(place):  # noqa: PTH110
         raise ValueError(f"path {place} does not exist in what is granted")
-    return place
+    refuse_unfit(site.grounds, place)
+    return replace(site, place=place)
 
 
 def _counts(output: bytes) -> dict[str, int]:

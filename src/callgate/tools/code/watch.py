@@ -1,16 +1,19 @@
 """Watch: the bounds of a program in the sandbox: what the kernel holds each process to, and what is counted for all.
 
 The kernel's limits are per process, and its limit of processes does not bind root. So the sandbox's own /proc is looked
-at many times a second, and the program is stopped when all it started is too much together.
+at many times a second, and the program is stopped when all it started is too much together. How long a look takes is up
+to the program: so it is taken on a thread of its own, and one that has too much to look at is stopped as well.
 """
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import os
 import resource
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +22,10 @@ from callgate.tools.code.inventory import Identity, identity_of
 _LOOKS_SECONDS = 0.01
 _UNTIL_SEEN = 200
 """So many looks may find no /proc: it is being made."""
+_LONGEST_LOOK = 10.0
+_MOST_MAPPED = 16 * 1024**2
+"""Bytes of what the kernel says of mappings, about 150,000 of them, that one look reads."""
+_CHUNK = 65_536
 _NICER = 10
 _OWN_MEMORY = ("tmp", "dev", "dev/shm")
 _NOT_SHARED = (b"VmData", b"VmStk", b"VmExe", b"VmLib")
@@ -76,17 +83,36 @@ async def watch(pid: int, bounds: Bounds, *, covered: Mapping[str, Identity | No
         covered: Callgate's own places. What is put over a file lies on that file, and not on one that takes its place.
     """
     missing = 0
-    while True:
-        await asyncio.sleep(_LOOKS_SECONDS)
-        try:
-            said = _replaced(covered) or _too_much(f"/proc/{pid}/root", bounds)
-        except FileNotFoundError:
-            missing += 1
-            said = "it could not be watched" if missing > _UNTIL_SEEN else None
-        except OSError as error:
-            said = f"it could not be watched: {error.strerror}"
-        if said is not None:
-            return said
+    thread = concurrent.futures.ThreadPoolExecutor(1, "callgate-watch")
+    try:
+        while True:
+            begun = time.monotonic()
+            try:
+                said = await _look(thread, f"/proc/{pid}/root", bounds, covered)
+            except FileNotFoundError:
+                missing += 1
+                said = "it could not be watched" if missing > _UNTIL_SEEN else None
+            except TimeoutError:
+                said = f"it could not be watched: a look took more than {_LONGEST_LOOK:g} seconds"
+            except OSError as error:
+                said = f"it could not be watched: {error.strerror}"
+            if said is not None:
+                return said
+            # No more than half of the time is spent with looking.
+            await asyncio.sleep(max(_LOOKS_SECONDS, time.monotonic() - begun))
+    finally:
+        # A look that is under way ends by itself, and nobody waits for it.
+        thread.shutdown(wait=False)
+
+
+async def _look(  # noqa: PLR0917 - what the thread is told
+    thread: concurrent.futures.Executor, root: str, bounds: Bounds, covered: Mapping[str, Identity | None]
+) -> str | None:
+    def look() -> str | None:
+        return _replaced(covered) or _too_much(root, bounds)
+
+    async with asyncio.timeout(_LONGEST_LOOK):
+        return await asyncio.get_running_loop().run_in_executor(thread, look)
 
 
 def _replaced(covered: Mapping[str, Identity | None]) -> str | None:
@@ -109,7 +135,10 @@ def _too_much(root: str, bounds: Bounds) -> str | None:
     if tasks > bounds.tasks:
         return f"more than {bounds.tasks} processes and threads"
     if memory + sum(each.mapped for each in uses) > bounds.memory:
-        memory += _shared(uses)
+        try:
+            memory += _shared(uses)
+        except _TooManyError:
+            return "more mappings of memory than can be counted"
     return f"more than {bounds.memory // 1024**2} MiB of memory" if memory > bounds.memory else None
 
 
@@ -136,29 +165,52 @@ def _uses(place: str) -> _Uses:
     return _Uses(place, said.get(b"Threads", 1), own * 1024, max(0, mapped) * 1024)
 
 
+class _TooManyError(Exception):
+    """There are more mappings than one look reads."""
+
+
 def _shared(uses: Iterable[_Uses]) -> int:
-    """Memory that processes share without a file, each once, and whole: they can let go of a part and still keep it."""
+    """Memory that processes share without a file, each once, and whole: they can let go of a part and still keep it.
+
+    Raises:
+        _TooManyError: It is not known.
+    """
     found: dict[bytes, int] = {}
-    hidden = 0
+    hidden, room = 0, _MOST_MAPPED
     for each in uses:
         try:
-            with open(f"{each.place}/maps", "rb") as file:  # noqa: PTH123 - a text all along
-                found |= dict(_shared_here(file))
+            text = _read(f"{each.place}/maps", room)
         except OSError:
             # Who closes itself to us is not believed.
             hidden += each.mapped
+            continue
+        room -= len(text)
+        found |= _shared_here(text)
     return hidden + sum(found.values())
 
 
-def _shared_here(lines: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+def _read(path: str, room: int) -> bytes:
+    text = bytearray()
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        while part := os.read(handle, _CHUNK):
+            text += part
+            if len(text) > room:
+                raise _TooManyError
+    finally:
+        os.close(handle)
+    return bytes(text)
+
+
+def _shared_here(text: bytes) -> dict[bytes, int]:
     sizes: dict[bytes, int] = {}
-    for line in lines:
-        if line.endswith(b"/dev/zero (deleted)\n"):
+    for line in text.splitlines():
+        if line.endswith(b"/dev/zero (deleted)"):
             span, _, _, device, number, _ = line.split(maxsplit=5)
             start, _, end = span.partition(b"-")
             place = device + b" " + number
             sizes[place] = sizes.get(place, 0) + int(end, 16) - int(start, 16)
-    yield from sizes.items()
+    return sizes
 
 
 def _kept_in_memory(root: str) -> int:

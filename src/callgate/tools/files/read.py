@@ -13,7 +13,8 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held, read_all
-from callgate.tools.files.arguments import FilePath, digest_of, digest_of_open, moment, what_was_seen
+from callgate.tools.file_facts import digest_of, moment, what_was_seen
+from callgate.tools.files.arguments import FilePath, digest_of_open
 
 USUAL_LINES = 2000
 _MOST_BYTES = 10_000_000

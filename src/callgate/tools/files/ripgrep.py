@@ -8,6 +8,7 @@ to by what is left out.
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import select
 import subprocess
@@ -18,6 +19,7 @@ from typing import IO, Any, cast
 
 import orjson
 
+from callgate.model.grounds import Grounds
 from callgate.tools.programs import find_program
 
 _ALWAYS = (
@@ -37,6 +39,9 @@ _MOST_HITS = 20_000
 _CHUNK = 256 * 1024
 _LOOK_AGAIN = 0.1
 _NOTHING_FOUND = 1
+_TROUBLE = 2
+"""Its return code when it could not read something: a file among others, or what it was asked for."""
+_ENDING_SECONDS = 10
 _HANDLES = Path("/dev/fd")
 
 
@@ -67,11 +72,14 @@ class Search:
     """Paths from that directory that are left out."""
 
 
-def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[], bool]) -> tuple[list[Hit], bool]:
+def find(
+    search: Search, *, program: str, folder: int, ignored: int | None, stop: Callable[[], bool]
+) -> tuple[list[Hit], bool]:
     """What ripgrep finds, by path and line, and whether it was stopped before its end because it found so much.
 
     Args:
         search: What and where.
+        program: Where ripgrep lies.
         folder: The directory to start it in.
         ignored: An open file with patterns to leave out, as git has them.
         stop: Asked from time to time whether to give up.
@@ -79,10 +87,11 @@ def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[],
     Raises:
         ValueError: The pattern or the glob cannot be read.
         TimeoutError: It was to stop.
+        OSError: It ended before it had looked at everything.
     """
     handles = () if ignored is None else (ignored,)
     with subprocess.Popen(  # noqa: S603 - no shell; what a model wrote stands behind = and --
-        [_program(), *_ALWAYS, *_arguments(search, ignored)],
+        [program, *_ALWAYS, *_arguments(search, ignored)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -95,17 +104,28 @@ def find(search: Search, *, folder: int, ignored: int | None, stop: Callable[[],
             if cut:
                 process.kill()
             complaint = cast("IO[bytes]", process.stderr).read(_CHUNK)
+            # It says nothing more, so it ends: by itself, or its end would be told as ours.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_ENDING_SECONDS)
         finally:
             process.kill()
+    if not cut and process.returncode not in {0, _NOTHING_FOUND, _TROUBLE}:
+        raise OSError(f"ripgrep ended with {process.returncode} before it had looked at everything; search again")
     if not cut and not hits and process.returncode not in {0, _NOTHING_FOUND} and complaint:
         raise ValueError(f"pattern or glob cannot be used: {complaint.decode('utf-8', 'replace').strip()}")
     return sorted(hits), cut
 
 
-def _program() -> str:
-    found = find_program("rg")
+def program_of(grounds: Grounds) -> str:
+    """Where ripgrep lies.
+
+    Raises:
+        FileNotFoundError: Nowhere, or only where tools may write.
+    """
+    found = find_program("rg", grounds)
     if found is None:
-        raise FileNotFoundError("ripgrep is not installed; install with: pip install 'callgate[files]'")
+        missing = "ripgrep is not installed, or only where tools may write"
+        raise FileNotFoundError(f"{missing}; install with: pip install 'callgate[files]'")
     return found
 
 

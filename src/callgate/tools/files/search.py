@@ -22,7 +22,7 @@ from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Below, Confined, Held, kind_of
 from callgate.tools.files.arguments import DirectoryPath
-from callgate.tools.files.ripgrep import Hit, Search, find
+from callgate.tools.files.ripgrep import Hit, Search, find, program_of
 
 _MOST = 1000
 _SHOWN = 300
@@ -97,7 +97,13 @@ def search_files(
             most_in_a_file=limit + 1,
             excluded=[_below(base.place, place) for place in grounds.closed if _is_below(base.place, place)],
         )
-        hits, cut = find(search, folder=base.fd, ignored=None if ignored is None else ignored.fd, stop=stop)
+        hits, cut = find(
+            search,
+            program=program_of(grounds),
+            folder=base.fd,
+            ignored=None if ignored is None else ignored.fd,
+            stop=stop,
+        )
         found: list[dict[str, Any]] = []
         for match in _proven(confined, base, hits=hits):
             found.append(match)

@@ -9,7 +9,8 @@ from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Spot, read_all
-from callgate.tools.files.arguments import FilePath, Text, digest_of, what_was_seen
+from callgate.tools.file_facts import digest_of, what_was_seen
+from callgate.tools.files.arguments import FilePath, Text
 from callgate.tools.replacing import beside, difference, version_of
 from callgate.tools.turns import one_writer
 

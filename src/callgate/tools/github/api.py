@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from callgate.model.tool_context import ToolContext
 from callgate.settings.values import GithubSettings
@@ -64,7 +64,7 @@ class Api:
         return await read_key(ctx, self._settings.secret, what="a GitHub token")
 
     async def ask(self, question: Question, ctx: ToolContext, *, token: str) -> Answer:
-        """What GitHub says; 304 where a tag was given and nothing changed.
+        """What GitHub says; 304 where a tag was given, and it says itself that nothing changed.
 
         Raises:
             NotSetUp: The token is not taken.
@@ -79,8 +79,9 @@ class Api:
         url = self.url(question.place, question.query)
         client = Client(self._network, ctx.grounds())
         answer = await client.get(url, headers=sendable(given), limits=question.limits)
-        self._allowance.note(token, question.kind, answer=answer)
-        if answer.status == ANSWERED or (answer.status == UNCHANGED and question.etag is not None):
+        if not answer.strayed:
+            self._allowance.note(token, question.kind, answer=answer)
+        if answer.status == ANSWERED or (answer.status == UNCHANGED and _was_asked(question, answer)):
             return self._whole(answer)
         raise self._trouble(answer, question)
 
@@ -90,6 +91,8 @@ class Api:
         return answer
 
     def _trouble(self, answer: Answer, question: Question) -> Exception:
+        if answer.strayed:
+            return status_error(answer.status, f"{urlsplit(answer.url).hostname}, where GitHub leads to,")
         status, kept = answer.status, self._settings.secret
         if status == _NO_TOKEN:
             return NotSetUp(f"GitHub does not take the token {kept}; keep a valid one in its place")
@@ -103,3 +106,8 @@ class Api:
         if status == _UNFIT:
             return ValueError("query or repo: GitHub cannot search for that; is there such a repository?")
         return status_error(status, self._settings.api)
+
+
+def _was_asked(question: Question, answer: Answer) -> bool:
+    """Whether it got the tag: nobody else can know that nothing has changed."""
+    return question.etag is not None and not answer.strayed

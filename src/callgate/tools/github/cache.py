@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 MOST_BYTES = 64 * 1024 * 1024
 _PURPOSE = b"callgate github cache 1"
 _NONCE = 12
+# As RFC 9110 has it, in ASCII. Servers may say others; a file that has one of those is asked for anew each time.
+_TAG = re.compile(r'(W/)?"[\x21\x23-\x7e]{0,200}"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +107,9 @@ class Drawer:
         return Kept(etag=etag, sha=sha, content=content)
 
     def keep(self, kept: Kept) -> None:
-        """Lay it there."""
+        """Lay it there, unless its tag is none that can be sent back."""
+        if not _TAG.fullmatch(kept.etag):
+            return
         nonce = os.urandom(_NONCE)
         plain = orjson.dumps([kept.etag, kept.sha]) + b"\n" + kept.content
         self._shelf.put(self._name, nonce + AESGCM(self._key).encrypt(nonce, plain, self._name.encode()))

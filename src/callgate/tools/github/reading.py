@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 from urllib.parse import quote
@@ -18,8 +19,9 @@ from callgate.tools.github.api import JSON, RAW, UNCHANGED, Api, Question
 from callgate.tools.github.cache import Drawer, Kept, Shelf
 from callgate.tools.github.names import check_branch, check_path, check_repo
 from callgate.tools.outbound.client import Limits
-from callgate.tools.outbound.schemas import fields, reaches
+from callgate.tools.outbound.schemas import reaches
 from callgate.tools.outbound.troubles import AnswerUnfit, NotSetUp, StatusError, TooManyRequests
+from callgate.tools.schemas import fields
 
 if TYPE_CHECKING:
     from callgate.tools.outbound.transport import Answer
@@ -29,6 +31,8 @@ _DESCRIBED = Limits(seconds=13, content=3 * 1024 * 1024)
 """A file of up to a megabyte comes with its description, in base64."""
 _FETCHED = Limits(seconds=15, content=LARGEST_FILE)
 _LONGEST_NAME = 200
+_TRIES = 2
+"""Looks at a large file: it may be changed between what is said of it and its content."""
 _OTHERS = {"dir": "a directory", "submodule": "a submodule", "symlink": "a link that leads out of the repository"}
 _TEXT = {"type": "string"}
 _READ = fields(
@@ -126,13 +130,28 @@ def _question(repo: str, path: str, *, branch: str) -> Question:
 
 async def _get(api: Api, question: Question, *, ctx: ToolContext, token: str, drawer: Drawer) -> _Got:
     known = await asyncio.to_thread(drawer.find)
-    asked = question if known is None else replace(question, etag=known.etag)
     try:
-        answer = await api.ask(asked, ctx, token=token)
+        got = await _read(api, question, ctx=ctx, token=token, known=known)
     except (StatusError, NotSetUp) as error:
         if not isinstance(error, TooManyRequests):  # whoever may not read it now has not read it before
             await asyncio.to_thread(drawer.forget)
         raise
+    if got.source != "cache":
+        await asyncio.to_thread(drawer.keep, got.kept)
+    return got
+
+
+async def _read(api: Api, question: Question, *, ctx: ToolContext, token: str, known: Kept | None) -> _Got:
+    for _ in range(_TRIES):
+        got = await _look(api, question, ctx=ctx, token=token, known=known)
+        if got is not None:
+            return got
+    raise AnswerUnfit("the file is changed while it is read: its content is not what GitHub says of it; try again")
+
+
+async def _look(api: Api, question: Question, *, ctx: ToolContext, token: str, known: Kept | None) -> _Got | None:
+    """The file, all of it of one version; None where its content is of another than what is said of it."""
+    answer = await api.ask(question if known is None else replace(question, etag=known.etag), ctx, token=token)
     if answer.status == UNCHANGED and known is not None:
         return _Got(known, "cache")
     described = await asyncio.to_thread(_describe, answer)
@@ -140,10 +159,15 @@ async def _get(api: Api, question: Question, *, ctx: ToolContext, token: str, dr
     if content is None:
         whole = await api.ask(replace(question, accept=RAW, limits=_FETCHED), ctx, token=token)
         content, source = whole.content, "raw"
-    got = Kept(etag=answer.header("etag"), sha=described.sha, content=content)
-    if got.etag:
-        await asyncio.to_thread(drawer.keep, got)
-    return _Got(got, source)
+        if await asyncio.to_thread(_sha_of, content) != described.sha:
+            return None
+    etag = "" if answer.strayed else answer.header("etag")  # a tag of elsewhere would say nothing to GitHub
+    return _Got(Kept(etag=etag, sha=described.sha, content=content), source)
+
+
+def _sha_of(content: bytes) -> str:
+    """What git calls a file with this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _describe(answer: Answer) -> _Described:

@@ -14,8 +14,9 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.github.api import MATCHES, Api, Question
 from callgate.tools.github.names import search_words
 from callgate.tools.outbound.client import Limits
-from callgate.tools.outbound.schemas import fields, reaches
+from callgate.tools.outbound.schemas import reaches
 from callgate.tools.outbound.troubles import AnswerUnfit
+from callgate.tools.schemas import fields
 
 _LIMITS = Limits(seconds=40, content=8 * 1024 * 1024)
 _LONGEST = 1000

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import time
 from collections.abc import Generator
 from pathlib import Path
 
-_VERSION = 1
+from callgate.tools.index_files import Tables, forget, is_broken, open_file, transaction
+
 _PATIENCE = 2.0
-"""Seconds to wait for another process."""
-_TABLE = """
-CREATE TABLE IF NOT EXISTS entries (
+"""Seconds to wait for another process: asking GitHub again takes no longer."""
+_TABLES = Tables(
+    2,
+    """
+CREATE TABLE entries (
     name TEXT PRIMARY KEY, sealed BLOB NOT NULL, size INTEGER NOT NULL, used_at REAL NOT NULL
-) WITHOUT ROWID
-"""
+) WITHOUT ROWID;
+""",
+)
+_FORM = _TABLES.schema.strip().removesuffix(";").encode()
+# What has another type, or is larger than anything laid there, is not ours.
+_GET = "SELECT sealed FROM entries WHERE name = ? AND typeof(sealed) = 'blob' AND length(sealed) <= ?"
 _TRIM = """
 DELETE FROM entries WHERE name IN (
-    SELECT name FROM (SELECT name, SUM(size) OVER (ORDER BY used_at DESC, name) AS total FROM entries) WHERE total > ?
+    SELECT name FROM (SELECT name, TOTAL(size) OVER (ORDER BY used_at DESC, name) AS total FROM entries) WHERE total > ?
 )
 """
 
@@ -33,7 +39,7 @@ class FileShelf:
 
     def get(self, name: str) -> bytes | None:
         with contextlib.suppress(sqlite3.Error, OSError), self._opened() as file:
-            row = file.execute("SELECT sealed FROM entries WHERE name = ?", (name,)).fetchone()
+            row = file.execute(_GET, (name, self._most)).fetchone()
             if row is not None:
                 file.execute("UPDATE entries SET used_at = ? WHERE name = ?", (time.time(), name))
             return None if row is None else row[0]
@@ -52,55 +58,39 @@ class FileShelf:
     @contextlib.contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
         """The file, for one transaction: kept open by nobody, since nobody says when a tool is done with."""
-        file = self._ready()
         try:
-            with file:
+            with contextlib.closing(self._ready()) as file, transaction(file):
                 yield file
-        except sqlite3.OperationalError:  # somebody else holds it, or the disk is full
+        except sqlite3.Error as error:
+            if is_broken(error):
+                forget(self._path)
             raise
-        except sqlite3.DatabaseError:
-            self._discard()
-            raise
-        finally:
-            file.close()
 
     def _ready(self) -> sqlite3.Connection:
         try:
-            return self._connect()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
-            self._discard()
-            return self._connect()
+            return self._open()
+        except sqlite3.Error as error:
+            if not is_broken(error):
+                raise
+        forget(self._path)
+        return self._open()
 
-    def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        file = sqlite3.connect(self._path, timeout=_PATIENCE)
+    def _open(self) -> sqlite3.Connection:
+        file = open_file(self._path, _TABLES, patience=_PATIENCE)
         try:
-            file.execute("PRAGMA journal_mode = WAL")
-            file.execute("PRAGMA synchronous = NORMAL")
-            if not _is_ours(file):
-                _make(file)
+            _expect_form(file)
         except BaseException:
             file.close()
             raise
         return file
 
-    def _discard(self) -> None:
-        for ending in ("", "-wal", "-shm"):
-            Path(f"{self._path}{ending}").unlink(missing_ok=True)
 
+def _expect_form(file: sqlite3.Connection) -> None:
+    """That the version is ours says little of a file that somebody else has changed.
 
-def _is_ours(file: sqlite3.Connection) -> bool:
-    return file.execute("PRAGMA user_version").fetchone()[0] == _VERSION
-
-
-def _make(file: sqlite3.Connection) -> None:
-    with file:
-        file.execute("BEGIN IMMEDIATE")
-        if _is_ours(file):  # another process was first
-            return
-        file.execute("DROP TABLE IF EXISTS entries")
-        file.execute(_TABLE)
-        file.execute(f"PRAGMA user_version = {_VERSION}")
+    Raises:
+        sqlite3.DatabaseError: It has not our table, or more than that.
+    """
+    file.text_factory = bytes  # whatever it says, nothing fails in reading it as text
+    if file.execute("SELECT sql FROM sqlite_schema").fetchall() != [(_FORM,)]:
+        raise sqlite3.DatabaseError("the file has another form")

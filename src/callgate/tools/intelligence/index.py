@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from callgate.tools.index_files import Tables, forget, is_broken, open_file, transaction
 from callgate.tools.intelligence.words import names_in, spoken
 
-VERSION = 2
-"""Of the tables and of what is put into them; an index of another one is made anew."""
-_SCHEMA = Path(__file__).parent / "schema.sql"
-_BUSY = 10.0
-"""Seconds to wait for another process that writes."""
-_TABLES = ("files", "symbols", "names", "chunks", "symbol_words", "chunk_words")
+_TABLES = Tables(2, (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8"))
+_PATIENCE = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +60,9 @@ class Index:
         found = self.rows("SELECT path, id, state, unsettled, digest, language FROM files")
         return {path: Known(id_, state, bool(unsettled), *rest) for path, id_, state, unsettled, *rest in found}
 
-    @contextlib.contextmanager
-    def writing(self) -> Generator[None]:
+    def writing(self) -> contextlib.AbstractContextManager[None]:
         """One transaction; nothing of it stays when it does not end well."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        return transaction(self._connection)
 
     def put(self, entry: Entry) -> None:
         """Take in a file, in the place of what was known of it."""
@@ -146,57 +136,23 @@ def open_index(place: Path | None) -> sqlite3.Connection:
     Args:
         place: Its file; None: in memory.
     """
-    if place is None:
-        return _prepared(":memory:")
     try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place.touch(mode=0o600)
+        return _prepared(place)
     except OSError as error:
         raise sqlite3.OperationalError(f"its file cannot be made: {error}") from error
+    except sqlite3.Error as error:
+        if place is None or not is_broken(error):
+            raise
+    forget(place)
+    return _prepared(place)
+
+
+def _prepared(place: Path | None) -> sqlite3.Connection:
+    connection = open_file(place, _TABLES, patience=_PATIENCE)
     try:
-        return _prepared(str(place))
-    except sqlite3.OperationalError:  # locked, full, not to be written: another file would not help
-        raise
-    except sqlite3.DatabaseError:
-        forget(place)
-        return _prepared(str(place))
-
-
-def forget(place: Path) -> None:
-    """Remove an index that cannot be read; who still has it open goes on with the removed one."""
-    for ending in ("", "-wal", "-shm"):
-        place.with_name(place.name + ending).unlink(missing_ok=True)
-
-
-def _prepared(place: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(place, timeout=_BUSY, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA cache_size = -16000")
-        if not _is_current(connection):
-            _make(connection)
         connection.execute("SELECT max(state || digest) FROM files").fetchone()  # damage shows where it is read
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _is_current(connection: sqlite3.Connection) -> bool:
-    return connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
-
-
-def _make(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not _is_current(connection):  # another process may have been first
-            for table in _TABLES:
-                connection.execute(f"DROP TABLE IF EXISTS {table}")
-            for statement in _SCHEMA.read_text(encoding="utf-8").split(";\n"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")

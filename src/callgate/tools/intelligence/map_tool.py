@@ -8,10 +8,11 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.intelligence.arguments import INTEGER, LEFT_OUT, STRING, Scope, declared, fields, with_left_out
+from callgate.tools.intelligence.arguments import INTEGER, LEFT_OUT, STRING, Scope, declared, with_left_out
 from callgate.tools.intelligence.mapping import CHARACTERS, Style, fitting, map_files, map_symbols, size_of
 from callgate.tools.intelligence.projects import Project, Projects, Unindexed
 from callgate.tools.intelligence.ranking import rank
+from callgate.tools.schemas import fields
 
 _OUTPUT = fields(
     {

@@ -21,8 +21,9 @@ from callgate.model.tool_context import ToolContext
 from callgate.model.visible import cut
 from callgate.secrets.strike import process_striker
 from callgate.tools.confined import Below, Confined, Held, read_all
+from callgate.tools.index_files import forget, is_broken
 from callgate.tools.intelligence.apart import NotStarted
-from callgate.tools.intelligence.index import Index, Known, forget, open_index
+from callgate.tools.intelligence.index import Index, Known, open_index
 from callgate.tools.intelligence.updating import Updating
 from callgate.tools.intelligence.walking import LARGEST_SOURCE, Seen, Walk
 
@@ -180,9 +181,9 @@ class Projects:
         try:
             with contextlib.closing(open_index(place)) as connection:
                 yield Index(connection)
-        except sqlite3.OperationalError as error:
-            raise Unindexed(f"the index cannot be used: {error}") from error
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
+            if not is_broken(error):
+                raise Unindexed(f"the index cannot be used: {error}") from error
             forget(place)
             raise Unindexed(
                 f"the index is damaged ({error}), and was removed; ask again to have it made anew"

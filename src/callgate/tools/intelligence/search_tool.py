@@ -15,12 +15,12 @@ from callgate.tools.intelligence.arguments import (
     STRING,
     Words,
     declared,
-    fields,
     with_left_out,
 )
 from callgate.tools.intelligence.languages import languages_meant
 from callgate.tools.intelligence.projects import Project, Projects
 from callgate.tools.intelligence.searching import Hit, Query, search, snippet
+from callgate.tools.schemas import fields
 
 _RESULT = fields(
     {

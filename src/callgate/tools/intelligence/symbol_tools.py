@@ -19,7 +19,6 @@ from callgate.tools.intelligence.arguments import (
     Scope,
     Symbol,
     declared,
-    fields,
     with_left_out,
 )
 from callgate.tools.intelligence.defining import find_definitions
@@ -28,6 +27,7 @@ from callgate.tools.intelligence.naming import read_symbol
 from callgate.tools.intelligence.projects import Project, Projects
 from callgate.tools.intelligence.referring import Reference, places_of
 from callgate.tools.intelligence.similar import similar_names
+from callgate.tools.schemas import fields
 
 _MOST_CANDIDATES = 10
 

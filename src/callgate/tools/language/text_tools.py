@@ -12,7 +12,7 @@ from callgate.adapters.declare import Fields
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.language.vectors import Embedder, Vector, shares, similarity
-from callgate.tools.outbound.schemas import fields
+from callgate.tools.schemas import fields
 
 _LONGEST_TEXT = 100_000
 _LONGEST_ITEM = 20_000

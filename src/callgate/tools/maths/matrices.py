@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from callgate.adapters.function import tool
+from callgate.tools.schemas import fields
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,17 +29,13 @@ _COMPLEX = {
 }
 
 
-def _object(required: list[str], **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
 @tool(
     effects="read_only",
     deterministic=True,
     concurrency_safe=True,
     scopes=["compute:run"],
     timeout=30,
-    output_schema=_object(["x", "relative_error"], x=_NUMBERS, relative_error={"type": "number"}),
+    output_schema=fields({"x": _NUMBERS, "relative_error": {"type": "number"}}),
     examples=[{"A": [[3, 1], [1, 2]], "b": [9, 8]}],
 )
 def matrix_solve(A: list[list[float]], b: list[float]) -> dict[str, Any]:  # noqa: N803 - mathematics' own name
@@ -72,10 +69,9 @@ def matrix_solve(A: list[list[float]], b: list[float]) -> dict[str, Any]:  # noq
     concurrency_safe=True,
     scopes=["compute:run"],
     timeout=30,
-    output_schema=_object(
-        ["eigenvalues"],
-        eigenvalues={"type": "array", "items": _COMPLEX},
-        eigenvectors={"type": "array", "items": {"type": "array", "items": _COMPLEX}},
+    output_schema=fields(
+        {"eigenvalues": {"type": "array", "items": _COMPLEX}},
+        {"eigenvectors": {"type": "array", "items": {"type": "array", "items": _COMPLEX}}},
     ),
     examples=[{"A": [[2, 0], [0, 3]]}, {"A": [[0, -1], [1, 0]], "vectors": True}],
 )
@@ -109,9 +105,7 @@ def matrix_eigenvalues(A: list[list[float]], vectors: bool = False) -> dict[str,
     concurrency_safe=True,
     scopes=["compute:run"],
     timeout=30,
-    output_schema=_object(
-        ["singular_values", "U", "V", "rank"], singular_values=_NUMBERS, U=_ROWS, V=_ROWS, rank={"type": "integer"}
-    ),
+    output_schema=fields({"singular_values": _NUMBERS, "U": _ROWS, "V": _ROWS, "rank": {"type": "integer"}}),
     examples=[{"A": [[3, 0], [0, 4], [0, 0]]}],
 )
 def matrix_svd(A: list[list[float]], full: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002, N803 - a tool's parameters

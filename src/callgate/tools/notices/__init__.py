@@ -2,4 +2,4 @@
 
 from callgate.tools.category import Category
 
-CATEGORY = Category(extra="notices", tools={"notify_self": ()})
+CATEGORY = Category(tools={"notify_self": ()})

@@ -1,7 +1,8 @@
 """Notices: the service behind `notify_self` and `gate.notices()`. Each is handed out once, whoever asks at once.
 
-A notice belongs to the agent that left it, with the user it acts for. It waits for its session, or where it is to
-outlive that, for any session of theirs.
+A notice belongs to the agent that left it, with the user it acts for. It waits for its session; where it is to outlive
+that, for any session of theirs once its own is not at work any more: its gate was closed, or nobody came to it for an
+hour. Who comes to a session, to leave a notice or to ask for them, is written down beside what waits.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from callgate.errors import NoEffect
 from callgate.events.vocabulary import SELF_NOTIFY, SELF_REMIND
@@ -19,7 +21,7 @@ from callgate.model.levels import Severity
 from callgate.model.notice import INJECT_AT, Notice
 from callgate.pipeline.shield import finish, landed
 from callgate.ports import Clock, Document, Reader, Store, Transaction
-from callgate.tools.documents import keep, kept, struck, under, whose
+from callgate.tools.documents import keep, kept, nameable, struck, under, whose
 
 NOTICES = "notices"
 REMINDER = "reminder"
@@ -35,6 +37,12 @@ _EVERYBODYS = Context().session
 _WAITING_AT_MOST = 100
 _OVER_AFTER = 7 * 86400.0
 """Nobody says when a session ends; one that nobody came back to for so long has."""
+_AT_WORK = 3600.0
+"""How long a session counts as at work after somebody came to it, while that gate is open."""
+_NOTED_EVERY = 60.0
+"""Coming to a session is written down so often: asking is done in every turn."""
+_SEEN, _SEEN_BY = "seen", "seen_by"
+"""When somebody last came to the session of a notice, and in which gate."""
 _SWEPT = 200
 
 
@@ -54,6 +62,15 @@ class Left:
     """Whether it outlives its session."""
 
 
+class _Waiting(NamedTuple):
+    """What waits for whoever asks."""
+
+    due: list[Document]
+    """To be handed out now, oldest first."""
+    on: list[Document]
+    """What of their session waits on."""
+
+
 class Notices:
     """Notices of whoever asks."""
 
@@ -70,14 +87,19 @@ class Notices:
             call: The call that does.
 
         Raises:
+            SecretName: Who leaves it has the name of a secret.
             TooManyWait: Nobody collects them.
             NotKept: The store could not take it.
         """
+        nameable(principal=context.principal, user=context.user, session=context.session)
         notice_id, now = uuid7(), self._clock.now()
-        where = self._place(context, persist=left.persist)
+        lasting_place, own_place = self._places(context)
+        where = lasting_place if left.persist else own_place
 
         def unit(tx: Transaction) -> Notice:
-            if len(tx.documents(NOTICES, prefix=where, limit=_WAITING_AT_MOST)) == _WAITING_AT_MOST:
+            own, others = self._of_session(tx, context)
+            self._note(tx, own)
+            if len(own) + (len(others) if left.persist else 0) >= _WAITING_AT_MOST:
                 raise TooManyWait(f"{_WAITING_AT_MOST} notices wait already; they go to the next turn that asks")
             draft = _draft(context, left, notice_id, call=call, now=now)
             tx.append(draft)
@@ -93,13 +115,13 @@ class Notices:
                 session=context.session,
                 persistence_id=notice_id if left.persist else None,
             )
-            keep(tx, NOTICES, f"{where}{notice_id}", asdict(notice))
+            keep(tx, NOTICES, f"{where}{notice_id}", asdict(notice) | self._now())
             return notice
 
         return await kept(self._store, unit)
 
     async def collect(self, context: Context, *, at: str | None = None) -> tuple[Notice, ...]:
-        """What waits for whoever asks, oldest first; from now on it waits no more.
+        """What waits for whoever asks, oldest first and at most 100 at once; from now on it waits no more.
 
         Args:
             context: Who asks.
@@ -108,26 +130,26 @@ class Notices:
         Raises:
             StoreError: The store cannot be read or written.
         """
-        places = [self._place(context, persist=persist) for persist in (True, False)]
 
-        def waiting(reader: Reader) -> list[Document]:
-            found = (each for where in places for each in reader.documents(NOTICES, prefix=where))
-            return [each for each in found if at in (None, each.body["inject_at"])]
+        def waiting(reader: Reader) -> _Waiting:
+            return self._waiting(reader, context, at=at)
 
         def unit(tx: Transaction) -> list[Document]:
             found = waiting(tx)
-            for each in found:
+            for each in found.due:
                 tx.drop_document(NOTICES, each.key)
-            return found
+            self._note(tx, found.on)
+            return found.due
 
-        if not await self._store.read(waiting):
+        found = await self._store.read(waiting)
+        if not found.due and not any(self._is_news(each) for each in found.on):
             return ()
         work = self._store.submit(unit)
         if await landed(work):
             # Nobody is there any more to be handed them.
             await finish(self._put_back(work.result()))
             raise asyncio.CancelledError
-        return tuple(sorted((Notice(**each.body) for each in work.result()), key=lambda notice: notice.id))
+        return tuple(_notice(each) for each in work.result())
 
     async def sweep(self) -> int:
         """Forget what waits for sessions that are over; how many."""
@@ -144,20 +166,67 @@ class Notices:
     async def _put_back(self, documents: list[Document]) -> None:
         await self._store.write(lambda tx: [tx.put_document(NOTICES, each.key, each.body) for each in documents])
 
+    def _waiting(self, reader: Reader, context: Context, *, at: str | None) -> _Waiting:
+        own, others = self._of_session(reader, context)
+        found = own + [each for each in others if not self._at_work(each)]
+        found = [each for each in found if at in (None, each.body["inject_at"])]
+        due = sorted(found, key=lambda each: each.body["id"])[:_WAITING_AT_MOST]
+        handed = {each.key for each in due}
+        return _Waiting(due, [each for each in own if each.key not in handed])
+
+    def _of_session(self, reader: Reader, context: Context) -> tuple[list[Document], list[Document]]:
+        """What waits for the session of whoever asks, and lasting ones of their other sessions."""
+        lasting, own = (reader.documents(NOTICES, prefix=where) for where in self._places(context))
+        own += [each for each in lasting if self._is_of(context, each)]
+        return own, [each for each in lasting if not self._is_of(context, each)]
+
+    def _note(self, tx: Transaction, documents: list[Document]) -> None:
+        """Write down that somebody came to the session of these."""
+        for each in documents:
+            if self._is_news(each):
+                tx.put_document(NOTICES, each.key, each.body | self._now())
+
+    def _is_of(self, context: Context, lasting: Document) -> bool:
+        """Whether a lasting notice was left in the session of whoever asks."""
+        named = context.session != _EVERYBODYS
+        return lasting.body["session"] == context.session and (named or _seen_by(lasting) == self._store.owner)
+
+    def _at_work(self, lasting: Document) -> bool:
+        owner = _seen_by(lasting)
+        return bool(owner) and self._store.owner_alive(owner) and self._clock.now() - _seen(lasting) <= _AT_WORK
+
+    def _is_news(self, document: Document) -> bool:
+        """Whether it is worth writing down that somebody came to its session."""
+        return _seen_by(document) != self._store.owner or self._clock.now() - _seen(document) > _NOTED_EVERY
+
+    def _now(self) -> dict[str, Any]:
+        return {_SEEN: self._clock.now(), _SEEN_BY: self._store.owner}
+
     def _over(self, documents: list[Document]) -> Iterator[str]:
         now = self._clock.now()
         for each in documents:
             owner = each.key.split("/")[1]
-            if now - each.body["time"] > _OVER_AFTER or (owner and not self._store.owner_alive(owner)):
+            if now - _seen(each) > _OVER_AFTER or (owner and not self._store.owner_alive(owner)):
                 yield each.key
 
-    def _place(self, context: Context, *, persist: bool) -> str:
+    def _places(self, context: Context) -> tuple[str, str]:
+        """Where lasting notices of whoever asks wait, and where those of this session do."""
         asker = (context.principal, *whose(context))
-        if persist:
-            return under(_ANY_SESSION, *asker)
         # The session of whoever names none is a different one in every gate.
         owner = self._store.owner if context.session == _EVERYBODYS else ""
-        return under(_OF_SESSION, owner, context.session, *asker)
+        return under(_ANY_SESSION, *asker), under(_OF_SESSION, owner, context.session, *asker)
+
+
+def _seen(document: Document) -> float:
+    return document.body.get(_SEEN, document.body["time"])
+
+
+def _seen_by(document: Document) -> str:
+    return document.body.get(_SEEN_BY, "")
+
+
+def _notice(document: Document) -> Notice:
+    return Notice(**{name: value for name, value in document.body.items() if name not in (_SEEN, _SEEN_BY)})
 
 
 def _draft(context: Context, left: Left, notice_id: str, *, call: str, now: float) -> Draft:  # noqa: PLR0917

@@ -12,6 +12,7 @@ from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.documents import lent
 from callgate.tools.notices.notices import Left, Notices
+from callgate.tools.schemas import fields
 
 _TEXT: dict[str, Any] = {"format": "text"}
 Message = Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=_TEXT)]
@@ -19,18 +20,19 @@ Priority = Literal["low", "normal", "high", "critical"]
 Kind = Literal["discovery", "warning", "checkpoint", "reminder", "context"]
 When = Literal["immediate", "next_turn", "after_tool"]
 
-_FIELDS: dict[str, dict[str, Any]] = {
-    "status": {"const": "ok"},
-    "event_id": {"type": "string"},
-    "category": {"type": "string"},
-    "priority": {"type": "string"},
-    "deliver_at": {"type": "string"},
-    "inject_at": {"enum": list(INJECT_AT.values())},
-    "persist_cross_session": {"type": "boolean"},
-    "persistence_id": {"type": ["string", "null"]},
-    "message": {"type": "string"},
-}
-_OUTPUT = {"type": "object", "properties": _FIELDS, "required": list(_FIELDS), "additionalProperties": False}
+_OUTPUT = fields(
+    {
+        "status": {"const": "ok"},
+        "event_id": {"type": "string"},
+        "category": {"type": "string"},
+        "priority": {"type": "string"},
+        "deliver_at": {"type": "string"},
+        "inject_at": {"enum": list(INJECT_AT.values())},
+        "persist_cross_session": {"type": "boolean"},
+        "persistence_id": {"type": ["string", "null"]},
+        "message": {"type": "string"},
+    }
+)
 
 
 def _would_notify(arguments: dict[str, Any], _ctx: ToolContext) -> Preview:

@@ -85,15 +85,15 @@ class Client:
     async def _follow(self, backend: JudgedBackend, start: str, *, headers: dict[str, str], limit: int) -> Answer:
         from callgate.tools.outbound.transport import REDIRECTS, Sending, exchange  # noqa: PLC0415 - an extra
 
-        url = self.judge(start)
+        url, strayed = self.judge(start), False
         for redirects in range(MOST_REDIRECTS + 1):
             sending = Sending(method="GET", url=url, headers=headers)
             answer = await exchange(backend, self._network, sending=sending, limit=limit, follow=True)
             if answer.status not in REDIRECTS:
-                return replace(answer, redirected_from=start if redirects else None)
+                return replace(answer, redirected_from=start if redirects else None, strayed=strayed)
             there = self._led_to(url, answer)
             if _origin(there) != _origin(url):
-                headers = for_another_origin(headers)
+                headers, strayed = for_another_origin(headers), True
             url = there
         raise AnswerUnfit(f"{start[:_SHOWN]} leads on and on; gave up after {MOST_REDIRECTS} redirects")
 

@@ -1,4 +1,4 @@
-"""Schemas: what tools that ask servers say of their arguments and outputs alike."""
+"""Schemas: what tools that ask servers say of their arguments, and to the policy of whom they ask."""
 
 from __future__ import annotations
 
@@ -21,13 +21,3 @@ def reaches(urls: Iterable[str]) -> Callable[[Mapping[str, Any]], dict[str, list
         return {"hosts": hosts}
 
     return resources
-
-
-def fields(always: Mapping[str, Any], *, optional: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The schema of an object with these fields."""
-    return {
-        "type": "object",
-        "properties": {**always, **(optional or {})},
-        "required": list(always),
-        "additionalProperties": False,
-    }

@@ -52,6 +52,9 @@ class Answer:
     """Where it came from in the end."""
     redirected_from: str | None = None
     """Where it was asked for at first, if that is another place."""
+    strayed: bool = False
+    """Whether the way there led through another origin: it knows nothing of the credentials and conditions that
+    were sent at first, and speaks for nobody but itself."""
 
     def header(self, name: str) -> str:
         """The first header of that name; empty if there is none."""

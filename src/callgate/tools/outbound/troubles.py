@@ -50,6 +50,8 @@ class StatusError(Exception):
         self.status_code = status_code
         self.resets_at = resets_at
         """When it may be asked again, in seconds since the epoch, where it says so."""
+        self.one_of_many = False
+        """Whether the tool asks any place it is told to: then this one speaks for itself, and stops no other call."""
         super().__init__(message)
 
 

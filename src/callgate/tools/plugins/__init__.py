@@ -2,4 +2,4 @@
 
 from callgate.tools.category import Category
 
-CATEGORY = Category(extra="plugins", tools={"reload_plugins": ()})
+CATEGORY = Category(tools={"reload_plugins": ()})

@@ -3,6 +3,5 @@
 from callgate.tools.category import Category
 
 CATEGORY = Category(
-    extra="threads",
     tools={"thread_push": (), "thread_read": (), "thread_seek": (), "thread_list": ()},
 )

@@ -10,6 +10,7 @@ from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.documents import lent, whose
+from callgate.tools.schemas import fields
 from callgate.tools.threads.threads import Threads
 
 _TEXT: dict[str, Any] = {"format": "text"}
@@ -22,10 +23,6 @@ _SHOWN = 2000
 _STRING: dict[str, Any] = {"type": "string"}
 _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
 _PROJECT: dict[str, Any] = {"type": ["string", "null"]}
-
-
-def _object(**fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
 def _list_of(item: dict[str, Any]) -> dict[str, Any]:
@@ -41,14 +38,12 @@ _ENTRY = {
     "author": _STRING,
     "timestamp": _STRING,
 }
-_PUSHED = _object(status={"const": "ok"}, thread_id=_STRING, entry_id=_STRING, sequence_id=_COUNT)
-_READ = _object(**_THREAD, entries=_list_of(_object(**_ENTRY)), entry_count=_COUNT)
-_FOUND = _object(
-    query=_STRING,
-    results=_list_of(_object(thread_id=_STRING, project_id=_PROJECT, **_ENTRY, score={"type": "number"})),
-    total=_COUNT,
-)
-_LISTED = _object(threads=_list_of(_object(**_THREAD, created_at=_STRING, updated_at=_STRING)), total=_COUNT)
+_PUSHED = fields({"status": {"const": "ok"}, "thread_id": _STRING, "entry_id": _STRING, "sequence_id": _COUNT})
+_READ = fields({**_THREAD, "entries": _list_of(fields(_ENTRY)), "entry_count": _COUNT})
+_HIT = {"thread_id": _STRING, "project_id": _PROJECT, **_ENTRY, "score": {"type": "number"}}
+_FOUND = fields({"query": _STRING, "results": _list_of(fields(_HIT)), "total": _COUNT})
+_ROW = {**_THREAD, "created_at": _STRING, "updated_at": _STRING}
+_LISTED = fields({"threads": _list_of(fields(_ROW)), "total": _COUNT})
 
 
 def _would_push(arguments: dict[str, Any], _ctx: ToolContext) -> Preview:
@@ -159,10 +154,17 @@ class ThreadTools:
         """
         threads = lent(self._threads, ctx.tool)
         found, total = await threads.seek(whose(ctx.context), query, limit=limit, project_id=project_id)
-        fields = ("thread_id", "project_id", *_ENTRY, "score")
-        return {"query": query, "results": [{name: each[name] for name in fields} for each in found], "total": total}
+        return {"query": query, "results": [{name: each[name] for name in _HIT} for each in found], "total": total}
 
-    @tool(effects="read_only", scopes=[], timeout=10, output_schema=_LISTED, examples=[{}, {"status": "all"}])
+    # Names are words of agents as well.
+    @tool(
+        effects="read_only",
+        scopes=[],
+        untrusted_output=True,
+        timeout=10,
+        output_schema=_LISTED,
+        examples=[{}, {"status": "all"}],
+    )
     async def thread_list(  # noqa: D417 - as above
         self,
         *,
@@ -187,5 +189,4 @@ class ThreadTools:
             limit=limit,
             offset=offset,
         )
-        fields = (*_THREAD, "created_at", "updated_at")
-        return {"threads": [{name: each[name] for name in fields} for each in found], "total": total}
+        return {"threads": [{name: each[name] for name in _ROW} for each in found], "total": total}

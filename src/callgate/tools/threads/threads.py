@@ -81,11 +81,11 @@ class Threads:
             once: Names of this push: again under the same ones, it gives where the entry is and pushes nothing.
 
         Raises:
-            ValueError: The thread is another project's, or a name holds a secret.
+            OtherProject: The thread is another project's.
+            SecretName: A name that it would be kept under, the owner's too, holds a secret.
             NotKept: The store could not take it.
         """
-        nameable("thread_id", thread_id)
-        nameable("project_id", project_id or "")
+        nameable(thread_id=thread_id, project_id=project_id, user="/".join(owner), key="/".join(once))
         now, entry_id = moment(self._clock.now()), uuid7()
         before = place(*owner, *once) if once else None
 

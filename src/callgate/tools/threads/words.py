@@ -15,8 +15,6 @@ from callgate.registry.words import stems, words
 _SATURATION = 1.2
 _LENGTH = 0.75
 _WORDS_ASKED = 32
-_LONGEST = 20_000
-"""Characters of an entry that count."""
 
 
 class Indexed(NamedTuple):
@@ -80,7 +78,7 @@ class WordIndex:
 
     def _add(self, entry: Indexed) -> None:
         counts: dict[str, int] = {}
-        for word in words(entry.text[:_LONGEST]):
+        for word in words(entry.text):
             known = self._stemmed.get(word)
             if known is None:
                 known = self._stemmed[word] = stems(word)

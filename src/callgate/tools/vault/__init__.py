@@ -3,7 +3,6 @@
 from callgate.tools.category import Category
 
 CATEGORY = Category(
-    extra="vault",
     tools={
         "vault_read": (),
         "vault_write": (),

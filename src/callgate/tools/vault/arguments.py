@@ -1,9 +1,8 @@
-"""Arguments that the tools on notes take, and what they tell the policy and the record of themselves."""
+"""Arguments that the tools on notes take, and what they tell the policy of themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -25,25 +24,6 @@ def touching(place: str) -> Touched:
         return {"paths": [place]}
 
     return resources
-
-
-def what_was_seen(_arguments: dict[str, Any], output: dict[str, Any]) -> dict[str, str]:
-    """The note that a call read or wrote, so that another content at the next reading is told as stale."""
-    return {output["path"]: output["digest"]}
-
-
-def moment(nanoseconds: int) -> str:
-    """A time of change, for people and programs; a file can have one that no calendar has."""
-    try:
-        return datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError, OSError):
-        return "unknown"
-
-
-def object_of(properties: dict[str, Any], *, optional: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The schema of an output with these fields and no others."""
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 TEXT: dict[str, Any] = {"type": "string"}

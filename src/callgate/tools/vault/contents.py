@@ -10,22 +10,22 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
+from callgate.tools.file_facts import digest_of, what_was_seen
 from callgate.tools.replacing import difference
+from callgate.tools.schemas import fields
 from callgate.tools.vault.arguments import (
     DIGEST,
     TEXT,
     NoteFolder,
     ProjectId,
     Text,
-    object_of,
     touching,
-    what_was_seen,
 )
 from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form, address
 from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_path, note_path, refuse_unlinkable
 from callgate.tools.vault.note_index import Listed
-from callgate.tools.vault.notes import LARGEST, MOST_NOTES, Note, digest_of
+from callgate.tools.vault.notes import LARGEST, MOST_NOTES, Note
 from callgate.tools.vault.planning import as_bytes, as_text
 from callgate.tools.vault.vaults import Project, Vaults
 from callgate.tools.vault.writing import enter, state_of
@@ -34,7 +34,7 @@ NAME = "index.md"
 BEGIN = "<!-- callgate:index -->"
 END = "<!-- /callgate:index -->"
 _BLOCK = re.compile(rf"^{BEGIN}[ \t]*\r?$.*?^{END}[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-_MADE = object_of(
+_MADE = fields(
     {"status": {"const": "ok"}, "path": TEXT, "entries": {"type": "integer"}, "digest": DIGEST},
 )
 _BREAKS_A_LINK = re.compile(r"[\[\]|\\]+")

@@ -7,17 +7,18 @@ from typing import Any
 from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
+from callgate.tools.file_facts import digest_of
 from callgate.tools.replacing import SHOWN
-from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, object_of, touching
+from callgate.tools.schemas import fields
+from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, touching
 from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form
 from callgate.tools.vault.moving import carry_out
 from callgate.tools.vault.names import note_path, refuse_unlinkable
-from callgate.tools.vault.notes import digest_of
 from callgate.tools.vault.planning import Plan, plan_move
 from callgate.tools.vault.vaults import Project, Vaults
 
-_MOVED = object_of(
+_MOVED = fields(
     {
         "status": {"const": "ok"},
         "old_path": TEXT,

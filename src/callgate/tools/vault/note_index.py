@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from callgate.tools.index_files import transaction
 from callgate.tools.vault.describing import Description
-from callgate.tools.vault.index_file import IndexFile, transaction
+from callgate.tools.vault.index_file import IndexFile
 from callgate.tools.vault.names import key_of
 from callgate.tools.vault.notes import Stamp
 

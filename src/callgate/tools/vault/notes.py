@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 
 from callgate.tools.confined import Below, Confined, Held, Spot, read_all
+from callgate.tools.file_facts import digest_of
 from callgate.tools.replacing import beside, sweep, version_of
 from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_of, is_plain
 from callgate.tools.vault.watch import Watch
@@ -176,11 +176,6 @@ class Notes:
                 # A link in its place is not followed; what may not be opened holds no notes of ours.
                 with contextlib.suppress(*_NO_FOLDER), self._confined.directory_at(folder, name) as held:
                     self._look(held, f"{prefix}{name}/", found=found, watch=watch)
-
-
-def digest_of(content: bytes) -> str:
-    """What tells one content of a note from another."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def _taken(held: Held, path: str) -> Note:

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.tools.file_facts import moment, what_was_seen
+from callgate.tools.schemas import fields
 from callgate.tools.vault import frontmatter
 from callgate.tools.vault.arguments import (
     DIGEST,
@@ -16,10 +18,7 @@ from callgate.tools.vault.arguments import (
     NotePath,
     ProjectId,
     Text,
-    moment,
-    object_of,
     touching,
-    what_was_seen,
 )
 from callgate.tools.vault.describing import title_of
 from callgate.tools.vault.keeping_step import look_up
@@ -30,7 +29,7 @@ from callgate.tools.vault.vaults import Vaults
 
 MOST_LISTED = 1000
 
-_NOTE = object_of(
+_NOTE = fields(
     {
         "path": TEXT,
         "title": TEXT,
@@ -43,22 +42,22 @@ _NOTE = object_of(
         "digest": DIGEST,
     }
 )
-_FOUND = object_of(
+_FOUND = fields(
     {
         "query": TEXT,
         "results": {
             "type": "array",
-            "items": object_of({"path": TEXT, "title": TEXT, "snippet": TEXT, "score": {"type": "number"}}),
+            "items": fields({"path": TEXT, "title": TEXT, "snippet": TEXT, "score": {"type": "number"}}),
         },
         "count": {"type": "integer"},
     }
 )
-_LISTED = object_of(
+_LISTED = fields(
     {
         "folder": TEXT,
         "notes": {
             "type": "array",
-            "items": object_of({"path": TEXT, "title": TEXT, "modified": TEXT, "size": {"type": "integer"}}),
+            "items": fields({"path": TEXT, "title": TEXT, "modified": TEXT, "size": {"type": "integer"}}),
         },
         "count": {"type": "integer"},
         "truncated": {"type": "boolean", "description": f"Whether there are more than {MOST_LISTED}."},
@@ -176,7 +175,7 @@ def make_list(vaults: Vaults) -> Any:
             if project is not None:
                 found = look_up(project, ctx, work=lambda index: index.below(wanted, MOST_LISTED + 1))
         notes = [
-            {"path": note.path, "title": note.title, "modified": moment(note.changed), "size": note.size}
+            {"path": note.path, "title": note.title, "modified": moment(note.changed / 1e9), "size": note.size}
             for note in found[:MOST_LISTED]
         ]
         return {

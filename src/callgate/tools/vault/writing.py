@@ -9,7 +9,9 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
+from callgate.tools.file_facts import digest_of, what_was_seen
 from callgate.tools.replacing import difference
+from callgate.tools.schemas import fields
 from callgate.tools.vault import frontmatter
 from callgate.tools.vault.arguments import (
     DIGEST,
@@ -17,18 +19,16 @@ from callgate.tools.vault.arguments import (
     NotePath,
     ProjectId,
     Text,
-    object_of,
     touching,
-    what_was_seen,
 )
 from callgate.tools.vault.describing import title_of
 from callgate.tools.vault.names import note_path, refuse_unlinkable
-from callgate.tools.vault.notes import LARGEST, Note, digest_of
+from callgate.tools.vault.notes import LARGEST, Note
 from callgate.tools.vault.planning import as_text
 from callgate.tools.vault.prose import without_code
 from callgate.tools.vault.vaults import Vaults
 
-_WRITTEN = object_of({"status": {"const": "ok"}, "path": TEXT, "title": TEXT, "digest": DIGEST})
+_WRITTEN = fields({"status": {"const": "ok"}, "path": TEXT, "title": TEXT, "digest": DIGEST})
 _ROOM = 64 * 1024
 """For what is in a call besides the body."""
 

@@ -14,7 +14,8 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.outbound.client import Client, Limits
 from callgate.tools.outbound.headers import sendable, shown
 from callgate.tools.outbound.network import Network
-from callgate.tools.outbound.schemas import Headers, Url, fields
+from callgate.tools.outbound.schemas import Headers, Url
+from callgate.tools.schemas import fields
 from callgate.tools.web.texts import as_text
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.outbound.client import Client, Limits
 from callgate.tools.outbound.headers import sendable
 from callgate.tools.outbound.network import Network
-from callgate.tools.outbound.schemas import Url, fields
+from callgate.tools.outbound.schemas import Url
 from callgate.tools.outbound.troubles import AnswerUnfit, status_error
+from callgate.tools.schemas import fields
 from callgate.tools.web.apart import read_apart
 from callgate.tools.web.pages import LARGEST_PAGE, read_page
 from callgate.tools.web.texts import HTML, as_text, media_type
@@ -134,7 +135,9 @@ class PageTools:
         limits = Limits(seconds=_FETCHING, content=LARGEST_PAGE)
         answer = await Client(self._network, ctx.grounds()).get(url, headers=sendable(headers), limits=limits)
         if answer.status not in _SUCCEEDED:
-            raise status_error(answer.status, answer.url, retry_after=answer.header("retry-after"))
+            error = status_error(answer.status, answer.url, retry_after=answer.header("retry-after"))
+            error.one_of_many = True
+            raise error
         return answer
 
     def _trust(self, url: str) -> str:

@@ -15,8 +15,9 @@ from callgate.settings.values import SearchBackend
 from callgate.tools.outbound.client import Client, Limits
 from callgate.tools.outbound.headers import sendable
 from callgate.tools.outbound.network import Network
-from callgate.tools.outbound.schemas import fields, reaches
+from callgate.tools.outbound.schemas import reaches
 from callgate.tools.outbound.troubles import AnswerUnfit, StatusError, status_error
+from callgate.tools.schemas import fields
 from callgate.tools.web.apart import read_apart
 from callgate.tools.web.search_backends import KINDS, Hit
 from callgate.tools.web.texts import as_text

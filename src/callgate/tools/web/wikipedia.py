@@ -13,8 +13,9 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.outbound.client import Client, Limits
 from callgate.tools.outbound.headers import sendable
 from callgate.tools.outbound.network import Network
-from callgate.tools.outbound.schemas import fields, reaches
+from callgate.tools.outbound.schemas import reaches
 from callgate.tools.outbound.troubles import AnswerUnfit, status_error
+from callgate.tools.schemas import fields
 
 _LIMITS = Limits(seconds=10, content=1024 * 1024)
 _ANSWERED = 200

@@ -104,19 +104,26 @@ def _list(document: dict[str, Any], key: str, *, name: str) -> list[dict[str, An
 
 
 def _card(node: dict[str, Any], name: str) -> Card:
-    text = next((str(node[key]) for key in ("text", "label", "file", "url") if node.get(key)), "")
-    return Card(id=_id(node, "id", name=name), text=text[:_LONGEST_TEXT])
+    found = (_text(node.get(key)) for key in ("text", "label", "file", "url"))
+    return Card(id=_id(node, "id", name=name), text=next((text for text in found if text), ""))
 
 
 def _arrow(edge: dict[str, Any], name: str) -> Arrow:
     start, end = _id(edge, "fromNode", name=name), _id(edge, "toNode", name=name)
-    return Arrow(
-        id=_id(edge, "id", name=name), start=start, end=end, label=str(edge.get("label") or "")[:_LONGEST_TEXT]
-    )
+    return Arrow(id=_id(edge, "id", name=name), start=start, end=end, label=_text(edge.get("label")))
 
 
 def _id(body: dict[str, Any], key: str, *, name: str) -> str:
     found: Any = body.get(key)
     if not isinstance(found, str) or not found:
         raise ValueError(f"{name} is no JSON Canvas: a part has no {key}")
-    return found
+    return _sound(found)
+
+
+def _text(found: Any) -> str:
+    return _sound(found[:_LONGEST_TEXT]) if isinstance(found, str) else ""
+
+
+def _sound(text: str) -> str:
+    """Half of a pair of surrogates is no character, and could not be told on; JSON can write it all the same."""
+    return text.encode("utf-8", "replace").decode()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from .canvas import GREEN, ORANGE, PURPLE, RED, Arrow, Canvas, Card
+from .canvas import GREEN, MOST_BYTES, MOST_PARTS, ORANGE, PURPLE, RED, Arrow, Canvas, Card
 
 Calls = Sequence[dict[str, Any]]
 MARK = "callgate-"
@@ -15,13 +15,25 @@ MARK = "callgate-"
 _THOUGHT = "thread_push"
 _COLUMN, _ROW = 440, 220
 _SHOWN = 600
+_ROOM = 0.95
+"""How full a canvas gets that could not hold all: calls are not all of one size."""
 _BEFORE = 3
 """How many calls before a failure are drawn with it."""
+_OLDER = f"{MARK}older"
+_STANDS = {
+    "started": "has not ended",
+    "pending": "waits for a person",
+    "resumed": "was let through by a person, in a later call",
+    "unknown": "has an unknown end: whether it happened is not known",
+    "refused": "was refused",
+    "failed": "failed",
+}
+_WRONG = ("failed", "refused", "unknown")
 _COLOURS = {"decision": GREEN, "insight": GREEN, "research": PURPLE, "thought": None}
 
 
 def session_graph(calls: Calls, *, evidence: bool) -> Canvas:
-    """Every call in its order; thoughts among them, or alone without evidence."""
+    """The calls in their order; thoughts among them, or alone without evidence."""
     canvas, last = Canvas(), None
     for row, call in enumerate(call for call in calls if evidence or call["tool"] == _THOUGHT):
         card = _card(call, column=0, row=row)
@@ -39,7 +51,7 @@ def hypothesis_graph(calls: Calls, *, evidence: bool) -> Canvas:
     columns: dict[str, int] = {}
     behind: list[dict[str, Any]] = []
     for row, call in enumerate(calls):
-        if call["tool"] != _THOUGHT or not call["success"]:
+        if call["tool"] != _THOUGHT or call["status"] != "succeeded":
             behind.append(call)
             continue
         thread = str(_arguments(call).get("thread_id", ""))
@@ -57,10 +69,10 @@ def hypothesis_graph(calls: Calls, *, evidence: bool) -> Canvas:
 
 
 def failure_graph(calls: Calls, *, evidence: bool) -> Canvas:
-    """What went wrong, what came right before it, and the next try of the same tool."""
-    canvas = Canvas()
+    """What went wrong or has an unknown end, what came right before it, and the next try of the same tool."""
+    canvas, tries = Canvas(), _next_tries(calls)
     for row, call in enumerate(calls):
-        if call["success"] is not False:
+        if call["status"] not in _WRONG:
             continue
         failed = _card(call, column=1, row=row)
         canvas.add(failed)
@@ -68,19 +80,58 @@ def failure_graph(calls: Calls, *, evidence: bool) -> Canvas:
             for place, one in enumerate(calls[max(0, row - _BEFORE) : row]):
                 before = _card(one, column=0, row=max(0, row - _BEFORE) + place)
                 canvas.add(*(() if before.id in canvas.cards else (before,)), _arrow(before, failed, label="before"))
-        again = next((one for one in calls[row + 1 :] if one["tool"] == call["tool"]), None)
+        again = tries[row]
         if again is not None:
-            retry = _card(again, column=2, row=row)
+            retry = _card(calls[again], column=2, row=row)
             canvas.add(*(() if retry.id in canvas.cards else (retry,)), _arrow(failed, retry, label="tried again"))
     return canvas
+
+
+def _next_tries(calls: Calls) -> list[int | None]:
+    """For each call, where the next one of the same tool is."""
+    seen: dict[Any, int] = {}
+    found: list[int | None] = [None] * len(calls)
+    for row in range(len(calls) - 1, -1, -1):
+        found[row] = seen.get(calls[row]["tool"])
+        seen[calls[row]["tool"]] = row
+    return found
 
 
 GRAPHS = {"hypothesis": hypothesis_graph, "failure": failure_graph, "session": session_graph}
 
 
+class Drawing(NamedTuple):
+    """A canvas that can be read back, and how many calls are not in it."""
+
+    canvas: Canvas
+    content: bytes
+    left_out: int
+
+
+def draw(graph: str, calls: Calls, *, evidence: bool, left_out: int = 0) -> Drawing:
+    """The graph of as many of the newest calls as a canvas may hold; a card says how many older ones there are."""
+    while True:
+        canvas = GRAPHS[graph](calls, evidence=evidence)
+        if left_out:
+            canvas.add(_older(left_out))
+        content = canvas.to_bytes()
+        over = max(len(content) / MOST_BYTES, len(canvas.cards) / MOST_PARTS, len(canvas.arrows) / MOST_PARTS)
+        if over <= 1:
+            return Drawing(canvas, content, left_out)
+        fewer = int(len(calls) / over * _ROOM)
+        left_out += len(calls) - fewer
+        calls = calls[len(calls) - fewer :]
+
+
+def _older(left_out: int) -> Card:
+    text = f"**{left_out} older calls are not drawn**\n\nOnly the newest ones are on this canvas."
+    return Card(id=_OLDER, text=text, x=0, y=-_ROW, color=ORANGE)
+
+
 def _card(call: dict[str, Any], *, column: int, row: int) -> Card:
     arguments = _arguments(call)
-    text, colour = _thought(arguments) if call["tool"] == _THOUGHT and arguments else _called(call)
+    thought = call["tool"] == _THOUGHT and call["status"] == "succeeded" and arguments
+    text, colour = _thought(arguments) if thought else _called(call)
     return Card(id=f"{MARK}{call['call']}", text=text, x=column * _COLUMN, y=row * _ROW, color=colour)
 
 
@@ -96,11 +147,12 @@ def _thought(arguments: dict[str, Any]) -> tuple[str, str | None]:
 
 
 def _called(call: dict[str, Any]) -> tuple[str, str | None]:
-    if call["success"] is None:
-        return f"**{call['tool']}** has not ended\n\n{_short(call['args'])}", ORANGE
-    if call["success"]:
-        return f"**{call['tool']}**\n\n{_short(call['args'])}\n\n→ {_short(call['result'])}", None
-    return f"**{call['tool']}** failed\n\n{_short(call['args'])}\n\n{_short(call['error'])}", RED
+    name, asked = f"**{call['tool']}**", _short(call["args"])
+    if call["status"] == "succeeded":
+        return f"{name}\n\n{asked}\n\n→ {_short(call['result'])}", None
+    why = "" if call["error"] is None else f"\n\n{_short(call['error'])}"
+    colour = RED if call["success"] is False else ORANGE
+    return f"{name} {_STANDS.get(call['status'], call['status'])}\n\n{asked}{why}", colour
 
 
 def _short(value: Any) -> str:

@@ -6,15 +6,18 @@ import asyncio
 import json
 import os
 import secrets
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from callgate import PluginSettings, tool
+from callgate.model.recorded_calls import RecordedCalls
 from callgate.model.tool_context import ToolContext
-from callgate.tools.confined import Confined, Held, Spot, create, read_all, write_all
+from callgate.tools.confined import Confined, Held, Spot, read_all
+from callgate.tools.replacing import beside
 
 from .canvas import MOST_BYTES, Canvas, read_canvas
-from .drawing import GRAPHS
+from .drawing import draw
 from .edits import changes
 
 _ENDING = ".canvas"
@@ -32,11 +35,17 @@ async def export_reasoning_canvas(
     graph_type: str, *, include_evidence: bool, output_path: str | None, ctx: ToolContext, settings: PluginSettings
 ) -> str:
     """Draw what was recorded of this trace."""
-    calls = [call for call in await ctx.recorded() if call["call"] != ctx.call_id]
-    canvas = GRAPHS[graph_type](calls, evidence=include_evidence)
     path = output_path or _new_path(str(settings["canvas_directory"]), graph_type)
-    place = await asyncio.to_thread(_write, canvas, path, ctx=ctx)
-    return f"{place}: {graph_type} graph of {len(canvas.cards)} cards and {len(canvas.arrows)} links"
+    recorded = await ctx.recorded()
+    return await asyncio.to_thread(_export, recorded, graph_type, path=path, evidence=include_evidence, ctx=ctx)
+
+
+def _export(recorded: RecordedCalls, graph_type: str, *, path: str, evidence: bool, ctx: ToolContext) -> str:
+    calls = [call for call in recorded if call["call"] != ctx.call_id]
+    drawing = draw(graph_type, calls, evidence=evidence, left_out=recorded.left_out)
+    place, canvas = _write(drawing.content, path, ctx=ctx), drawing.canvas
+    told = f"{place}: {graph_type} graph of {len(canvas.cards)} cards and {len(canvas.arrows)} links"
+    return told if not drawing.left_out else f"{told}; {drawing.left_out} older calls are not drawn"
 
 
 def import_canvas_edits(canvas_path: str, baseline_path: str | None, *, ctx: ToolContext) -> str:
@@ -54,14 +63,32 @@ def list_canvases(directory: str | None, *, ctx: ToolContext, settings: PluginSe
     confined = Confined(ctx.grounds())
     try:
         with confined.directory(directory or str(settings["canvas_directory"])) as folder:
-            names = sorted(name for name in os.listdir(folder.fd) if name.endswith(_ENDING))  # noqa: PTH208 - by its handle
-            listed = [
-                entry for name in names[:_MOST_LISTED] if (entry := _entry(confined, folder, name=name)) is not None
-            ]
+            names = _newest_first(folder)
+            found = [_entry(confined, folder, name=name) for name in names[:_MOST_LISTED]]
     except FileNotFoundError:
-        listed = []
-    listed.sort(key=lambda entry: entry["modified"], reverse=True)
-    return _as_text({"status": "ok", "canvases": listed})
+        return _as_text({"status": "ok", "canvases": []})
+    listed = [entry for entry in found if entry is not None]
+    older = len(names) - len(found)
+    told = {"message": f"{older} older ones are not listed"} if older else {}
+    return _as_text({"status": "ok", "canvases": listed, **told})
+
+
+def _newest_first(folder: Held) -> list[str]:
+    """The names of canvases; without those that are no text, which nobody could ask for."""
+    times: dict[str, float] = {}
+    for name in os.listdir(folder.fd):  # noqa: PTH208 - by its handle
+        if name.endswith(_ENDING) and _is_text(name):
+            with suppress(OSError):
+                times[name] = os.stat(name, dir_fd=folder.fd, follow_symlinks=False).st_mtime
+    return sorted(times, key=lambda name: (-times[name], name))
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _entry(confined: Confined, folder: Held, *, name: str) -> dict[str, Any] | None:
@@ -94,7 +121,7 @@ def _read(ctx: ToolContext, path: str) -> Canvas:
     return read_canvas(content, path)
 
 
-def _write(canvas: Canvas, path: str, *, ctx: ToolContext) -> str:
+def _write(content: bytes, path: str, *, ctx: ToolContext) -> str:
     """Write a new file; what a person may have edited is never written over."""
     if not path.endswith(_ENDING):
         raise ValueError(f"output_path must end in {_ENDING}")
@@ -106,22 +133,14 @@ def _write(canvas: Canvas, path: str, *, ctx: ToolContext) -> str:
         if spot.status is not None:
             raise FileExistsError(f"{path} is there already; name another file, or leave output_path out")
         with ctx.effect_sync():
-            _put(spot, canvas.to_bytes())
+            _put(spot, content)
         return confined.show(spot.place)
 
 
 def _put(spot: Spot, content: bytes) -> None:
     """The whole file under its name at once, and only if nobody took that name meanwhile."""
-    name = f".callgate-{secrets.token_hex(8)}.tmp"
-    fd = create(spot.folder, name)
-    try:
-        try:
-            write_all(fd, content)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    with beside(spot.folder, content, like=None) as name:
         os.link(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
-    finally:
         os.unlink(name, dir_fd=spot.folder.fd)
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from callgate.tools.code.mounts import parts_of
-
 _MOST_LINKS = 40
 
 
@@ -44,6 +42,16 @@ def follow(path: str) -> Way:
         pending += parts_of(target)[::-1]
         place = os.sep if target.startswith(os.sep) else place
     return Way(place, tuple(links))
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Whether a path is that directory or lies in it."""
+    return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+def parts_of(path: str) -> list[str]:
+    """The names in a path, by which it is sorted behind what it lies in."""
+    return [part for part in path.split("/") if part not in ("", ".")]
 
 
 def _link(path: str) -> str | None:
