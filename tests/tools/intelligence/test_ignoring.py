@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from callgate import Callgate, Context
+from callgate.tools.intelligence.ignoring import Ignoring, Rules, read_rules
 from tests.tools.intelligence.asking import answer, opened, write
 from tests.tools.swapping import swapping
 
@@ -74,12 +76,140 @@ def _told_by_git(folder: Path) -> set[str] | None:
     return set(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
 
 
-async def test_a_pattern_that_would_take_for_ever_is_not_followed(tmp_path: Path) -> None:
-    """As a regular expression it would look at every way to share out the name among its stars."""
+async def test_a_pattern_with_many_stars_is_followed_and_takes_no_longer(tmp_path: Path) -> None:
+    """There are more ways to share out the name among its stars than could ever be looked at."""
     name = "a" * 200 + ".py"
-    tree(tmp_path, name, "b.py")
+    tree(tmp_path, name, "a" * 61 + "z", "b.py")
     write(tmp_path, {".gitignore": "*a" * 60 + "*z\nb.py\n"})
     assert await indexed(tmp_path) == {name}
+
+
+async def test_many_patterns_with_stars_are_followed_in_time(tmp_path: Path) -> None:
+    """Names far down whose letters almost fit, and patterns that are all different."""
+    write(tmp_path, {".gitignore": "".join(f"*a*a*b{number}\n" for number in range(2000)), "main.py": CODE})
+    chain(tmp_path, "a" * 250, depth=20)
+    assert await indexed(tmp_path) == {"main.py"}
+
+
+def chain(folder: Path, name: str, *, depth: int) -> None:
+    """Directories in each other; their path may be longer than any that can be opened."""
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=at)
+        above, at = at, os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(above)
+    os.close(at)
+
+
+def test_the_clock_is_looked_at_between_patterns() -> None:
+    class Over(Exception):
+        pass
+
+    looks: list[None] = []
+
+    def look() -> None:
+        looks.append(None)
+        if len(looks) > 3:
+            raise Over
+
+    with pytest.raises(Over):
+        rules_of(b"".join(b"*a%d\n" % number for number in range(1000)), look=look)
+    rules = rules_of(b"".join(b"*a%d\n" % number for number in range(1000)))
+    looks.clear()
+    with pytest.raises(Over):
+        Ignoring(look, rules).ignores("b", folder=False)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        b"\xef\xbb\xbfprivate.py\n",
+        b"".join(b"other%d\n" % number for number in range(20_000)) + b"private.py\n",
+        b"#" * 300_000 + b"\nprivate.py\n",
+        b"a\x0cb\nprivate.py \n",
+        b"private.py\r\n",
+        b"private.py\0.txt\n",
+        b"private.py",
+    ],
+    ids=["byte order mark", "many", "long", "blank behind", "crlf", "nul", "no line end"],
+)
+async def test_a_file_of_rules_is_read_as_git_reads_it(tmp_path: Path, rules: bytes) -> None:
+    tree(tmp_path, "private.py", "open.py")
+    write(tmp_path, {".gitignore": rules})
+    assert await indexed(tmp_path) == {"open.py"}
+    assert _told_by_git(tmp_path) in (None, {"open.py"})
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        (b"# long\n" * 200_000 + b"private.py\n", "its .gitignore has more than 1024 KiB"),
+        (b"".join(b"*%d\n" % number for number in range(2001)), "its .gitignore has more than 2000 patterns"),
+        (b"*a" * 600 + b"\n", "its .gitignore has a pattern of more than 1000 bytes"),
+    ],
+    ids=["bytes", "wildcards", "pattern"],
+)
+async def test_what_rules_that_cannot_be_followed_are_about_is_left_out(tmp_path: Path, rules: bytes, why: str) -> None:
+    tree(tmp_path, "sub/private.py", "sub/deep/b.py", "open.py")
+    write(tmp_path, {"sub/.gitignore": rules})
+    assert await indexed(tmp_path) == {"open.py"}
+    for name, arguments in (
+        ("search_code", {"query": "marker"}),
+        ("find_definition", {"symbol": "marker"}),
+        ("find_definition", {"symbol": "nowhere"}),
+        ("find_references", {"symbol": "marker"}),
+        ("get_repo_map", {}),
+    ):
+        [note] = (await answer(tmp_path, name, **arguments))["left_out"]
+        assert note.startswith(f"sub/: {why}")
+
+
+async def test_an_exclude_that_cannot_be_followed_leaves_out_everything(tmp_path: Path) -> None:
+    tree(tmp_path, "a.py", "sub/b.py")
+    write(tmp_path, {".git/info/exclude": b"# long\n" * 200_000})
+    output = await answer(tmp_path, "search_code", query="marker")
+    assert output["results"] == []
+    assert output["left_out"] == ["./: its exclude has more than 1024 KiB"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "others"),
+    [
+        (b"a/**/b", ["a/b", "a/x/b", "a/x/y/b"], ["ab", "a/xb", "x/a/b"]),
+        (b"**/a/**/b", ["a/b", "x/a/b", "x/y/a/z/b"], ["a", "xa/b"]),
+        (b"a/**", ["a/b", "a/b/c"], ["a", "b/a/c"]),
+        (b"a**/b", ["ab", "ax/b", "a/x/b"], ["b"]),
+        (b"x*a**/b", ["xa/b", "xaa/b"], ["xa/c/b"]),
+        (b"[]a-c]", ["]", "b", "x/c"], ["d", "-"]),
+        (b"[!a-c]", ["d", "a/]"], ["a", "a/b"]),
+        (b"[c-a-]", ["c", "-"], ["a", "b"]),
+        (b"[[:digit:]_]x", ["1x", "_x"], ["ax", "dx"]),
+        (b"[\\]]?", ["]x"], ["x]", "]"]),
+        (b"\\*a", ["*a"], ["xa"]),
+        (b"a\\ ", ["a "], ["a"]),
+        (b"[a", [], ["a", "[a"]),
+        (b"[[:nothing:]]", [], ["a", "n"]),
+        (b"a*\\", [], ["a", "a\\", "ab"]),
+        ("\u00e9?".encode(), ["\u00e9x"], ["\u00e9", "x"]),
+    ],
+)
+def test_a_pattern_fits_what_it_fits_for_git(
+    tmp_path: Path, pattern: bytes, fits: list[str], others: list[str]
+) -> None:
+    ignoring = Ignoring(lambda: None, rules_of(pattern + b"\n"))
+    assert [path for path in (*fits, *others) if ignoring.ignores(path, folder=False)] == fits
+    git = shutil.which("git")
+    if git is not None:
+        subprocess.run([git, "init", "-q", tmp_path], check=True)
+        write(tmp_path, {".gitignore": pattern + b"\n"})
+        asked = "".join(f"{path}\0" for path in (*fits, *others)).encode()
+        words = [git, "-C", tmp_path, "check-ignore", "--no-index", "-z", "--stdin"]
+        told = subprocess.run(words, input=asked, capture_output=True, check=False).stdout.decode()
+        assert told.split("\0")[:-1] == fits
+
+
+def rules_of(content: bytes, *, look: Callable[[], None] = lambda: None) -> tuple[Rules, ...]:
+    return (read_rules(content, name=".gitignore", below="", look=look),)
 
 
 async def test_what_nobody_wrote_or_can_read_is_left_out(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,36 @@ async def test_the_map_of_directories_keeps_its_bounds(tmp_path: Path) -> None:
     assert len(output["map_text"]) <= 2000
     assert len(output["key_files"]) == 10
     assert len(output["file_types"]) == 10
+
+
+@pytest.mark.requirement("TOOL-20")
+@pytest.mark.parametrize("max_tokens", [500, 1000])
+async def test_what_stands_beside_the_directories_counts_into_the_budget(tmp_path: Path, max_tokens: int) -> None:
+    """Important files with long paths, and endings that are long."""
+    deep = {f"{number}{'d' * 240}/{'e' * 250}/{'f' * 250}/README.md": "x\n" for number in range(12)}
+    kinds = {f"notes.{number}{'x' * 200}": "x\n" for number in range(12)}
+    output = await answer(write(tmp_path, {**deep, **kinds}), "get_repo_map", max_tokens=max_tokens)
+    assert output["source"] == "filesystem"
+    beside = [json.dumps(output[name], separators=(",", ":")) for name in ("key_files", "file_types")]
+    size = len(output["map_text"]) + sum(map(len, beside))
+    assert output["token_count"] == -(-size // 4) <= max_tokens
+    assert output["map_text"].startswith("24 files in 13 directories\n./ (12)\n")
+    assert output["file_types"]
+    assert len(output["key_files"]) == (0 if max_tokens == 500 else 1)
+
+
+@pytest.mark.requirement("TOOL-20")
+@pytest.mark.parametrize(
+    "code", ["", "".join(f"def function_{number}(): pass\n" for number in range(300))], ids=["files", "symbols"]
+)
+async def test_what_is_said_of_directories_left_out_counts_into_the_budget(tmp_path: Path, code: str) -> None:
+    rules = {f"{number}{'d' * 250}/.gitignore": "*a" * 600 for number in range(12)}
+    output = await answer(write(tmp_path, {**rules, "main.py": code}), "get_repo_map", max_tokens=500)
+    assert ("source" in output) is (not code)
+    assert len(output["left_out"]) == 1
+    written = (output[name] for name in ("key_files", "file_types", "left_out") if name in output)
+    beside = sum(len(json.dumps(each, separators=(",", ":"), ensure_ascii=False)) for each in written)
+    assert output["token_count"] == -(-(len(output["map_text"]) + beside) // 4) <= 500
 
 
 async def test_an_empty_directory_has_a_map(tmp_path: Path) -> None:

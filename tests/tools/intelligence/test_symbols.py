@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +238,27 @@ def test_a_file_is_called_as_its_module_is() -> None:
     assert module_of("a/b/c.py") == ("a", "b", "c")
     assert module_of("a/b/__init__.py") == ("a", "b")
     assert module_of("main.go") == ("main",)
+
+
+@pytest.mark.parametrize("length", [40, 190])
+async def test_what_is_not_there_is_said_in_time_beside_many_names_that_are_alike(tmp_path: Path, length: int) -> None:
+    """Names of the same letters in another order are the ones that take longest to compare."""
+    letters, luck = "ab" * (length // 2), random.Random(1)
+    names = ["x" + "".join(luck.sample(letters, length)) for _ in range(4501)]
+    write(tmp_path, {"a.py": "".join(f"{name} = 1\n" for name in names[1:]) + "xylophone = 1\n"})
+    async with opened(tmp_path) as gate:
+        assert (await gate.call("search_code", {"query": "xylophone"})).unwrap()["count"] == 1
+        output = (await gate.call("find_definition", {"symbol": names[0]})).unwrap()
+        assert not output["found"]
+        assert len(output["similar"]) == (5 if length < 60 else 0)
+        assert set(output["similar"]) <= set(names)
+        close = (await gate.call("find_definition", {"symbol": "xylophon"})).unwrap()
+    assert close["similar"] == ["xylophone"]
+
+
+async def test_names_of_files_that_are_left_out_by_now_are_not_told_as_similar(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def xylophone(): pass\n", "b.py": "x = 1\n"})
+    async with opened(tmp_path) as gate:
+        assert (await gate.call("find_definition", {"symbol": "xylophon"})).unwrap()["similar"] == ["xylophone"]
+        write(tmp_path, {".gitignore": "a.py\n"})
+        assert (await gate.call("find_definition", {"symbol": "xylophon"})).unwrap()["similar"] == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -34,6 +34,19 @@ PENDING: dict[str, Any] = {
     "type": "integer",
     "description": "Files that are not indexed yet because the time was up; the next call goes on with them.",
 }
+
+LEFT_OUT: dict[str, Any] = {
+    "left_out": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Directories that are not looked into, and why; the first of them.",
+    }
+}
+
+
+def with_left_out(told: dict[str, Any], left_out: Sequence[str]) -> dict[str, Any]:
+    """An answer, with the directories that nobody would expect to be left out, if there are any."""
+    return {**told, "left_out": list(left_out)} if left_out else told
 
 
 def reads_the_project(arguments: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from callgate.tools.intelligence.languages import PARSED, Language, grammar
-from callgate.tools.intelligence.notes import Rows, note_on, signature_of
+from callgate.tools.intelligence.notes import Rows, beginning, note_on, signature_of
 from callgate.tools.intelligence.words import names_in, spoken
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _read(captures: dict[str, list[tree_sitter.Node]], rank: int) -> _Definition
 
 
 def _parts(node: tree_sitter.Node) -> list[str]:
-    text = (node.text or b"")[:_LONGEST_NAME].decode("utf-8", "replace")
+    text = beginning(node.text or b"", _LONGEST_NAME)
     bare = _TEMPLATE.sub("", text).strip("\"':#` \t\n")
     return [part.strip() for part in _SEPARATOR.split(bare) if part.strip()]
 

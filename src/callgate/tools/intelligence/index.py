@@ -16,7 +16,7 @@ from typing import Any
 from callgate.tools.index_files import Tables, forget, is_broken, open_file, transaction
 from callgate.tools.intelligence.words import names_in, spoken
 
-_TABLES = Tables(1, (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8"))
+_TABLES = Tables(2, (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8"))
 _PATIENCE = 10.0
 
 

@@ -7,12 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from callgate.tools.intelligence.ranking import Ranked
 
 CHARACTERS = 4
 """Of a token."""
 _MOST_KEY_FILES = 10
 _MOST_TYPES = 10
+_BESIDE = 8
+"""Characters for a number, or what stands between two names."""
 _KEY_NAMES = (
     *("readme", "pyproject.toml", "package.json", "cargo.toml", "go.mod", "pom.xml", "build.gradle", "makefile"),
     *("cmakelists.txt", "gemfile", "setup.py", "setup.cfg", "requirements.txt", "dockerfile", "compose.yaml"),
@@ -29,9 +33,9 @@ class Style:
     docstrings: bool = False
 
 
-def map_symbols(ranked: Iterable[Ranked], *, max_tokens: int, style: Style) -> dict[str, Any]:
+def map_symbols(ranked: Iterable[Ranked], *, max_tokens: int, style: Style, beside: int = 0) -> dict[str, Any]:
     """As many symbols as have room, the best ones, by file and line."""
-    room = max_tokens * CHARACTERS
+    room = max_tokens * CHARACTERS - beside
     files: dict[str, list[tuple[Ranked, str]]] = {}
     count = total = 0
     full = False
@@ -53,7 +57,12 @@ def map_symbols(ranked: Iterable[Ranked], *, max_tokens: int, style: Style) -> d
         f"{path}:\n{''.join(line for _, line in sorted(lines, key=lambda pair: pair[0].line))}"
         for path, lines in files.items()
     )
-    return {**_told(text, max_tokens), "files_included": len(files), "symbols_included": count, "symbols_total": total}
+    return {
+        **_told(text, max_tokens, beside=beside),
+        "files_included": len(files),
+        "symbols_included": count,
+        "symbols_total": total,
+    }
 
 
 def _line(each: Ranked, style: Style) -> str:
@@ -63,33 +72,54 @@ def _line(each: Ranked, style: Style) -> str:
     return f"{indent}{each.line}: {said}{note}\n"
 
 
-def map_files(paths: Iterable[str], *, max_tokens: int) -> dict[str, Any]:
-    """Directories and how many files each has, from the top down, as far as there is room."""
+def map_files(paths: Iterable[str], *, max_tokens: int, beside: int = 0) -> dict[str, Any]:
+    """Directories and how many files each has, from the top down, as far as there is room beside the other lists."""
     every = sorted(paths)
     folders = Counter(path.rpartition("/")[0] or "." for path in every)
     room = max_tokens * CHARACTERS
-    lines: list[str] = []
-    head = f"{len(every)} files in {len(folders)} directories\n"
+    key_files = fitting(_key_files(every), room // 4)
+    types = Counter(_type(path) for path in every)
+    kinds = fitting([kind for kind, _ in types.most_common(_MOST_TYPES)], room // 4)
+    file_types = {kind: types[kind] for kind in kinds}
+    beside += size_of(key_files) + size_of(file_types)
+    room -= beside
+    text = f"{len(every)} files in {len(folders)} directories\n"
+    included = 0
     for folder, count in sorted(folders.items(), key=lambda item: (item[0].count("/"), item[0])):
         line = f"{folder}/ ({count})\n"
-        if len(head) + sum(map(len, lines)) + len(line) > room:
+        if len(text) + len(line) > room:
             break
-        lines.append(line)
-    key_files = _key_files(every)
-    types = Counter(_type(path) for path in every)
+        text += line
+        included += count
     return {
-        **_told((head + "".join(lines))[:room], max_tokens),
-        "files_included": sum(folders[line.rpartition("/ (")[0]] for line in lines),
+        **_told(text, max_tokens, beside=beside),
+        "files_included": included,
         "symbols_included": 0,
         "symbols_total": 0,
         "source": "filesystem",
         "key_files": key_files,
-        "file_types": dict(types.most_common(_MOST_TYPES)),
+        "file_types": file_types,
     }
 
 
-def _told(text: str, max_tokens: int) -> dict[str, Any]:
-    return {"map_text": text, "token_count": -(-len(text) // CHARACTERS), "max_tokens": max_tokens}
+def _told(text: str, max_tokens: int, *, beside: int = 0) -> dict[str, Any]:
+    return {"map_text": text, "token_count": -(-(len(text) + beside) // CHARACTERS), "max_tokens": max_tokens}
+
+
+def size_of(listed: list[str] | dict[str, int]) -> int:
+    """How many characters it takes to write a list down."""
+    return len(orjson.dumps(listed).decode())
+
+
+def fitting(names: list[str], room: int) -> list[str]:
+    """The first names, as far as there is room for them and what is written beside each."""
+    chosen: list[str] = []
+    for name in names:
+        room -= size_of([name]) + _BESIDE
+        if room < 0:
+            break
+        chosen.append(name)
+    return chosen
 
 
 def _key_files(paths: list[str]) -> list[str]:

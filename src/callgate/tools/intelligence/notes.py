@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from callgate.model.visible import CUT, cut
+
 if TYPE_CHECKING:
     import tree_sitter
 
@@ -39,14 +41,21 @@ class Rows:
         return bisect.bisect_left(self._ends, at) + 1
 
 
+def beginning(content: bytes, longest: int) -> str:
+    """The text, or its first bytes with the mark behind them, by which half a secret is recognised."""
+    if len(content) <= longest:
+        return content.decode("utf-8", "replace")
+    return content[:longest].decode("utf-8", "replace").rstrip("\ufffd") + CUT
+
+
 def signature_of(node: tree_sitter.Node) -> str:
     """A definition up to its body, on one line."""
     body = _body(node)
     end = node.end_byte if body is None else body.start_byte
-    head = (node.text or b"")[: min(end - node.start_byte, _LOOKED_AT)].decode("utf-8", "replace")
+    head = beginning((node.text or b"")[: end - node.start_byte], _LOOKED_AT)
     if body is None:
         head = head.split("\n", 1)[0]
-    return _SPACE.sub(" ", head).strip().rstrip("{").strip()[:_LONGEST]
+    return cut(_SPACE.sub(" ", head).strip().rstrip("{").strip(), _LONGEST)
 
 
 def _body(node: tree_sitter.Node) -> tree_sitter.Node | None:
@@ -76,7 +85,7 @@ def note_on(node: tree_sitter.Node, language: str, *, rows: Rows) -> str:
     for _ in range(_MOST_COMMENTS):
         if above is None or "comment" not in above.type or rows.line_of(above.end_byte - 1) < row - 1:
             break
-        lines = (above.text or b"")[:_LOOKED_AT].decode("utf-8", "replace").split("\n") + lines
+        lines = beginning(above.text or b"", _LOOKED_AT).split("\n") + lines
         above, row = above.prev_sibling, rows.line_of(above.start_byte)
     return _first(_MARKS.sub("", line) for line in lines)
 
@@ -87,12 +96,12 @@ def _docstring(node: tree_sitter.Node) -> str:
     string = None if statement is None or statement.type != "expression_statement" else statement.named_child(0)
     if string is None or string.type != "string":
         return ""
-    text = (string.text or b"")[:_LOOKED_AT].decode("utf-8", "replace")
+    text = beginning(string.text or b"", _LOOKED_AT)
     return _first(_QUOTES.sub("", line.strip()) for line in text.split("\n"))
 
 
 def _first(lines: Iterable[str]) -> str:
     for line in lines:
         if line.strip():
-            return _SPACE.sub(" ", line).strip()[:_LONGEST]
+            return cut(_SPACE.sub(" ", line).strip(), _LONGEST)
     return ""

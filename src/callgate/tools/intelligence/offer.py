@@ -12,7 +12,7 @@ from callgate.tools.intelligence.symbol_tools import make_find_definition, make_
 from callgate.tools.services import NOTHING, Services
 
 
-def make(_: BuiltinToolsSettings, services: Services = NOTHING) -> list[Any]:
-    """Its tools."""
-    projects = Projects(services.indexes)
+def make(settings: BuiltinToolsSettings, services: Services = NOTHING) -> list[Any]:
+    """Its tools. Notes are everybody's own, so the folder they are kept in is in nobody's index."""
+    projects = Projects(services.indexes, notes=services.working_directory.absolute() / settings.vault.path)
     return [make_search(projects), make_find_definition(projects), make_find_references(projects), make_map(projects)]

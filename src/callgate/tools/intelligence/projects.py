@@ -18,6 +18,8 @@ from pathlib import Path
 
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
+from callgate.model.visible import cut
+from callgate.secrets.strike import process_striker
 from callgate.tools.confined import Below, Confined, Held, read_all
 from callgate.tools.index_files import forget, is_broken
 from callgate.tools.intelligence.apart import NotStarted
@@ -46,6 +48,8 @@ class Project:
     """As they are now, by path from the project."""
     pending: int
     """How many of them the index does not know yet."""
+    left_out: tuple[str, ...]
+    """Directories that nobody would expect to be left out, with the reason."""
     closed: tuple[str, ...]
     """Callgate's own files."""
     left: Callable[[], float]
@@ -53,20 +57,20 @@ class Project:
     _texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def lines(self, path: str) -> list[str]:
-        """A file's lines as they are now; none where it may not, or cannot, be read."""
+        """A file's lines as they are now, without secrets; none where it may not, or cannot, be read."""
         if path not in self._texts:
             try:
                 with Below(self.confined, self.held) as below, below.file(path) as held:
                     text = read_all(held.fd, LARGEST_SOURCE).decode("utf-8", "replace")
             except (OSError, ValueError):
                 text = ""
-            self._texts[path] = [line.rstrip("\r") for line in text.split("\n")]
+            self._texts[path] = _struck(text)
         return self._texts[path]
 
     def line(self, path: str, number: int) -> str:
         """One line, without the spaces around it."""
         lines = self.lines(path)
-        return lines[number - 1].strip()[:_LONGEST_LINE] if 0 < number <= len(lines) else ""
+        return cut(lines[number - 1].strip(), _LONGEST_LINE) if 0 < number <= len(lines) else ""
 
     def within(self, scope: str | None) -> str:
         """A scope as the beginning of paths: a directory with a slash at its end, a file, or nothing for all.
@@ -92,8 +96,10 @@ class Project:
 class Projects:
     """Every project that calls of one gate ask about."""
 
-    def __init__(self, indexes: Path | None) -> None:
+    def __init__(self, indexes: Path | None, *, notes: Path | None = None) -> None:
+        """Projects whose indexes lie in a folder, or in memory; the folder of notes is in none of them."""
         self._indexes = indexes
+        self._notes = notes
         self._locks: dict[str, threading.Lock] = {}
         self._in_memory: dict[str, sqlite3.Connection] = {}
         self._looking = threading.Lock()
@@ -113,7 +119,8 @@ class Projects:
         with self._alone(name, time_left), confined.directory(".") as held, self._opened(name) as index:
             known = index.files()
             judged = {path: each.state for path, each in known.items() if each.digest}
-            files = Walk(confined, grounds, time_left.is_over, judged).take(held)
+            walk = Walk(confined, grounds, time_left.is_over, _identity(self._notes), judged)
+            files = walk.take(held)
             updating = Updating(
                 index=index,
                 confined=confined,
@@ -128,6 +135,7 @@ class Projects:
                 held=held,
                 files=files,
                 pending=_updated(updating, files, known=known),
+                left_out=tuple(walk.left_out),
                 closed=grounds.closed,
                 left=time_left.seconds,
             )
@@ -138,13 +146,15 @@ class Projects:
         grounds = ctx.grounds()
         confined, time_left = Confined(grounds), _TimeLeft(ctx)
         with confined.directory(".") as held, contextlib.closing(open_index(None)) as connection:
-            files = Walk(confined, grounds, time_left.is_over).take(held)
+            walk = Walk(confined, grounds, time_left.is_over, _identity(self._notes))
+            files = walk.take(held)
             yield Project(
                 index=Index(connection),
                 confined=confined,
                 held=held,
                 files=files,
                 pending=len(files),
+                left_out=tuple(walk.left_out),
                 closed=grounds.closed,
                 left=time_left.seconds,
             )
@@ -178,6 +188,23 @@ class Projects:
             raise Unindexed(
                 f"the index is damaged ({error}), and was removed; ask again to have it made anew"
             ) from error
+
+
+def _identity(folder: Path | None) -> tuple[int, int] | None:
+    """Which directory it is, by whatever name; None where there is none."""
+    if folder is None:
+        return None
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _struck(text: str) -> list[str]:
+    """Lines without secrets, struck before anybody cuts them; none where a secret is longer than a line."""
+    lines = process_striker().strike_text(text).split("\n")
+    return [line.rstrip("\r") for line in lines] if len(lines) == text.count("\n") + 1 else []
 
 
 def _updated(updating: Updating, files: dict[str, Seen], *, known: dict[str, Known]) -> int:

@@ -8,7 +8,15 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.intelligence.arguments import INTEGER, PENDING, STRING, Words, declared
+from callgate.tools.intelligence.arguments import (
+    INTEGER,
+    LEFT_OUT,
+    PENDING,
+    STRING,
+    Words,
+    declared,
+    with_left_out,
+)
 from callgate.tools.intelligence.languages import languages_meant
 from callgate.tools.intelligence.projects import Project, Projects
 from callgate.tools.intelligence.searching import Hit, Query, search, snippet
@@ -28,7 +36,8 @@ _RESULT = fields(
     {"name": STRING, "signature": STRING},
 )
 _OUTPUT = fields(
-    {"query": STRING, "results": {"type": "array", "items": _RESULT}, "count": INTEGER, "pending": PENDING}
+    {"query": STRING, "results": {"type": "array", "items": _RESULT}, "count": INTEGER, "pending": PENDING},
+    LEFT_OUT,
 )
 
 
@@ -63,7 +72,8 @@ def make_search(projects: Projects) -> Any:
         with projects.of(ctx) as project:
             hits = search(project, query, limit=limit, languages=languages)
             results = [_result(project, hit, words=words) for hit in hits]
-            return {"query": query, "results": results, "count": len(results), "pending": project.pending}
+            told = {"query": query, "results": results, "count": len(results), "pending": project.pending}
+            return with_left_out(told, project.left_out)
 
     return search_code
 

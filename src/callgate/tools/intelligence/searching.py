@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from callgate.model.visible import cut
 from callgate.tools.intelligence.finding import is_of_tests
 from callgate.tools.intelligence.projects import Project
 from callgate.tools.intelligence.words import names_in, parts_of
@@ -218,7 +219,7 @@ def snippet(project: Project, hit: Hit, *, query: Query) -> tuple[int, str]:
     """Where to look in a hit, and what is written there now."""
     lines = project.lines(hit.path)
     start = hit.line if hit.kind != "text" else _densest(lines, hit, query=query)
-    shown = [line[:_WIDEST] for line in lines[start - 1 : min(hit.last, start + _SHOWN - 1)]]
+    shown = [cut(line, _WIDEST) for line in lines[start - 1 : min(hit.last, start + _SHOWN - 1)]]
     return start, "\n".join(shown)
 
 

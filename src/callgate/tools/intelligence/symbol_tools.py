@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -12,6 +11,7 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.intelligence.arguments import (
     BOOLEAN,
     INTEGER,
+    LEFT_OUT,
     PENDING,
     STRING,
     Kind,
@@ -19,16 +19,17 @@ from callgate.tools.intelligence.arguments import (
     Scope,
     Symbol,
     declared,
+    with_left_out,
 )
 from callgate.tools.intelligence.defining import find_definitions
 from callgate.tools.intelligence.finding import Definition, known_definitions
 from callgate.tools.intelligence.naming import read_symbol
 from callgate.tools.intelligence.projects import Project, Projects
 from callgate.tools.intelligence.referring import Reference, places_of
+from callgate.tools.intelligence.similar import similar_names
 from callgate.tools.schemas import fields
 
 _MOST_CANDIDATES = 10
-_MOST_SIMILAR = 5
 
 _DEFINITION = {
     "path": STRING,
@@ -49,7 +50,7 @@ _FOUND = fields(
         "candidates": {"type": "array", "items": fields(_DEFINITION), "description": "The others, the best first."},
         "pending": PENDING,
     },
-    {**_DEFINITION, "message": STRING, "similar": {"type": "array", "items": STRING}},
+    {**_DEFINITION, "message": STRING, "similar": {"type": "array", "items": STRING}, **LEFT_OUT},
 )
 _REFERENCE = fields(
     {
@@ -68,7 +69,8 @@ _REFERRED = fields(
         "count": INTEGER,
         "total": {"type": "integer", "description": "How many places have the name."},
         "pending": PENDING,
-    }
+    },
+    LEFT_OUT,
 )
 
 
@@ -95,6 +97,7 @@ def make_find_definition(projects: Projects) -> Any:
         with projects.of(ctx) as project:
             found = find_definitions(project, asked, scope=project.within(scope), kind=kind)
             told = {"symbol": symbol, "found": bool(found), "count": len(found), "pending": project.pending}
+            told = with_left_out(told, project.left_out)
             if not found:
                 return told | {"candidates": [], **_nothing(project, asked.name, symbol=symbol)}
             best, *others = [each.to_json() for each in found[: _MOST_CANDIDATES + 1]]
@@ -104,20 +107,11 @@ def make_find_definition(projects: Projects) -> Any:
 
 
 def _nothing(project: Project, name: str, *, symbol: str) -> dict[str, Any]:
-    rows = project.index.rows(
-        "SELECT DISTINCT name FROM symbols WHERE folded LIKE ? ESCAPE '!' LIMIT 5000",
-        (f"{_escaped(name[:1].lower())}%",),
-    )
-    similar = difflib.get_close_matches(name, [each for (each,) in rows], n=_MOST_SIMILAR, cutoff=0.7)
     later = f"; {project.pending} files are not indexed yet, ask again" if project.pending else ""
     return {
         "message": f"{symbol} is defined nowhere here ({len(project.files)} files were looked at){later}",
-        "similar": similar,
+        "similar": similar_names(project, name),
     }
-
-
-def _escaped(text: str) -> str:
-    return f"!{text}" if text in {"%", "_", "!"} else text
 
 
 def make_find_references(projects: Projects) -> Any:
@@ -151,13 +145,14 @@ def make_find_references(projects: Projects) -> Any:
             found = places_of(project, asked, kind=reference_type, limit=limit, meant=meant)
             shown = [_defined(project, each) for each in meant] if include_definition else []
             shown += [_used(project, each) for each in found.references]
-            return {
+            told = {
                 "symbol": symbol,
                 "references": shown[:limit],
                 "count": len(shown[:limit]),
                 "total": found.total,
                 "pending": project.pending,
             }
+            return with_left_out(told, project.left_out)
 
     return find_references
 

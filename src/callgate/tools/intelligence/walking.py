@@ -8,10 +8,12 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from callgate.model.grounds import Grounds
+from callgate.model.visible import cut
 from callgate.tools.confined import Confined, Held, inside
-from callgate.tools.intelligence.ignoring import Ignoring
+from callgate.tools.intelligence.ignoring import Ignoring, TooMuch
 from callgate.tools.intelligence.languages import TEXT, language_of
 
 LARGEST_SOURCE = 1024 * 1024
@@ -19,6 +21,10 @@ LARGEST_TEXT = 256 * 1024
 MOST_FILES = 50_000
 _MOST_SEEN = 500_000
 _DEEPEST = 100
+_MOST_LEFT_OUT = 10
+_SHOWN = 200
+"""Characters of the path of one that is left out."""
+_NOTES = "notes of the vault lie there, which are found by the tools of the vault alone"
 _NEVER = frozenset({"node_modules", "__pycache__", "site-packages"})
 _TELLTALES = frozenset({"pyvenv.cfg", "CACHEDIR.TAG"})
 """A directory that has one of these is made by a program, and can be made again."""
@@ -57,15 +63,22 @@ class Walk:
     confined: Confined
     grounds: Grounds
     stop: Callable[[], bool]
+    notes: tuple[int, int] | None = None
+    """Device and number of the directory that notes are kept in, which are told by the tools on notes alone."""
     judged: Mapping[str, str] = field(default_factory=dict[str, str])
     """The states of files that were opened under these grounds before: they are as they were, and are not judged anew.
     A second name of a file, or a link in its place, is another state."""
     files: dict[str, Seen] = field(default_factory=dict[str, Seen])
+    left_out: list[str] = field(default_factory=list[str])
+    """Directories that nobody would expect to be left out, with the reason; the first of them."""
     _seen: int = 0
 
     def take(self, project: Held) -> dict[str, Seen]:
         """The files of a project that is held, by path."""
-        self._look(project, "", ignoring=Ignoring())
+        if any(self._is_of_notes(each.stat()) for each in (Path(project.place), *Path(project.place).parents)):
+            self._leave_out("", _NOTES)
+        else:
+            self._look(project, "", ignoring=Ignoring(self._look_at_the_clock))
         return self.files
 
     def _look(self, folder: Held, above: str, *, ignoring: Ignoring) -> None:
@@ -73,14 +86,18 @@ class Walk:
         names = frozenset(entries)
         if above and not _TELLTALES.isdisjoint(names):
             return
-        rules = ignoring.within(self.confined, folder, path=above, names=names)
+        try:
+            rules = ignoring.within(self.confined, folder, path=above, names=names)
+        except TooMuch as error:
+            self._leave_out(above, str(error))
+            return
         below: list[str] = []
         for name in sorted(entries):
             status = entries[name]
             is_folder = stat.S_ISDIR(status.st_mode)
             if not _is_of_interest(name, status) or rules.ignores(above + name, folder=is_folder):
                 continue
-            if is_folder and self._may_look(folder, name, status=status):
+            if is_folder and self._may_enter(folder, above + name, status=status):
                 below.append(name)
             if not is_folder:
                 self._keep(folder, seen(above + name, status), status=status)
@@ -103,10 +120,18 @@ class Walk:
                 self._seen += 1
                 if self._seen > _MOST_SEEN:
                     raise ValueError(f"the project has more than {_MOST_SEEN} files; work in a directory further down")
-                if self._seen % 256 == 0 and self.stop():
-                    raise TimeoutError("looking through the project took too long; work in a directory further down")
+                if self._seen % 256 == 0:
+                    self._look_at_the_clock()
                 with contextlib.suppress(FileNotFoundError):
                     yield entry.name, entry.stat(follow_symlinks=False)
+
+    def _look_at_the_clock(self) -> None:
+        if self.stop():
+            raise TimeoutError("looking through the project took too long; work in a directory further down")
+
+    def _leave_out(self, path: str, why: str) -> None:
+        if len(self.left_out) < _MOST_LEFT_OUT:
+            self.left_out.append(f"{cut(path, _SHOWN) or './'}: {why}")
 
     def _keep(self, folder: Held, file: Seen, *, status: os.stat_result) -> None:
         if self.judged.get(file.path) != file.state:
@@ -115,6 +140,15 @@ class Walk:
             if len(self.files) >= MOST_FILES:
                 raise ValueError(f"the project has more than {MOST_FILES} sources; work in a directory further down")
         self.files[file.path] = file
+
+    def _may_enter(self, folder: Held, path: str, *, status: os.stat_result) -> bool:
+        if self._is_of_notes(status):
+            self._leave_out(f"{path}/", _NOTES)
+            return False
+        return self._may_look(folder, path.rpartition("/")[2], status=status)
+
+    def _is_of_notes(self, status: os.stat_result) -> bool:
+        return self.notes == (status.st_dev, status.st_ino)
 
     def _may_look(self, folder: Held, name: str, *, status: os.stat_result) -> bool:
         return self.grounds.path_refused(inside(folder.place, name), status) is None
