@@ -25,6 +25,7 @@ TOLD = (
     "health.*",
     "source.*",
     "program.*",
+    "agent.*",
     "audit.erased",
 )
 """What people look for; the rest is the record's own: openings, checkpoints, registrations."""

@@ -44,7 +44,6 @@ EXTRAS = {
         "built-in tools that know code",
         (
             "jedi",
-            "pathspec",
             "tree-sitter",
             "tree-sitter-c",
             "tree-sitter-cpp",

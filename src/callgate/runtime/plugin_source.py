@@ -58,6 +58,7 @@ async def attach_shipped(gate: Sourcing, settings: Settings, *, named: Iterable[
         return
     *_, saved = plugin_paths(settings, working_directory)
     source = PluginFolder(SHIPPED_FOLDER, settings=saved, accept=SHIPPED, name=SHIPPED_SOURCE, only=tools)
+    source.announced = False  # it is there whenever built-in tools are: looking must not fill the log
     report = await gate.attach(source)
     for failure in report.failures:
         if failure.name in wanted:

@@ -148,7 +148,8 @@ async def _look_again(opened: Opened) -> None:
 
 def _note(attached: Attached) -> None:
     report = attached.report
-    attached.desk.note(SOURCE_LOADED, {"tools": len(report.tools), "origin": report.origin.value})
+    if getattr(attached.source, "announced", True):
+        attached.desk.note(SOURCE_LOADED, {"tools": len(report.tools), "origin": report.origin.value})
     if report.failures:
         failures = {failure.name: failure.reason for failure in report.failures}
         attached.desk.note(SOURCE_FAILED, {"failures": failures, "stale": False})

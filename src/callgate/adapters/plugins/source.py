@@ -45,6 +45,8 @@ class PluginFolder:
         only: Collection[str] | None = None,
     ) -> None:
         self.name = name
+        self.announced = True
+        """Whether loading it is worth an event."""
         self._only = only
         several = [folders] if isinstance(folders, (str, Path)) else list(folders)
         accepted = frozenset(accept)

@@ -3,7 +3,7 @@
 from callgate.tools.category import Category
 
 _INDEX = (
-    *("pathspec", "tree_sitter", "tree_sitter_c", "tree_sitter_cpp", "tree_sitter_go", "tree_sitter_java"),
+    *("tree_sitter", "tree_sitter_c", "tree_sitter_cpp", "tree_sitter_go", "tree_sitter_java"),
     *("tree_sitter_javascript", "tree_sitter_python", "tree_sitter_ruby", "tree_sitter_rust", "tree_sitter_typescript"),
 )
 
