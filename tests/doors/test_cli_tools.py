@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate.tools.catalogue import CATEGORIES
+from callgate.tools.catalogue import CATEGORIES, SHIPPED
 from tests.doors.running import ODD_TOOLS, TOOLS, Cli
 
 ROLES = "version: 1\nroles:\n  reader: {allow: [group:read]}\n  nobody: {allow: []}\n"
@@ -82,7 +82,8 @@ def test_search_may_be_limited_to_a_role(cli: Cli):
 
 def test_without_a_configuration_every_built_in_tool_is_there(cli: Cli):
     listed = cli("tools", "list", "--json").body["tools"]
-    assert [tool["name"] for tool in listed] == [name for each in CATEGORIES.values() for name in each.tools]
+    made = [name for each in CATEGORIES.values() for name in each.tools]
+    assert [tool["name"] for tool in listed] == [*made, *(name for tools in SHIPPED.values() for name in tools)]
     done = cli("call", "json_query", '{"data": [{"name": "Ann"}], "query": "[0].name"}')
     assert (done.code, done.out) == (0, "Ann\n")
 

@@ -68,7 +68,9 @@ def test_an_accepted_group_is_in_force_and_the_others_are_not(cli: Cli):
     left = tools(cli, "review", "--accept", "destructive", "--accept", "suspect", "--json").body
     assert sorted(left["accepted"]) == ["gh.delete_repository", "gh.get_advice"]
     assert "nothing to review" in tools(cli, "review").err
-    assert len(tools(cli, "review", "--all", "--json").body["proposals"]) == 5
+    everything = tools(cli, "review", "--all", "--json").body["proposals"]
+    foreign = [proposal for proposal in everything if "canvas" not in str(proposal)]  # that plugin comes with Callgate
+    assert (len(foreign), len(everything)) == (5, 8)
 
 
 def test_review_of_a_source_that_is_not_there_names_those_that_are(cli: Cli):
