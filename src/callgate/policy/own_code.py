@@ -12,6 +12,8 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 
+from callgate.policy.ways import is_inside
+
 _LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
 _OF_ENVIRONMENT = ("bin", "lib", "lib64", "Scripts", "Lib", "pyvenv.cfg")
 """Not the whole of it: somebody may have made it in the folder of his project."""
@@ -24,8 +26,4 @@ def own_code() -> tuple[str, ...]:
     named += [os.path.join(sys.prefix, name) for name in _OF_ENVIRONMENT if sys.prefix != sys.base_prefix]  # noqa: PTH118
     named.append(str(Path(__file__).parent.parent))
     real = sorted({os.path.realpath(place) for place in named}, key=len)
-    return tuple(place for at, place in enumerate(real) if not any(_inside(place, other) for other in real[:at]))
-
-
-def _inside(place: str, other: str) -> bool:
-    return place.startswith(other.rstrip(os.sep) + os.sep)
+    return tuple(place for at, place in enumerate(real) if not any(is_inside(place, other) for other in real[:at]))

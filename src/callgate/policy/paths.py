@@ -21,7 +21,7 @@ from callgate.policy.git_places import lies_in_git, told_by
 from callgate.policy.guess import LONGEST_PATH, spellings
 from callgate.policy.own_files import OwnFiles, SecondNames, is_git, key_of
 from callgate.policy.showing import name_all, show
-from callgate.policy.ways import follow
+from callgate.policy.ways import follow, is_inside
 
 _MAGIC = re.compile(r"[*?\[{]")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
@@ -244,11 +244,6 @@ def _opened_git(place: str, working_directory: str) -> Iterator[str]:
         yield told_by(real) or real
     elif not is_inside(working_directory, real) and lies_in_git(real):
         yield real
-
-
-def is_inside(place: str, root: str) -> bool:
-    """Whether a path is that directory or lies in it."""
-    return place == root or place.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 
 def _follow(path: str) -> tuple[str, os.stat_result | None]:

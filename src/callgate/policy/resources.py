@@ -21,11 +21,12 @@ from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.hosts import Airspace, read_host
 from callgate.policy.own_code import own_code
 from callgate.policy.own_files import OwnFiles, SecondNames
-from callgate.policy.paths import Ground, Paths, Unfit, is_inside, is_pattern, real_directory
+from callgate.policy.paths import Ground, Paths, Unfit, is_pattern, real_directory
 from callgate.policy.reach import Found, Reach, Unjudged
 from callgate.policy.scopes import ANY, family_of
 from callgate.policy.showing import show
 from callgate.policy.survey import Kind, is_surroundings
+from callgate.policy.ways import is_inside
 from callgate.settings.values import DEFAULT_FAMILIES, Family
 
 MOST_STEPS = 40_000
