@@ -17,6 +17,7 @@ from callgate.cli.lazy import LazyGroup
 from callgate.cli.place import place_options
 
 _ROOMS = {
+    "serve": ("callgate.cli.serve", "Serve console, HTTP API and MCP on one port of this machine."),
     "call": ("callgate.cli.call", "Call a tool through the gate."),
     "tools": (
         "callgate.cli.tools",
@@ -30,6 +31,10 @@ _ROOMS = {
     "programs": ("callgate.cli.programs", "Programs over your tools: run, list, show, resume."),
     "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, schema."),
     "secrets": ("callgate.cli.secrets", "Values that tools are given while they run: set, delete, check."),
+    "tokens": (
+        "callgate.cli.tokens",
+        "Who is let in at the network doors: list, agent, person, revoke, link, password.",
+    ),
     "doctor": ("callgate.cli.doctor", "Look at everything Callgate rests on, and say what to do."),
     "demo": ("callgate.cli.demo", "See it at work, in about a minute, in a folder of its own."),
 }

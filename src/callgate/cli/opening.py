@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -102,8 +102,11 @@ def gate_of(
     tools: Tools = Tools.NONE,
     ask: Asker | None = None,
     context: Context | None = None,
+    unnamed: Sequence[str] = EVERYTHING,
 ) -> Callgate:
     """The unopened gate of this place, as `run` opens it.
+
+    `unnamed` are the built-in tools that are there where nobody wrote down which: for a person at a terminal, all.
 
     Raises:
         ConfigurationError: The configuration, a module or the store's URL is wrong, or the store is not there.
@@ -118,8 +121,7 @@ def gate_of(
         kept = replace(kept, mcp_servers={}, mcp_files=())
     if tools not in _WITH_MODULES:
         kept = replace(kept, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
-    # Where nobody wrote down what there is, a person at a terminal has everything that comes with Callgate.
-    builtin = EVERYTHING if kept.file is None and tools in _WITH_MODULES else ()
+    builtin = unnamed if kept.file is None and tools in _WITH_MODULES else ()
     gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin)
     for module in modules:
         gate.add(module)

@@ -22,6 +22,8 @@ from callgate.runtime.chains import Chains
 from callgate.runtime.clock import SystemClock
 from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
+from callgate.runtime.doorkeeping import Doorkeeping
+from callgate.runtime.entrance import Entrance
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.opened import Around, Opened
@@ -63,6 +65,8 @@ class Callgate(
     Trusting,
     Record,
     Reviewing,
+    Doorkeeping,
+    Entrance,
     Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
@@ -99,8 +103,8 @@ class Callgate(
             context: Who asks where a call does not say.
             working_directory: Where relative paths resolve; the current one when left out.
             clock: For tests.
-            builtin_tools: Built-in tools to have beside those the configuration enables: categories, names, or `all`;
-                one or several.
+            builtin_tools: Built-in tools to have beside those the configuration enables: categories, names, `all`,
+                or `read_only`; one or several.
 
         Raises:
             ConfigurationError: Something given here cannot be.

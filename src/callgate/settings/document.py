@@ -18,6 +18,7 @@ from callgate.settings.read_matrix import MatrixKind
 from callgate.settings.read_mcp_servers import MCP_SERVERS
 from callgate.settings.read_model import MODEL
 from callgate.settings.read_scopes import Scopes
+from callgate.settings.read_serve import SERVE
 from callgate.settings.read_times import OBSERVE, QUIET_HOURS, TIMEOUTS
 from callgate.settings.values import ApprovalSettings, PluginsSettings, RiskSettings, SecretsSettings, Settings
 
@@ -177,6 +178,7 @@ DOCUMENT = Block(
         "builtin_tools": Key(BUILTIN_TOOLS, "Built-in tools."),
         "limits": Key(NotBuilt("limits"), "Limits on calls, concurrency and amounts; not in this version."),
         "model": Key(MODEL, "The model that delegate_librarian and deep_research use."),
+        "serve": Key(SERVE, "Where `callgate serve` listens, and which names it answers to."),
         "bridges": Key(NotBuilt("event bridges"), "Where events are forwarded to; not in this version."),
     },
     _build_settings,

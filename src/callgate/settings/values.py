@@ -254,6 +254,20 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """Where the network doors are, and which names they answer to."""
+
+    address: str = "127.0.0.1"
+    port: int = 8700
+    """0 is any that is free."""
+    url: str | None = None
+    """How it is reached, where that is not by its own address."""
+    hosts: tuple[str, ...] = ()
+    """Names it is reached by besides its own address."""
+    body_bytes: int = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole configuration. `Settings()` is what an empty file means."""
 
@@ -288,6 +302,7 @@ class Settings:
     plugins: PluginsSettings = PluginsSettings()
     builtin_tools: BuiltinToolsSettings = BuiltinToolsSettings()
     model: ModelSettings | None = None
+    serve: ServeSettings = ServeSettings()
     threads_per_connector: int = 32
     batch_concurrency: int = 64
     """How many calls of one batch or chain run at once."""

@@ -1,0 +1,56 @@
+"""Who asks: from what a request shows to a credential, and what that may do here. Nothing else of a request counts."""
+
+from __future__ import annotations
+
+from starlette.requests import HTTPConnection
+
+from callgate.errors import CallgateError, EntryRefused
+from callgate.model.credential import Credential, CredentialKind, Right
+from callgate.runtime.gate import Callgate
+
+_SCHEME = "bearer"
+_LONGEST = 4096
+
+
+class NobodySignedIn(CallgateError):
+    """A request shows nothing that lets anybody in."""
+
+
+async def bearer(gate: Callgate, request: HTTPConnection) -> Credential:
+    """Whose token the request shows.
+
+    Raises:
+        NobodySignedIn: It shows none, or one that opens nothing.
+    """
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    shown = token.strip() if scheme.lower() == _SCHEME else ""
+    if not shown:
+        raise NobodySignedIn("show a token: Authorization: Bearer TOKEN; `callgate tokens agent NAME` makes one")
+    found = await gate.identify(shown[:_LONGEST])
+    if found is None:
+        raise NobodySignedIn("this token opens nothing; it may have ended, or never was")
+    return found
+
+
+def need_agent(found: Credential) -> Credential:
+    """An agent's credential: only agents call.
+
+    Raises:
+        EntryRefused: It is a person's.
+    """
+    if found.kind is not CredentialKind.AGENT:
+        raise EntryRefused("this takes an agent's credential; a person's decides and reads, and never calls")
+    return found
+
+
+def need_right(found: Credential, right: Right) -> Credential:
+    """A person's credential with this right.
+
+    Raises:
+        EntryRefused: It is an agent's, or a person's without it.
+    """
+    if found.kind is not CredentialKind.PERSON:
+        raise EntryRefused("this takes a person's credential; an agent cannot decide, administer or read the record")
+    if not found.may(right):
+        raise EntryRefused(f"this takes the right to {right}, which this person does not have")
+    return found

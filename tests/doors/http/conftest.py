@@ -1,0 +1,69 @@
+"""A served gate for tests of the network doors: a real server on a free loopback port."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import pytest
+
+from callgate import Callgate, tool
+from callgate.serve.server import serving
+from callgate.settings.values import ServeSettings
+
+
+@dataclass
+class Served:
+    """A gate and its doors."""
+
+    gate: Callgate
+    url: str
+    paid: list[int]
+    """The witness: every payment that was made."""
+
+    async def agent(self, name: str = "crawler", **limits: Any) -> httpx2.AsyncClient:
+        """A client that shows an agent's token."""
+        _, token = await self.gate.admit_agent(name, by="operator", **limits)
+        return self._client(token)
+
+    async def person(self, name: str = "ada", **choices: Any) -> httpx2.AsyncClient:
+        """A client that shows a person's token."""
+        _, token = await self.gate.admit_person(name, by="operator", **choices)
+        return self._client(token)
+
+    def nobody(self) -> httpx2.AsyncClient:
+        """A client that shows nothing."""
+        return self._client(None)
+
+    def _client(self, token: str | None) -> httpx2.AsyncClient:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return httpx2.AsyncClient(base_url=self.url, headers=headers, trust_env=False)
+
+
+@contextlib.asynccontextmanager
+async def served_gate(gate: Callgate, settings: ServeSettings | None = None) -> AsyncGenerator[Served]:
+    """Serve a gate with a tool that reads, and one that pays and asks first."""
+    paid: list[int] = []
+
+    @tool(effects="read_only")
+    def word_count(text: str) -> int:
+        """Count the words in a text."""
+        return len(text.split())
+
+    @tool(effects="system_state", risk="high")
+    def pay(amount: int) -> str:
+        """Pay somebody."""
+        paid.append(amount)
+        return f"paid {amount}"
+
+    async with gate:
+        gate.add(word_count, pay)
+        async with serving(gate, settings or ServeSettings(port=0)) as where:
+            yield Served(gate, where.url, paid)
+
+
+@pytest.fixture
+async def served():
+    async with served_gate(Callgate.open("memory://")) as found:
+        yield found
