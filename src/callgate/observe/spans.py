@@ -8,7 +8,6 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-import callgate
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.outcome import Failed, Outcome, Refused, Unknown
@@ -24,7 +23,7 @@ def spans(tracer: Tracer | None = None) -> Callable[[Call, Context, Proceed], Aw
     Args:
         tracer: Where spans go; that of the process's own provider when left out.
     """
-    chosen = tracer or trace.get_tracer("callgate", callgate.__version__)
+    chosen = tracer or trace.get_tracer("callgate")
 
     async def around(call: Call, context: Context, proceed: Proceed) -> Outcome:  # noqa: PLR0917 - as middleware is called
         with chosen.start_as_current_span(
