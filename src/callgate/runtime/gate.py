@@ -26,6 +26,7 @@ from callgate.runtime.doorkeeping import Doorkeeping
 from callgate.runtime.entrance import Entrance
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
+from callgate.runtime.observing import Observing
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.plugging import Plugging
 from callgate.runtime.plugin_source import attach_plugins, attach_shipped
@@ -67,6 +68,7 @@ class Callgate(
     Reviewing,
     Doorkeeping,
     Entrance,
+    Observing,
     Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
