@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import ConfigurationError, StoreError
 from callgate.flows.program.sandbox import Sandboxes
 from callgate.policy.lint import ERROR, check
+from callgate.runtime.errand_book import ErrandBook
 
 if TYPE_CHECKING:
     from callgate.events.bus import Bus
@@ -59,6 +60,7 @@ class Opened:
     programs: set[str] = field(default_factory=set[str])
     """Programs that run in this process now."""
     sandboxes: Sandboxes = field(default_factory=Sandboxes)
+    errands: ErrandBook = field(default_factory=ErrandBook)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])
     """Attached sources by name, as they came."""
 

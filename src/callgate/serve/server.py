@@ -37,7 +37,7 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     listening = _listen(settings)
     port: int = listening.getsockname()[1]
     found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
-    app = make_app(gate, addresses=found, body_bytes=settings.body_bytes)
+    app = make_app(gate, addresses=found, body_bytes=settings.body_bytes, settings=settings)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -1,7 +1,8 @@
 """A served gate for tests of the network doors: a real server on a free loopback port."""
 
+import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,11 @@ import httpx2
 import pytest
 
 from callgate import Callgate, tool
+from callgate.model.approval import Approval
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
+
+_SECONDS = 20.0
 
 
 @dataclass
@@ -35,6 +39,29 @@ class Served:
     def nobody(self) -> httpx2.AsyncClient:
         """A client that shows nothing."""
         return self._client(None)
+
+    async def question(self) -> Approval:
+        """The first question that waits, as soon as there is one."""
+        async with asyncio.timeout(_SECONDS):
+            async for _ in self.gate.events(types=["gate.required"], follow=True):
+                break
+        return (await self.gate.approvals())[0]
+
+    async def recorded(self, event: str) -> None:
+        """Wait until an event of this type is in the record."""
+        async with asyncio.timeout(_SECONDS):
+            async for _ in self.gate.events(types=[event], follow=True):
+                return
+
+    async def until(
+        self, ask: Callable[[], Awaitable[httpx2.Response]], met: Callable[[httpx2.Response], bool]
+    ) -> dict[str, Any]:
+        """Ask until the answer is as it should be; what it is then."""
+        async with asyncio.timeout(_SECONDS):
+            answer = await ask()
+            while not met(answer):
+                answer = await ask()
+        return answer.json()
 
     def _client(self, token: str | None) -> httpx2.AsyncClient:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
