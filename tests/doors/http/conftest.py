@@ -68,9 +68,13 @@ class Served:
         return httpx2.AsyncClient(base_url=self.url, headers=headers, trust_env=False)
 
 
+def _as_known(arguments: dict[str, Any], _key: str) -> str:
+    return arguments["known"]
+
+
 @contextlib.asynccontextmanager
 async def served_gate(gate: Callgate, settings: ServeSettings | None = None) -> AsyncGenerator[Served]:
-    """Serve a gate with a tool that reads, and one that pays and asks first."""
+    """Serve a gate with a tool that reads, one that pays and asks first, and one whose end is not known."""
     paid: list[int] = []
 
     @tool(effects="read_only")
@@ -84,8 +88,13 @@ async def served_gate(gate: Callgate, settings: ServeSettings | None = None) -> 
         paid.append(amount)
         return f"paid {amount}"
 
+    @tool(effects="network_access", risk="low", verify=_as_known)
+    def ship(known: str) -> str:
+        """Ship something; the line breaks, and what became of it nobody knows."""
+        raise ConnectionError(known)
+
     async with gate:
-        gate.add(word_count, pay)
+        gate.add(word_count, pay, ship)
         async with serving(gate, settings or ServeSettings(port=0)) as where:
             yield Served(gate, where.url, paid)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from callgate.serve.api import calls, judgements
+from callgate.serve.api import approvals, calls, grants, judgements, outcomes
 from callgate.serve.api.described import describe
 
 API = "/api/v1"
-_ROOMS = (calls, judgements)
+_ROOMS = (calls, judgements, approvals, grants, outcomes)
 
 
 def install(app: FastAPI) -> None:
