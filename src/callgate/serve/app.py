@@ -19,6 +19,7 @@ from callgate.serve.addresses import Addresses
 from callgate.serve.api import router
 from callgate.serve.api.paging import BadCursor
 from callgate.serve.guard import Guard
+from callgate.serve.listening import Listening, TooManyListeners
 from callgate.serve.problems import problem, told
 from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn
@@ -32,7 +33,14 @@ _TOLD = {
 }
 
 
-def make_app(gate: Callgate, *, addresses: Addresses, body_bytes: int, settings: ServeSettings = _DEFAULTS) -> ASGIApp:
+def make_app(
+    gate: Callgate,
+    *,
+    addresses: Addresses,
+    body_bytes: int,
+    settings: ServeSettings = _DEFAULTS,
+    listening: Listening | None = None,
+) -> ASGIApp:
     """Everything that is served in front of an open gate.
 
     Args:
@@ -40,12 +48,15 @@ def make_app(gate: Callgate, *, addresses: Addresses, body_bytes: int, settings:
         addresses: How they are reached.
         body_bytes: The largest request that is read.
         settings: How often one credential may ask.
+        listening: Who listens to what is recorded; to be closed before the server is.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
     app.state.addresses = addresses
     app.state.rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
+    app.state.listening = listening or Listening(gate)
     app.add_exception_handler(NobodySignedIn, _sign_in)
+    app.add_exception_handler(TooManyListeners, _too_many)
     app.add_exception_handler(TooManyRequests, _too_many)
     app.add_exception_handler(BadCursor, _bad_cursor)
     app.add_exception_handler(CallgateError, told)
@@ -53,12 +64,7 @@ def make_app(gate: Callgate, *, addresses: Addresses, body_bytes: int, settings:
     app.add_exception_handler(HTTPException, _no_such)
     app.add_exception_handler(Exception, _our_fault)
     router.install(app)
-    app.add_api_route("/healthz", _alive, include_in_schema=False)
     return Guard(app, addresses=addresses, body_bytes=body_bytes)
-
-
-async def _alive() -> dict[str, str]:
-    return {"status": "alive"}
 
 
 async def _sign_in(_request: Request, error: Exception) -> JSONResponse:
@@ -66,8 +72,9 @@ async def _sign_in(_request: Request, error: Exception) -> JSONResponse:
 
 
 async def _too_many(_request: Request, error: Exception) -> JSONResponse:
-    seconds = error.seconds if isinstance(error, TooManyRequests) else 1
-    return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(seconds)})
+    if isinstance(error, TooManyRequests):
+        return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(error.seconds)})
+    return problem(503, str(error), code="too_many_listeners", headers={"Retry-After": "10"})
 
 
 async def _bad_cursor(_request: Request, error: Exception) -> JSONResponse:

@@ -13,6 +13,7 @@ from callgate.errors import ConfigurationError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
 from callgate.serve.app import make_app
+from callgate.serve.listening import Listening
 from callgate.settings.values import ServeSettings
 
 _GRACE = 10
@@ -37,7 +38,8 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     listening = _listen(settings)
     port: int = listening.getsockname()[1]
     found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
-    app = make_app(gate, addresses=found, body_bytes=settings.body_bytes, settings=settings)
+    listeners = Listening(gate)
+    app = make_app(gate, addresses=found, body_bytes=settings.body_bytes, settings=settings, listening=listeners)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -54,6 +56,7 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
             await asyncio.sleep(_LOOK_AGAIN)
         yield found
     finally:
+        listeners.close()  # who listens would not leave by themselves
         server.should_exit = True
         await task
         listening.close()
