@@ -37,6 +37,7 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     listening = _listen(settings)
     port: int = listening.getsockname()[1]
     found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
+    gate.served_at(found.url)
     app = make_app(gate, addresses=found, body_bytes=settings.body_bytes)
     config = uvicorn.Config(
         app,

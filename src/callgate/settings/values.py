@@ -63,6 +63,20 @@ class QuietHours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotifySettings:
+    """Somebody who is told of every question: by a request to a server, or by a program."""
+
+    webhook: str | None = None
+    """Where the request goes."""
+    secret: str | None = None
+    """What it is signed with, as `connector/key`."""
+    private_addresses: bool = False
+    """Whether that server may be on this machine or its network."""
+    command: tuple[str, ...] = ()
+    """A program and its arguments, which reads the message from its standard input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalSettings:
     """How questions to people behave."""
 
@@ -71,6 +85,7 @@ class ApprovalSettings:
     pending_per_session: int = 20
     persons: tuple[str, ...] = ()
     """Persons known to be able to decide; *confirm +* asks for a signed-in one where there are any."""
+    notify: tuple[NotifySettings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
