@@ -269,6 +269,24 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOAuthSettings:
+    """An authorization server whose access tokens let agents in."""
+
+    issuer: str
+    """Exactly as its tokens name it."""
+    jwks: str
+    """Where its public keys are."""
+    audience: str | None = None
+    """What a token has to be for; None is this server's own address."""
+    role: str = "default"
+    """Under which its agents call."""
+    required_scope: str | None = None
+    """A right of the authorization server's own that a token must have."""
+    private_addresses: bool = False
+    """Whether its keys may be on this machine or its network."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
     """Where the network doors are, and which names they answer to."""
 
@@ -280,6 +298,7 @@ class ServeSettings:
     hosts: tuple[str, ...] = ()
     """Names it is reached by besides its own address."""
     body_bytes: int = 1024 * 1024
+    oauth: ServeOAuthSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
