@@ -6,11 +6,11 @@ import random
 from typing import Any
 
 from benchmarks.ratios import Loop, compare
-from callgate.tools.maths.integrals import CHUNK, integrate
+from callgate.tools.maths.integrals import integrate
 
 _BOX = [(-1.0, 1.0), (-1.0, 1.0)]
-_SAMPLES = 2 * CHUNK
-_MANY = 100 * CHUNK
+_SAMPLES = 262_144
+_MANY = 13_107_200
 
 
 async def _plain(samples: int) -> None:

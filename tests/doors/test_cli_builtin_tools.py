@@ -67,7 +67,8 @@ def trouble(output: Any) -> object:
     if not isinstance(output, Mapping):
         return None
     told = cast("Mapping[str, Any]", output)
-    return told.get("error") or told.get("success", True) is False or told.get("status") in {"error", "failed"}
+    failed = told.get("success", True) is False or told.get("status") in {"error", "failed"}
+    return failed or told.get("error") or told.get("returncode")
 
 
 def test_the_list_of_tools_has_all_of_them_and_no_other(cli: Cli) -> None:
