@@ -37,5 +37,5 @@ def _native(threads: int) -> Loop:
 async def measure() -> dict[str, Any]:
     """The same integral in three ways, each pair in turns."""
     over_python = await compare(_native(1), _plain, times=_SAMPLES)
-    two_over_one = await compare(_native(2), _native(1), times=_MANY)
+    two_over_one = await compare(_native(2), _native(1), times=_MANY, rounds=21)
     return {"plain_over_one_core": over_python.to_json(), "one_core_over_two": two_over_one.to_json()}
