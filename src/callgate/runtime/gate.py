@@ -24,6 +24,7 @@ from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.doorkeeping import Doorkeeping
 from callgate.runtime.entrance import Entrance
+from callgate.runtime.errands import Errands
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.observing import Observing
@@ -68,6 +69,7 @@ class Callgate(
     Reviewing,
     Doorkeeping,
     Entrance,
+    Errands,
     Observing,
     Administration,
 ):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import ConfigurationError, StoreError
 from callgate.flows.program.sandbox import Sandboxes
 from callgate.policy.lint import ERROR, check
+from callgate.runtime.errand_book import ErrandBook
 
 if TYPE_CHECKING:
     from callgate.events.bus import Bus
@@ -61,6 +62,7 @@ class Opened:
     served_at: str | None = None
     """Where its console is, for links that people are sent; None where nothing is served."""
     sandboxes: Sandboxes = field(default_factory=Sandboxes)
+    errands: ErrandBook = field(default_factory=ErrandBook)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])
     """Attached sources by name, as they came."""
 
