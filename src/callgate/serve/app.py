@@ -15,6 +15,7 @@ from callgate.errors import CallgateError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
 from callgate.serve.api import calls
+from callgate.serve.console.app import make_console
 from callgate.serve.guard import Guard
 from callgate.serve.problems import problem, told
 from callgate.serve.who import NobodySignedIn
@@ -39,6 +40,8 @@ def make_app(gate: Callgate, *, addresses: Addresses, body_bytes: int) -> ASGIAp
     app.add_exception_handler(HTTPException, _no_such)
     app.include_router(calls.router, prefix=API)
     app.add_api_route("/healthz", _alive, include_in_schema=False)
+    # The console answers whatever is at no other door's address.
+    app.router.default = make_console(gate, addresses=addresses)
     return Guard(app, addresses=addresses, body_bytes=body_bytes)
 
 
