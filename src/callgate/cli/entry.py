@@ -26,6 +26,7 @@ _ROOMS = {
     "approvals": ("callgate.cli.approvals", "Questions to people: list, show, decide, watch."),
     "outcomes": ("callgate.cli.outcomes", "Calls nobody knows the end of: list, show, verify, resolve."),
     "audit": ("callgate.cli.audit", "What was recorded: verify, list, show, calls, usage, export, rebuild, erase."),
+    "watch": ("callgate.cli.watch", "What happens here, as it happens."),
     "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),
     "plugins": ("callgate.cli.plugins", "Folders of plugins: list, new, check, enable, disable, reload."),
     "programs": ("callgate.cli.programs", "Programs over your tools: run, list, show, resume."),

@@ -203,6 +203,11 @@ class Callgate(
         # Skills follow last: what they change is announced after what they follow.
         self._unlisten = tuple(map(self._registry.on_change, (self._announce, self._shelf.followed)))
         opened.loop(self._look_around(opened))
+        places = opened.parts.settings.approvals.notify
+        if places:
+            from callgate.runtime.notifying import Notifier  # noqa: PLC0415 - only where somebody is to be told
+
+            Notifier(opened, places).start()
 
     async def _announce_new(self, opened: Opened) -> None:
         """At the start: record the tools this store has not seen, or not so. Looking must not fill the log."""

@@ -16,6 +16,10 @@ class Observing(Face):
 
     _metrics: Metrics | None = None
 
+    def served_at(self, url: str) -> None:
+        """Say where people find this gate's console: links that they are sent lead there."""
+        self._open().served_at = url
+
     def count(self) -> Metrics:
         """Begin to count what is recorded, if nobody did yet.
 

@@ -58,6 +58,8 @@ class Opened:
     looked_at_policy: bool = False
     programs: set[str] = field(default_factory=set[str])
     """Programs that run in this process now."""
+    served_at: str | None = None
+    """Where its console is, for links that people are sent; None where nothing is served."""
     sandboxes: Sandboxes = field(default_factory=Sandboxes)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])
     """Attached sources by name, as they came."""

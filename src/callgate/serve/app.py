@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 import callgate
@@ -16,41 +17,66 @@ from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
 from callgate.serve.api import calls
 from callgate.serve.console.app import make_console
+from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
+from callgate.serve.oauth import ResourceServer
 from callgate.serve.problems import problem, told
 from callgate.serve.who import NobodySignedIn
+from callgate.settings.values import ServeSettings
 
 API = "/api/v1"
 
 
-def make_app(gate: Callgate, *, addresses: Addresses, body_bytes: int) -> ASGIApp:
+def make_app(gate: Callgate, *, addresses: Addresses, settings: ServeSettings) -> ASGIApp:
     """Everything that is served in front of an open gate.
 
     Args:
         gate: Whose doors these are.
         addresses: How they are reached.
-        body_bytes: The largest request that is read.
+        settings: What the configuration says of them.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
     app.state.addresses = addresses
+    app.state.oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=addresses.url)
     app.add_exception_handler(NobodySignedIn, _sign_in)
     app.add_exception_handler(CallgateError, told)
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _no_such)
     app.include_router(calls.router, prefix=API)
     app.add_api_route("/healthz", _alive, include_in_schema=False)
+    app.add_api_route("/metrics", _counted, include_in_schema=False)
+    app.add_api_route("/.well-known/oauth-protected-resource", _described, include_in_schema=False)
+    app.add_api_route("/.well-known/oauth-protected-resource/{rest:path}", _described, include_in_schema=False)
     # The console answers whatever is at no other door's address.
     app.router.default = make_console(gate, addresses=addresses)
-    return Guard(app, addresses=addresses, body_bytes=body_bytes)
+    return Guard(app, addresses=addresses, body_bytes=settings.body_bytes)
 
 
 async def _alive() -> dict[str, str]:
     return {"status": "alive"}
 
 
-async def _sign_in(_request: Request, error: Exception) -> JSONResponse:
-    return problem(401, str(error), code="not_signed_in", headers={"WWW-Authenticate": 'Bearer realm="callgate"'})
+async def _counted(gate: Gate, _reader: Reader) -> Response:
+    """What was counted, for Prometheus; a person's token with the right to read lets it in."""
+    pending, unknown = len(await gate.approvals()), len(await gate.unknown_outcomes())
+    return Response(gate.metrics(pending=pending, unknown=unknown), media_type="text/plain; version=0.0.4")
+
+
+async def _described(request: Request) -> dict[str, Any]:
+    """Where a client gets a token for us, if anywhere (RFC 9728)."""
+    oauth: ResourceServer | None = request.app.state.oauth
+    if oauth is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+    return oauth.described(request.app.state.addresses.url)
+
+
+async def _sign_in(request: Request, error: Exception) -> JSONResponse:
+    where = ""
+    if request.app.state.oauth is not None:
+        where = f', resource_metadata="{request.app.state.addresses.url}/.well-known/oauth-protected-resource"'
+    shown = {"WWW-Authenticate": f'Bearer realm="callgate"{where}'}
+    return problem(401, str(error), code="not_signed_in", headers=shown)
 
 
 async def _misread(_request: Request, error: Exception) -> JSONResponse:

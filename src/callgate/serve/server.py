@@ -37,12 +37,15 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     listening = _listen(settings)
     port: int = listening.getsockname()[1]
     found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
-    app = make_app(gate, addresses=found, body_bytes=settings.body_bytes)
+    gate.served_at(found.url)
+    gate.count()
+    app = make_app(gate, addresses=found, settings=settings)
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         lifespan="off",
+        http="httptools",
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
         h11_max_incomplete_event_size=64 * 1024,

@@ -7,9 +7,10 @@ from starlette.requests import HTTPConnection
 from callgate.errors import CallgateError, EntryRefused
 from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.runtime.gate import Callgate
+from callgate.serve.oauth import ResourceServer
 
 _SCHEME = "bearer"
-_LONGEST = 4096
+_LONGEST = 16_384
 
 
 class NobodySignedIn(CallgateError):
@@ -28,8 +29,16 @@ async def bearer(gate: Callgate, request: HTTPConnection) -> Credential:
         raise NobodySignedIn("show a token: Authorization: Bearer TOKEN; `callgate tokens agent NAME` makes one")
     found = await gate.identify(shown[:_LONGEST])
     if found is None:
+        found = await _issued_elsewhere(request, shown)
+    if found is None:
         raise NobodySignedIn("this token opens nothing; it may have ended, or never was")
     return found
+
+
+async def _issued_elsewhere(request: HTTPConnection, token: str) -> Credential | None:
+    """The agent of an access token of the authorization server that the operator named, where there is one."""
+    oauth: ResourceServer | None = getattr(request.app.state, "oauth", None)
+    return None if oauth is None or len(token) > _LONGEST else await oauth.credential(token)
 
 
 def need_agent(found: Credential) -> Credential:
