@@ -18,6 +18,7 @@ from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
 from callgate.serve.api import router
 from callgate.serve.api.paging import BadCursor
+from callgate.serve.console.app import make_console
 from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
 from callgate.serve.oauth import ResourceServer
@@ -58,6 +59,8 @@ def make_app(gate: Callgate, *, addresses: Addresses, settings: ServeSettings) -
     app.add_api_route("/metrics", _counted, include_in_schema=False)
     app.add_api_route("/.well-known/oauth-protected-resource", _described, include_in_schema=False)
     app.add_api_route("/.well-known/oauth-protected-resource/{rest:path}", _described, include_in_schema=False)
+    # The console answers whatever is at no other door's address.
+    app.router.default = make_console(gate, addresses=addresses)
     return Guard(app, addresses=addresses, body_bytes=settings.body_bytes)
 
 
