@@ -24,6 +24,7 @@ from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.doorkeeping import Doorkeeping
 from callgate.runtime.entrance import Entrance
+from callgate.runtime.following import Following
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.opened import Around, Opened
@@ -67,6 +68,7 @@ class Callgate(
     Reviewing,
     Doorkeeping,
     Entrance,
+    Following,
     Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""

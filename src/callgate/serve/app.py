@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import callgate
 from callgate.errors import CallgateError
@@ -20,15 +20,17 @@ from callgate.serve.problems import problem, told
 from callgate.serve.who import NobodySignedIn
 
 API = "/api/v1"
+MCP = "/mcp"
 
 
-def make_app(gate: Callgate, *, addresses: Addresses, body_bytes: int) -> ASGIApp:
+def make_app(gate: Callgate, *, addresses: Addresses, body_bytes: int, mcp: ASGIApp | None = None) -> ASGIApp:
     """Everything that is served in front of an open gate.
 
     Args:
         gate: Whose doors these are.
         addresses: How they are reached.
         body_bytes: The largest request that is read.
+        mcp: What answers below `/mcp`.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
@@ -39,7 +41,21 @@ def make_app(gate: Callgate, *, addresses: Addresses, body_bytes: int) -> ASGIAp
     app.add_exception_handler(HTTPException, _no_such)
     app.include_router(calls.router, prefix=API)
     app.add_api_route("/healthz", _alive, include_in_schema=False)
-    return Guard(app, addresses=addresses, body_bytes=body_bytes)
+    both = app if mcp is None else _Beside(app, mcp)
+    return Guard(both, addresses=addresses, body_bytes=body_bytes)
+
+
+class _Beside:
+    """Two apps under one guard: MCP is asked far more often than all else, and needs no routes."""
+
+    def __init__(self, app: ASGIApp, mcp: ASGIApp) -> None:
+        self._app = app
+        self._mcp = mcp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI's signature
+        path: str = scope.get("path", "")
+        to_mcp = scope["type"] == "http" and (path == MCP or path.startswith(f"{MCP}/"))
+        await (self._mcp if to_mcp else self._app)(scope, receive, send)
 
 
 async def _alive() -> dict[str, str]:

@@ -13,6 +13,7 @@ from callgate.errors import ConfigurationError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
 from callgate.serve.app import make_app
+from callgate.serve.mcp.http import McpEndpoint
 from callgate.settings.values import ServeSettings
 
 _GRACE = 10
@@ -37,7 +38,8 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     listening = _listen(settings)
     port: int = listening.getsockname()[1]
     found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
-    app = make_app(gate, addresses=found, body_bytes=settings.body_bytes)
+    mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes)
+    app = make_app(gate, addresses=found, body_bytes=settings.body_bytes, mcp=mcp)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -48,15 +50,17 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
         h11_max_incomplete_event_size=64 * 1024,
     )
     server = _Server(config)
-    task = asyncio.create_task(server.serve(sockets=[listening]))
-    try:
-        while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(_LOOK_AGAIN)
-        yield found
-    finally:
-        server.should_exit = True
-        await task
-        listening.close()
+    async with mcp.open():
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event for it
+                await asyncio.sleep(_LOOK_AGAIN)
+            yield found
+        finally:
+            server.should_exit = True
+            mcp.end_streams()
+            await task
+            listening.close()
 
 
 def _listen(settings: ServeSettings) -> socket.socket:
