@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
@@ -13,6 +14,7 @@ from callgate.errors import Conflict, NotFound
 from callgate.formats import mcp
 from callgate.model.outcome import Outcome, Pending
 from callgate.serve.mcp.changes import Changes, Follower
+from callgate.serve.mcp.elicitation import Elicitation
 from callgate.serve.mcp.names import Names, unknown
 from callgate.serve.mcp.progress import Teller, progress_told
 from callgate.serve.mcp.results import result_of
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
     from mcp_types import CallToolRequestParams, SubscriptionsListenRequestParams
 
+    from callgate.model.approval import Approval
     from callgate.model.tool import Tool
     from callgate.runtime.gate import Callgate
     from callgate.serve.mcp.asker import Asker, Who
@@ -34,6 +37,17 @@ _ABOUT = (
 )
 _COMPLETE = {"resultType": "complete"}
 """Said from 2026-07-28 on; the SDK takes it out for those before."""
+
+
+class _Waited(NamedTuple):
+    """A call that waits for a person, and who may be asked."""
+
+    pending: Pending
+    asked: Any
+    asker: Asker
+    teller: Teller
+    question: Approval | None
+    """Put to the person at the client, where one sits there."""
 
 
 class McpDoor(Server[Any]):
@@ -63,6 +77,7 @@ class McpDoor(Server[Any]):
         self._names = Names(gate)
         self._listening: set[ListenHandler] = set()
         self._waiting = Waiting(gate, url=url, hold=hold)
+        self._elicitation = Elicitation(gate)
         self._changes = Changes(gate, self._seen)
         self.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
 
@@ -122,16 +137,36 @@ class McpDoor(Server[Any]):
             if tool is None and params.name == COLLECT:
                 return await self._collect(arguments, asker, teller=teller)
             name = unknown(params.name, asker.source) if tool is None else tool.name
+            was_asked = await self._elicitation.take(params, asker)
             outcome = await self._gate.call(name, arguments, asker.context)
             if isinstance(outcome, Pending):
-                outcome = await self._held(outcome, asker, teller=teller, wish=_wish(asked.meta))
+                question = None if was_asked else await self._question(outcome, asked, asker=asker)
+                if question is not None and self._elicitation.is_stateless(asked):
+                    return self._elicitation.required(question)
+                waited = _Waited(outcome, asked, asker, teller, question)
+                outcome = await self._held(waited)
             return _COMPLETE | result_of(outcome, tool, more=self._waiting.told(outcome))
 
-    async def _held(self, pending: Pending, asker: Asker, *, teller: Teller, wish: Any) -> Outcome:
+    async def _question(self, pending: Pending, asked: Any, *, asker: Asker) -> Approval | None:
         try:
-            return await self._waiting.held(pending, asker.context, teller=teller, wish=wish)
+            return await self._elicitation.question(pending.approval_id, asked, asker=asker)
         except (Conflict, NotFound):
-            return pending
+            return None
+
+    async def _held(self, waited: _Waited) -> Outcome:
+        asked, asker = waited.asked, waited.asker
+        asking = (
+            contextlib.nullcontext()
+            if waited.question is None
+            else self._elicitation.asking(waited.question, asked, asker=asker)
+        )
+        try:
+            async with asking:
+                return await self._waiting.held(
+                    waited.pending, asker.context, teller=waited.teller, wish=_wish(asked.meta)
+                )
+        except (Conflict, NotFound):
+            return waited.pending
 
     async def _collect(self, arguments: dict[str, Any], asker: Asker, *, teller: Teller) -> dict[str, Any]:
         found = await self._waiting.collected(arguments, asker.context, teller=teller)
