@@ -18,6 +18,7 @@ from callgate.cli.place import place_options
 
 _ROOMS = {
     "serve": ("callgate.cli.serve", "Serve console, HTTP API and MCP on one port of this machine."),
+    "mcp": ("callgate.cli.mcp", "Be an MCP server over stdio for a client on this machine."),
     "call": ("callgate.cli.call", "Call a tool through the gate."),
     "tools": (
         "callgate.cli.tools",

@@ -25,6 +25,7 @@ from callgate.runtime.decisions import Decisions
 from callgate.runtime.doorkeeping import Doorkeeping
 from callgate.runtime.entrance import Entrance
 from callgate.runtime.errands import Errands
+from callgate.runtime.following import Following
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.observing import Observing
@@ -71,6 +72,7 @@ class Callgate(
     Entrance,
     Errands,
     Observing,
+    Following,
     Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""

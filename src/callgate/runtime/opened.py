@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from callgate.runtime.attached import Attached
     from callgate.runtime.auditing import Auditor
     from callgate.runtime.pinning import Pinning
+    from callgate.runtime.progress import Progress
 
 Proceed = Callable[["Call", "Context"], Awaitable["Outcome"]]
 Around = Callable[["Call", "Context", Proceed], Awaitable["Outcome"]]
@@ -44,6 +45,7 @@ class Opened:
     acceptance: Acceptance
     """What people accepted that foreign tools declare."""
     default_context: Context
+    progress: Progress
     lasting: bool = True
     """Whether its store outlives the process."""
     around: tuple[Around, ...] = ()

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import callgate
 from callgate.errors import CallgateError
@@ -21,12 +21,13 @@ from callgate.serve.api.paging import BadCursor
 from callgate.serve.console.app import make_console
 from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
-from callgate.serve.oauth import ResourceServer
+from callgate.serve.oauth import METADATA, ResourceServer
 from callgate.serve.problems import problem, told
 from callgate.serve.rates import Rates, TooManyRequests
-from callgate.serve.who import NobodySignedIn
+from callgate.serve.who import NobodySignedIn, not_signed_in
 from callgate.settings.values import ServeSettings
 
+MCP = "/mcp"
 _TOLD = {
     400: ("the body cannot be read", "invalid_request"),
     404: ("there is nothing at this address", "no_such_address"),
@@ -34,18 +35,22 @@ _TOLD = {
 }
 
 
-def make_app(gate: Callgate, *, addresses: Addresses, settings: ServeSettings) -> ASGIApp:
+def make_app(
+    gate: Callgate, *, addresses: Addresses, settings: ServeSettings, oauth: ResourceServer | None, mcp: ASGIApp
+) -> ASGIApp:
     """Everything that is served in front of an open gate.
 
     Args:
         gate: Whose doors these are.
         addresses: How they are reached.
         settings: What the configuration says of them.
+        oauth: Whose access tokens let agents in besides.
+        mcp: What answers below `/mcp`.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
     app.state.addresses = addresses
-    app.state.oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=addresses.url)
+    app.state.oauth = oauth
     app.state.rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
     app.add_exception_handler(NobodySignedIn, _sign_in)
     app.add_exception_handler(TooManyRequests, _too_many)
@@ -57,11 +62,24 @@ def make_app(gate: Callgate, *, addresses: Addresses, settings: ServeSettings) -
     router.install(app)
     app.add_api_route("/healthz", _alive, include_in_schema=False)
     app.add_api_route("/metrics", _counted, include_in_schema=False)
-    app.add_api_route("/.well-known/oauth-protected-resource", _described, include_in_schema=False)
-    app.add_api_route("/.well-known/oauth-protected-resource/{rest:path}", _described, include_in_schema=False)
+    app.add_api_route(METADATA, _described, include_in_schema=False)
+    app.add_api_route(METADATA + "/{rest:path}", _described, include_in_schema=False)
     # The console answers whatever is at no other door's address.
     app.router.default = make_console(gate, addresses=addresses)
-    return Guard(app, addresses=addresses, body_bytes=settings.body_bytes)
+    return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=settings.body_bytes)
+
+
+class _Beside:
+    """Two apps under one guard: MCP is asked far more often than all else, and needs no routes."""
+
+    def __init__(self, app: ASGIApp, mcp: ASGIApp) -> None:
+        self._app = app
+        self._mcp = mcp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI's signature
+        path: str = scope.get("path", "")
+        to_mcp = scope["type"] == "http" and (path == MCP or path.startswith(f"{MCP}/"))
+        await (self._mcp if to_mcp else self._app)(scope, receive, send)
 
 
 async def _alive() -> dict[str, str]:
@@ -83,11 +101,7 @@ async def _described(request: Request) -> dict[str, Any]:
 
 
 async def _sign_in(request: Request, error: Exception) -> JSONResponse:
-    where = ""
-    if request.app.state.oauth is not None:
-        where = f', resource_metadata="{request.app.state.addresses.url}/.well-known/oauth-protected-resource"'
-    shown = {"WWW-Authenticate": f'Bearer realm="callgate"{where}'}
-    return problem(401, str(error), code="not_signed_in", headers=shown)
+    return not_signed_in(error, request.app.state.oauth, url=request.app.state.addresses.url)
 
 
 async def _too_many(_request: Request, error: Exception) -> JSONResponse:
