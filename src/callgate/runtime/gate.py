@@ -24,6 +24,7 @@ from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.doorkeeping import Doorkeeping
 from callgate.runtime.entrance import Entrance
+from callgate.runtime.hosting import Hosting
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.opened import Around, Opened
@@ -55,6 +56,7 @@ _DROP_EVERY = 3600.0
 
 class Callgate(
     Programs,
+    Hosting,
     Chains,
     Skilled,
     Trees,

@@ -1,0 +1,14 @@
+"""The hosts whose hooks are understood, by the names they are given on the command line."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from callgate.serve.hooks.claude_code import ClaudeCode
+
+if TYPE_CHECKING:
+    from callgate.serve.hooks.moment import Host
+
+_ALL: tuple[Host, ...] = (ClaudeCode(),)
+HOSTS = MappingProxyType({each.name: each for each in _ALL})

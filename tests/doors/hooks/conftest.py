@@ -1,0 +1,18 @@
+"""What the tests of hooks share: a folder of a project, and a host that works in it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.doors.hooks.host import HostRun
+
+
+@pytest.fixture
+def host(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HostRun:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CALLGATE_STORE", "CALLGATE_CONFIG", "CALLGATE_DEBUG", "CLAUDE_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return HostRun(capfd, monkeypatch, folder)
