@@ -17,7 +17,7 @@ import click
 
 from callgate.cli.place import Place, place_options
 from callgate.serve.hooks.hosts import HOSTS
-from callgate.serve.hooks.moment import SILENCE, Host, Kind, Misread, Moment, Reply
+from callgate.serve.hooks.moment import Host, Kind, Misread, Moment, Reply
 
 _LARGEST = 32 * 1024 * 1024
 _MARGIN = 3.0
@@ -77,7 +77,7 @@ class _Hook:
         self._told = _read()
         moment = self._host.read(self._told, os.environ)
         if moment.kind is Kind.ELSE or (moment.kind is Kind.PROMPT and not moment.prompt):
-            return SILENCE
+            return self._host.quiet
         try:
             return self._ask(place, moment, limits=limits)
         except Exception as error:

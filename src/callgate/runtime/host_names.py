@@ -34,3 +34,22 @@ CLAUDE_CODE = MappingProxyType(
     }
 )
 """Claude Code's own."""
+
+CURSOR = MappingProxyType(
+    {
+        "Shell": "host.bash",
+        "Read": "host.read",
+        "Write": "host.write",
+        "Edit": "host.edit",
+        "StrReplace": "host.edit",
+        "Delete": "host.delete",
+        "Grep": "host.grep",
+        "Glob": "host.glob",
+        "LS": "host.list",
+        "Task": "host.agent",
+        "WebFetch": "host.web_fetch",
+        "WebSearch": "host.web_search",
+        "TodoWrite": "host.bookkeeping",
+    }
+)
+"""Cursor's own."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import OutcomeNotFound, StoreError
-from callgate.model.attempt import AttemptKey
+from callgate.model.attempt import AttemptKey, AttemptState
 from callgate.model.canonical import dumps
 from callgate.pipeline import judge as judging
 from callgate.pipeline.question import question_about
@@ -40,9 +41,11 @@ class Hosting(Calls):
         """Decide about a tool use of a host; its id (`call.id`) is what its end is reported under.
 
         The same call again, under a new id, is the same question and has the same answer. What the user said in this
-        session is its intent.
+        session is its intent. Equal calls of a host that gives no ids are told apart by their order: the next begins
+        when the last was reported.
         """
-        parts, use = self._open().parts, call.id or ""
+        parts = self._open().parts
+        use = call.id or await self._by_order(call, context)
         standing = await question_about(parts, call._replace(key=None), context, judged=True)
         key = call_key(use, context)
         if standing is not None and standing.key != key:
@@ -53,15 +56,16 @@ class Hosting(Calls):
         return await self.judge(call._replace(key=key), replace(context, intent=words), wait=wait)
 
     async def report_use(
-        self, use: str, context: Context, *, ok: bool, output: Any = None, error: str | None = None
+        self, call: Call, context: Context, *, ok: bool, output: Any = None, error: str | None = None
     ) -> Outcome:
-        """Say what became of a tool use that was allowed.
+        """Say what became of a tool use that was allowed; of the call, its id counts, and all of it where it has none.
 
         Raises:
             OutcomeNotFound: None of that id was.
             OutcomeConflict: It was settled otherwise already.
         """
         parts = self._open().parts
+        use = call.id or await self._by_order(call, context)
 
         def found(reader: Reader) -> str | None:
             kept = reader.document(AREA, _place("use", context, use)) or {}
@@ -73,6 +77,20 @@ class Hosting(Calls):
         if judged is None:
             raise OutcomeNotFound(f"no tool use of this session that was allowed has the id {use}")
         return await judging.report(parts, judged, ok=ok, output=output, error=error)
+
+    async def _by_order(self, call: Call, context: Context) -> str:
+        """The id of that one of equal tool uses that runs, or that comes next."""
+        digest = hashlib.sha256(dumps([call.tool, call.arguments])).hexdigest()
+
+        def found(reader: Reader) -> str:
+            for number in count():
+                use = f"{digest}.{number}"
+                row = reader.attempt(AttemptKey(context.principal, context.session, call_key(use, context)))
+                if row is None or row.state is AttemptState.STARTED:
+                    return use
+            raise AssertionError
+
+        return await self._open().parts.store.read(found)
 
     async def note_words(self, text: str, context: Context) -> None:
         """Keep what the user said, as the intent of what is called in this session from now on."""

@@ -50,3 +50,22 @@ class HostRun:
     def after(self, tool: str, arguments: dict[str, Any], use: str = USE, **more: Any) -> Done:
         event = "PostToolUseFailure" if "error" in more else "PostToolUse"
         return self.event(event, tool_name=tool, tool_input=arguments, tool_use_id=use, **more)
+
+
+class CursorRun(HostRun):
+    """Cursor in a folder."""
+
+    def say(self, event: str, **more: Any) -> Done:
+        told = {"hook_event_name": event, "conversation_id": "c1", "generation_id": "g1", **more}
+        return self.tell("cursor", json.dumps({"workspace_roots": [str(self.folder)], **told}))
+
+    def use(self, tool: str, arguments: dict[str, Any], use: str = USE) -> dict[str, Any]:
+        """What the hook decides about a tool of Cursor's own."""
+        done = self.say("preToolUse", tool_name=tool, tool_input=arguments, tool_use_id=use, cwd=str(self.folder))
+        assert done.code == 0, done
+        return done.body
+
+    def call(self, tool: str, arguments: dict[str, Any], command: str) -> dict[str, Any]:
+        """What the hook decides about a tool of an MCP server."""
+        given = json.dumps(arguments)
+        return self.say("beforeMCPExecution", tool_name=tool, tool_input=given, command=command).body

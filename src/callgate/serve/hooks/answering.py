@@ -13,7 +13,7 @@ from callgate.model.context import Context
 from callgate.model.outcome import Outcome, Pending, Succeeded
 from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.telling import reasons, told
-from callgate.serve.hooks.moment import SILENCE, Host, Kind, Moment, Reply
+from callgate.serve.hooks.moment import Host, Kind, Moment, Reply
 
 if TYPE_CHECKING:
     from callgate.runtime.calls import Judgement
@@ -59,10 +59,10 @@ class Answers:
         """What the gate says to this moment; whatever is raised is a no, and for the caller to tell."""
         if moment.kind is Kind.PROMPT:
             await self._gate.note_words(moment.prompt, self._context)
-            return SILENCE
+            return self._host.quiet
         if moment.kind is Kind.AFTER:
             return await self._report(moment)
-        call = Call(moment.tool, placed(moment), id=moment.use)
+        call = _call(moment)
         judgement = await self._gate.judge_use(call, self._context, wait=wait)
         if judgement.allowed:
             return self._host.allow(moment, judgement.edited)
@@ -71,12 +71,16 @@ class Answers:
     async def _report(self, moment: Moment) -> Reply:
         facts: dict[str, Any] = {"ok": moment.ok, "output": _bounded(moment.output), "error": moment.error}
         try:
-            await self._gate.report_use(moment.use, self._context, **facts)
+            await self._gate.report_use(_call(moment), self._context, **facts)
         except NotFound:
             return self._host.note(f"Callgate: {moment.tool} ran, and was not allowed by this gate under this id.")
         except Conflict as error:
             return self._host.note(f"Callgate: {error}")
-        return SILENCE
+        return self._host.quiet
+
+
+def _call(moment: Moment) -> Call:
+    return Call(moment.tool, placed(moment), id=moment.use or None)
 
 
 def why_not(judgement: Judgement, tool: str) -> str:

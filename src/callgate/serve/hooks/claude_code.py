@@ -25,6 +25,7 @@ class ClaudeCode:
 
     name = "claude-code"
     seconds = 60.0
+    quiet = Reply()
 
     def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
         """What happens there.

@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from callgate.serve.hooks.claude_code import ClaudeCode
+from callgate.serve.hooks.cursor import Cursor
 
 if TYPE_CHECKING:
     from callgate.serve.hooks.moment import Host
 
-_ALL: tuple[Host, ...] = (ClaudeCode(),)
+_ALL: tuple[Host, ...] = (ClaudeCode(), Cursor())
 HOSTS = MappingProxyType({each.name: each for each in _ALL})

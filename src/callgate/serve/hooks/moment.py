@@ -29,7 +29,7 @@ class Moment:
     session: str = ""
     """The host's own name of the conversation."""
     use: str = ""
-    """The host's id of the tool use."""
+    """The host's id of the tool use; empty where it gives none."""
     tool: str = ""
     """The gate's name of the tool; a name with a colon in it is nobody's, and refused."""
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -66,6 +66,8 @@ class Host(Protocol):
     """Also the principal that its calls are made by."""
     seconds: float
     """How long the host waits for its hook, where nobody says."""
+    quiet: Reply
+    """What is said where there is nothing to say."""
 
     def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
         """What happens there.
@@ -86,9 +88,6 @@ class Host(Protocol):
     def note(self, message: str) -> Reply:
         """Something to tell the user, after which everything goes its way."""
         ...
-
-
-SILENCE = Reply()
 
 
 def text(told: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
