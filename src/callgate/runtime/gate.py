@@ -26,6 +26,7 @@ from callgate.runtime.doorkeeping import Doorkeeping
 from callgate.runtime.entrance import Entrance
 from callgate.runtime.errands import Errands
 from callgate.runtime.following import Following
+from callgate.runtime.hosting import Hosting
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.observing import Observing
@@ -58,6 +59,7 @@ _DROP_EVERY = 3600.0
 
 class Callgate(
     Programs,
+    Hosting,
     Chains,
     Skilled,
     Trees,
