@@ -2,16 +2,13 @@
 
 import json
 import logging
-import sys
 
 from callgate.cli.logs import JsonLine
 
 
 def _record(message: str) -> logging.LogRecord:
-    try:
-        raise ValueError("hunter2")
-    except ValueError:
-        return logging.LogRecord("callgate", logging.WARNING, "file", 1, message, (), sys.exc_info())
+    error = ValueError("hunter2")
+    return logging.LogRecord("callgate", logging.WARNING, "file", 1, message, (), (ValueError, error, None))
 
 
 def test_a_record_is_one_line_and_reads_as_what_was_said():

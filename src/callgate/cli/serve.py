@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How what is logged is written.",
+    help="How it is logged.",
 )
 @place_options
 @click.pass_obj
