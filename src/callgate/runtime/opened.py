@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from callgate.runtime.attached import Attached
     from callgate.runtime.auditing import Auditor
     from callgate.runtime.pinning import Pinning
+    from callgate.runtime.progress import Progress
 
 Proceed = Callable[["Call", "Context"], Awaitable["Outcome"]]
 Around = Callable[["Call", "Context", Proceed], Awaitable["Outcome"]]
@@ -44,6 +45,7 @@ class Opened:
     acceptance: Acceptance
     """What people accepted that foreign tools declare."""
     default_context: Context
+    progress: Progress
     lasting: bool = True
     """Whether its store outlives the process."""
     around: tuple[Around, ...] = ()
@@ -59,6 +61,8 @@ class Opened:
     looked_at_policy: bool = False
     programs: set[str] = field(default_factory=set[str])
     """Programs that run in this process now."""
+    served_at: str | None = None
+    """Where its console is, for links that people are sent; None where nothing is served."""
     sandboxes: Sandboxes = field(default_factory=Sandboxes)
     errands: ErrandBook = field(default_factory=ErrandBook)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])

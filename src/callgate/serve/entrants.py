@@ -22,7 +22,7 @@ Gate = Annotated[Callgate, Depends(gate_of)]
 
 async def _shown(request: Request, gate: Gate) -> Credential:
     """Whose token the request shows; every request of theirs counts."""
-    found = await bearer(gate, request)
+    found = await bearer(gate, request, oauth=request.app.state.oauth)
     request.app.state.rates.take(found.id)
     return found
 

@@ -95,9 +95,10 @@ async def stream(
 
     async def may_go_on() -> bool:
         try:
-            return (await bearer(gate, request)).may(Right.READ)
+            found = await bearer(gate, request, oauth=request.app.state.oauth)
         except NobodySignedIn:
             return False
+        return found.may(Right.READ)
 
     listening: Listening = request.app.state.listening
     await listening.ready()
