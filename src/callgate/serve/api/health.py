@@ -13,10 +13,10 @@ from callgate.errors import CallgateError
 from callgate.serve.api.tool_forms import HealthBody, health_body
 from callgate.serve.entrants import Gate, Reader
 from callgate.serve.problems import problem
-from callgate.serve.wire import Json
+from callgate.serve.wire import Json, StrictRoute
 
-router = APIRouter(tags=["health"])
-open_router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"], route_class=StrictRoute)
+open_router = APIRouter(tags=["health"], route_class=StrictRoute)
 """Routes that ask nobody who they are."""
 _SECONDS = 5.0
 
