@@ -45,12 +45,14 @@ class Served:
         """A client that shows nothing."""
         return self._client(None)
 
-    async def question(self) -> Approval:
-        """The first question that waits, as soon as there is one."""
+    async def question(self, principal: str = "crawler") -> Approval:
+        """The first question of this agent that waits, as soon as there is one."""
         async with asyncio.timeout(_SECONDS):
             async for _ in self.gate.events(types=["gate.required"], follow=True):
-                break
-        return (await self.gate.approvals())[0]
+                found = [each for each in await self.gate.approvals() if each.principal == principal]
+                if found:
+                    return found[0]
+        pytest.fail("nothing was asked")
 
     async def recorded(self, event: str) -> None:
         """Wait until an event of this type is in the record."""
