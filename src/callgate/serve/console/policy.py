@@ -45,6 +45,7 @@ async def policy(request: Request) -> Response:
         settings=settings,
         roles=roles,
         standings=[(each, [gate.role_standing(each, role) for role in roles]) for each in tools[:_TOOLS]],
+        held={each.name for each in gate.quarantined()},
         left_out=max(0, len(tools) - _TOOLS),
         asked=asked,
         decision=decision,
@@ -60,5 +61,8 @@ async def _explained(gate: Callgate, asked: dict[str, str]) -> tuple[dict[str, A
     if arguments is None:
         return None, "arguments are one JSON object, in braces"
     level = Autonomy.__members__.get(asked["autonomy"])
-    asker = Context(principal=asked["principal"] or "agent", role=asked["role"] or "default", autonomy=level)
+    try:
+        asker = Context(principal=asked["principal"] or "agent", role=asked["role"] or "default", autonomy=level)
+    except ValueError as error:
+        return None, str(error)
     return told_decision(await gate.explain(asked["tool"], dict(arguments), asker)), ""

@@ -70,11 +70,12 @@ async def attempt(request: Request) -> Response:
     gate, target = gate_of(request), gate_of(request).tool(request.path_params["name"])
     typed = {name.removeprefix(PREFIX): str(value) for name, value in found.form.items() if name.startswith(PREFIX)}
     shown: dict[str, Any] = {"typed": typed, "typed_json": found.text("json"), "role": found.text("role")}
+    role = found.text("role") or Context().role
     try:
         arguments = _arguments(target, found)
+        _need_role(gate, role)
     except ValueError as error:
         return await _page(request, found.visitor, target, wrong=str(error), status=422, **shown)
-    role = found.text("role") or Context().role
     if found.text("answer") == "try":
         outcome = await gate.try_call(found.visitor.visit.credential, target.name, arguments, role=role)
         return await _page(request, found.visitor, target, tried=outcome_to_json(outcome), **shown)
@@ -101,6 +102,12 @@ async def distrust(request: Request) -> Response:
     except ConfigurationError as error:
         return await _page(request, found.visitor, gate.tool(name), wrong=str(error), status=409)
     return RedirectResponse(f"/review/{quote(name)}", status_code=303)
+
+
+def _need_role(gate: Callgate, role: str) -> None:
+    if role not in gate.roles():
+        message = f"there is no role {role[:80]}; the roles are {', '.join(gate.roles())}"
+        raise ValueError(message)
 
 
 def _arguments(target: Tool, found: Sent) -> dict[str, Any]:

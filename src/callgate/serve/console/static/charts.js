@@ -73,8 +73,12 @@
 
   let waiting = 0;
   function soon() {
-    window.clearTimeout(waiting);
-    waiting = window.setTimeout(load, 2000);
+    if (waiting) return;
+    waiting = window.setTimeout(() => {
+      waiting = 0;
+      document.body.dispatchEvent(new CustomEvent("cg-figures"));
+      load();
+    }, 3000);
   }
   document.body.addEventListener("cg-health", soon);
   window.addEventListener("resize", () => plots.forEach(([plot, element]) => plot.setSize(size(element))));
