@@ -18,6 +18,10 @@ from callgate.cli.place import place_options
 
 _ROOMS = {
     "serve": ("callgate.cli.serve", "Serve console, HTTP API and MCP on one port of this machine."),
+    "mcp": ("callgate.cli.mcp", "Be an MCP server over stdio for a client on this machine."),
+    "init": ("callgate.cli.init", "Write a configuration to begin with, from the MCP servers that are here already."),
+    "connect": ("callgate.cli.connect", "Have a host on this machine (claude-code, cursor, ...) go through Callgate."),
+    "hook": ("callgate.cli.hook", "Judge what a coding agent is about to do; its hooks run this."),
     "call": ("callgate.cli.call", "Call a tool through the gate."),
     "tools": (
         "callgate.cli.tools",

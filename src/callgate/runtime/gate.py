@@ -24,6 +24,9 @@ from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.doorkeeping import Doorkeeping
 from callgate.runtime.entrance import Entrance
+from callgate.runtime.errands import Errands
+from callgate.runtime.following import Following
+from callgate.runtime.hosting import Hosting
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.observing import Observing
@@ -58,6 +61,7 @@ _DROP_EVERY = 3600.0
 
 class Callgate(
     Programs,
+    Hosting,
     Chains,
     Skilled,
     Trees,
@@ -72,7 +76,9 @@ class Callgate(
     Entrance,
     Trying,
     Overseeing,
+    Errands,
     Observing,
+    Following,
     Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
