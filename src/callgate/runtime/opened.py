@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import ConfigurationError, StoreError
 from callgate.flows.program.sandbox import Sandboxes
 from callgate.policy.lint import ERROR, check
+from callgate.runtime.errand_book import ErrandBook
 
 if TYPE_CHECKING:
     from callgate.events.bus import Bus
@@ -60,7 +61,10 @@ class Opened:
     looked_at_policy: bool = False
     programs: set[str] = field(default_factory=set[str])
     """Programs that run in this process now."""
+    served_at: str | None = None
+    """Where its console is, for links that people are sent; None where nothing is served."""
     sandboxes: Sandboxes = field(default_factory=Sandboxes)
+    errands: ErrandBook = field(default_factory=ErrandBook)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])
     """Attached sources by name, as they came."""
 

@@ -19,6 +19,7 @@ from callgate.adapters.mcp import McpServer
 from callgate.serve.addresses import addresses
 from callgate.serve.app import make_app
 from callgate.serve.mcp.http import McpEndpoint
+from callgate.settings.values import ServeSettings
 from tests.adapters.mcp import real_servers
 from tests.doors.mcp.everything_server import everything_server
 
@@ -52,7 +53,9 @@ async def _served(folder: Path) -> AsyncGenerator[str]:
         await gate.attach(McpServer("everything", url=upstream, declare=_ALL))
         _, token = await gate.admit_agent("conformance", by="operator")
         endpoint = McpEndpoint(gate, url=found.url, body_bytes=1_000_000)
-        app = _WithToken(make_app(gate, addresses=found, body_bytes=1_000_000, mcp=endpoint), token)
+        app = _WithToken(
+            make_app(gate, addresses=found, settings=ServeSettings(port=port), oauth=None, mcp=endpoint), token
+        )
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
         async with endpoint.open():
             task = asyncio.ensure_future(server.serve(sockets=[listening]))

@@ -17,13 +17,14 @@ from callgate.errors import EntryRefused
 from callgate.serve.mcp.asker import CREDENTIAL, SOURCE, by_credential
 from callgate.serve.mcp.door import McpDoor
 from callgate.serve.problems import problem
-from callgate.serve.who import NobodySignedIn, bearer, need_agent
+from callgate.serve.who import NobodySignedIn, bearer, need_agent, not_signed_in
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from callgate.model.credential import Credential
     from callgate.runtime.gate import Callgate
+    from callgate.serve.oauth import ResourceServer
 
 
 _PATH = "/mcp"
@@ -38,8 +39,10 @@ class McpEndpoint:
         body_bytes: The largest request that is read.
     """
 
-    def __init__(self, gate: Callgate, *, url: str, body_bytes: int) -> None:
+    def __init__(self, gate: Callgate, *, url: str, body_bytes: int, oauth: ResourceServer | None = None) -> None:
         self._gate = gate
+        self._url = url
+        self._oauth = oauth
         self.door = McpDoor(gate, by_credential(gate), url=url)
         self._manager = StreamableHTTPSessionManager(self.door, max_request_body_size=body_bytes)
         self._streams: set[asyncio.Task[None]] = set()
@@ -72,10 +75,9 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI's signature
         try:
-            credential = need_agent(await bearer(self._gate, HTTPConnection(scope)))
+            credential = need_agent(await bearer(self._gate, HTTPConnection(scope), oauth=self._oauth))
         except NobodySignedIn as error:
-            asks = {"WWW-Authenticate": 'Bearer realm="callgate"'}
-            await problem(401, str(error), code="not_signed_in", headers=asks)(scope, receive, send)
+            await not_signed_in(error, self._oauth, url=self._url)(scope, receive, send)
             return
         except EntryRefused as error:
             await problem(403, str(error), code="entry_refused")(scope, receive, send)
