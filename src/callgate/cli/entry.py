@@ -20,6 +20,7 @@ _ROOMS = {
     "serve": ("callgate.cli.serve", "Serve console, HTTP API and MCP on one port of this machine."),
     "init": ("callgate.cli.init", "Write a configuration to begin with, from the MCP servers that are here already."),
     "connect": ("callgate.cli.connect", "Have a host on this machine (claude-code, cursor, ...) go through Callgate."),
+    "coverage": ("callgate.cli.coverage", "Which tools of the hosts here go through Callgate, and which do not."),
     "hook": ("callgate.cli.hook", "Judge what a coding agent is about to do; its hooks run this."),
     "call": ("callgate.cli.call", "Call a tool through the gate."),
     "tools": (

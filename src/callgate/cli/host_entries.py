@@ -100,23 +100,44 @@ def hooks_in(document: Mapping[str, Any], file: HostFile) -> bool:
     return all(any(_is_own_hook(each) for each in _listed(named.get(event))) for event in _events(file.host))
 
 
+def hook_commands(document: Mapping[str, Any]) -> list[str]:
+    """The commands of Callgate's hooks that are in it."""
+    found: list[str] = []
+
+    def look(value: Any) -> None:
+        if isinstance(value, list):
+            for each in cast("list[Any]", value):
+                look(each)
+        elif isinstance(value, dict):
+            entry = cast("dict[str, Any]", value)
+            command = entry.get("command") or entry.get("bash")
+            if isinstance(command, str) and _starts(_words(command), "hook"):
+                found.append(command)
+            look(entry.get("hooks"))
+
+    hooks = document.get("hooks")
+    for listed in cast("dict[str, Any]", hooks).values() if isinstance(hooks, dict) else ():
+        look(listed)
+    return found
+
+
 def is_own_server(entry: Any) -> bool:
     """Whether an entry of a host's servers starts Callgate."""
     if not isinstance(entry, dict):
         return False
-    known = cast("dict[str, Any]", entry)
-    listed = known.get("args")
-    words = [str(known.get("command", "")), *map(str, cast("list[Any]", listed) if isinstance(listed, list) else [])]
-    return _starts(words, "mcp")
+    return _starts(words_of(cast("dict[str, Any]", entry)), "mcp")
+
+
+def words_of(entry: Mapping[str, Any]) -> list[str]:
+    """The program of a host's server, and its arguments."""
+    return [str(entry.get("command", "")), *map(str, _listed(entry.get("args")))]
 
 
 def same_server(entry: Mapping[str, Any], command: Iterable[str], *, url: str | None) -> bool:
     """Whether a host's entry is the server that a configuration reaches by this command or address."""
     if url is not None:
         return url in {entry.get("url"), entry.get("serverUrl"), entry.get("httpUrl")}
-    args = entry.get("args")
-    words = [str(entry.get("command", "")), *map(str, cast("list[Any]", args) if isinstance(args, list) else [])]
-    return words == list(command)
+    return words_of(entry) == list(command)
 
 
 def literal_values(document: Mapping[str, Any], file: HostFile) -> list[str]:

@@ -26,3 +26,13 @@ def host(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.M
 @pytest.fixture
 def cursor(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch) -> CursorRun:
     return CursorRun(capfd, monkeypatch, project)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
+    monkeypatch.setattr("sys.platform", "linux")
+    return folder

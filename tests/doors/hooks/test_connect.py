@@ -14,16 +14,6 @@ PROJECT = (".mcp.json", ".claude/settings.local.json")
 DESKTOP = ".config/Claude/claude_desktop_config.json"
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
-    monkeypatch.setattr("sys.platform", "linux")
-    return folder
-
-
 def read(path: Path) -> Any:
     return json.loads(path.read_text())
 
