@@ -33,7 +33,7 @@ _ROOMS = {
     "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),
     "plugins": ("callgate.cli.plugins", "Folders of plugins: list, new, check, enable, disable, reload."),
     "programs": ("callgate.cli.programs", "Programs over your tools: run, list, show, resume."),
-    "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, schema."),
+    "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, replay, schema."),
     "secrets": ("callgate.cli.secrets", "Values that tools are given while they run: set, delete, check."),
     "tokens": (
         "callgate.cli.tokens",

@@ -20,7 +20,7 @@ from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
-from callgate.settings.values import BuiltinToolsSettings, PluginsSettings, Settings
+from callgate.settings.values import BuiltinToolsSettings, Observe, PluginsSettings, Settings
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -103,10 +103,12 @@ def gate_of(
     ask: Asker | None = None,
     context: Context | None = None,
     unnamed: Sequence[str] = EVERYTHING,
+    observe: Observe | None = None,
 ) -> Callgate:
     """The unopened gate of this place, as `run` opens it.
 
     `unnamed` are the built-in tools that are there where nobody wrote down which: for a person at a terminal, all.
+    `observe` is an observe mode besides those of the configuration.
 
     Raises:
         ConfigurationError: The configuration, a module or the store's URL is wrong, or the store is not there.
@@ -116,7 +118,7 @@ def gate_of(
     modules = modules_of(place, settings) if tools in _WITH_MODULES else ()
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     # Nor are servers or plugins started for a look at the record.
-    kept = replace(settings, modules=())
+    kept = replace(settings, modules=(), observe=(*settings.observe, *([observe] if observe else [])))
     if tools is Tools.NONE:
         kept = replace(kept, mcp_servers={}, mcp_files=())
     if tools not in _WITH_MODULES:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from callgate.cli.exit_codes import ExitCode
+from callgate.cli.observing import observed, observing
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
@@ -20,14 +21,15 @@ from callgate.runtime.terminal import system_user
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
-    from callgate.settings.values import ServeSettings
+    from callgate.settings.values import Observe, ServeSettings
 
 
 @click.command("serve")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The port to listen on; 0 is any that is free.")
+@click.option("--observe", is_flag=True, help="Decide and record, and run all the same, for 7 days; a deny stays one.")
 @place_options
 @click.pass_obj
-def command(place: Place, /, *, port: int | None) -> ExitCode:
+def command(place: Place, /, *, port: int | None, observe: bool) -> ExitCode:
     """Serve this place: console, HTTP API and MCP on one port of this machine.
 
     Prints a link that opens the console signed in, once. Stop it with Ctrl-C: what runs is let end first.
@@ -35,10 +37,10 @@ def command(place: Place, /, *, port: int | None) -> ExitCode:
     settings = settings_of(place).serve
     chosen = settings if port is None else replace(settings, port=port)
     with stdout_kept():
-        return asyncio.run(_serve(place, chosen))
+        return asyncio.run(_serve(place, chosen, observe=observing() if observe else None))
 
 
-async def _serve(place: Place, settings: ServeSettings) -> ExitCode:
+async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | None) -> ExitCode:
     try:
         from callgate.serve.server import serving  # noqa: PLC0415 - only where something is served
     except ImportError:
@@ -48,7 +50,7 @@ async def _serve(place: Place, settings: ServeSettings) -> ExitCode:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with (
-        gate_of(place, need=Need.MAKE, tools=Tools.LOADED, unnamed=("read_only",)) as gate,
+        gate_of(place, need=Need.MAKE, tools=Tools.LOADED, unnamed=("read_only",), observe=observe) as gate,
         serving(gate, settings) as where,
     ):
         code = await _link(gate)
@@ -56,6 +58,8 @@ async def _serve(place: Place, settings: ServeSettings) -> ExitCode:
         screen.say(f"Callgate serves {len(gate.tools())} tools at {where.url}")
         screen.say(f"Console, signed in, once, within ten minutes:  {where.url}/enter?code={code}")
         screen.say(f"API {where.url}/api/v1   MCP {where.url}/mcp   Stop with Ctrl-C.")
+        if observe is not None:
+            screen.say(observed(observe), style="yellow")
         await stop.wait()
         screen.say("Stopping: what runs is let end first.")
     return ExitCode.SUCCEEDED
