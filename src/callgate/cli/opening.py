@@ -20,6 +20,7 @@ from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
+from callgate.runtime.opened import Around
 from callgate.settings.values import BuiltinToolsSettings, Observe, PluginsSettings, Settings
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def gate_of(
     ask: Asker | None = None,
     context: Context | None = None,
     unnamed: Sequence[str] = EVERYTHING,
+    around: Sequence[Around] = (),
     observe: Observe | None = None,
 ) -> Callgate:
     """The unopened gate of this place, as `run` opens it.
@@ -124,7 +126,7 @@ def gate_of(
     if tools not in _WITH_MODULES:
         kept = replace(kept, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
     builtin = unnamed if kept.file is None and tools in _WITH_MODULES else ()
-    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin)
+    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin, around=around)
     for module in modules:
         gate.add(module)
     if tools is Tools.NEEDED and not (gate.tools() or builtin or _has_sources(kept)):

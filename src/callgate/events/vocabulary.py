@@ -104,6 +104,8 @@ PERSON_SIGNED_IN = _info("person.signed_in", "A person came in at the console; `
 PERSON_SIGNED_OUT = _debug("person.signed_out", "A person left the console.")
 ENTRY_REFUSED = _warning("entry.refused", "Somebody tried to come in and was not let in; `reason` says why.")
 
+NOTIFICATION_FAILED = _warning("notification.failed", "Nobody could be told that a person has to decide.")
+
 STREAM_OPENED = _info("stream.opened", "A process began to record, citing the store and the heads it found.")
 STREAM_CLOSED = _info("stream.closed", "A process stopped recording, as it should.")
 CHECKPOINT = _debug("audit.checkpoint", "All heads were signed.")

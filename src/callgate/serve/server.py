@@ -13,6 +13,8 @@ from callgate.errors import ConfigurationError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
 from callgate.serve.app import make_app
+from callgate.serve.mcp.http import McpEndpoint
+from callgate.serve.oauth import ResourceServer
 from callgate.settings.values import ServeSettings
 
 _GRACE = 10
@@ -37,26 +39,33 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     listening = _listen(settings)
     port: int = listening.getsockname()[1]
     found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
-    app = make_app(gate, addresses=found, body_bytes=settings.body_bytes)
+    gate.served_at(found.url)
+    gate.count()
+    oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
+    mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth)
+    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp)
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         lifespan="off",
+        http="httptools",
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
         h11_max_incomplete_event_size=64 * 1024,
     )
     server = _Server(config)
-    task = asyncio.create_task(server.serve(sockets=[listening]))
-    try:
-        while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(_LOOK_AGAIN)
-        yield found
-    finally:
-        server.should_exit = True
-        await task
-        listening.close()
+    async with mcp.open():
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event for it
+                await asyncio.sleep(_LOOK_AGAIN)
+            yield found
+        finally:
+            server.should_exit = True
+            mcp.end_streams()
+            await task
+            listening.close()
 
 
 def _listen(settings: ServeSettings) -> socket.socket:

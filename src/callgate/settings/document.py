@@ -17,6 +17,7 @@ from callgate.settings.read_layers import AUTONOMY, CONFIRM_BY, GLOBAL, ROLES, m
 from callgate.settings.read_matrix import MatrixKind
 from callgate.settings.read_mcp_servers import MCP_SERVERS
 from callgate.settings.read_model import MODEL
+from callgate.settings.read_notify import NOTIFY
 from callgate.settings.read_scopes import Scopes
 from callgate.settings.read_serve import SERVE
 from callgate.settings.read_times import OBSERVE, QUIET_HOURS, TIMEOUTS
@@ -71,7 +72,7 @@ APPROVALS = Block(
         "confirm": Key(CONFIRM_BY, "Who confirms where no rule says: the user, somebody else, or two people.", "user"),
         "pending_per_session": Key(Number(1, 10_000), "How many questions of one session may wait.", 20),
         "persons": Key(ListOf(Text(needs="a person's name")), "People known to be able to decide.", []),
-        "notify": Key(NotBuilt("notifications"), "Who is told of a question; not in this version."),
+        "notify": Key(ListOf(NOTIFY), "Who is told of every question.", []),
     },
     _build_approvals,
 )
