@@ -25,7 +25,7 @@ _CURSOR_EVENTS = (
     "afterMCPExecution",
     "beforeSubmitPrompt",
 )
-_COPILOT_EVENTS = ("preToolUse", "postToolUse", "userPromptSubmitted")
+_COPILOT_EVENTS = ("preToolUse", "postToolUse", "postToolUseFailure", "userPromptSubmitted")
 _PROMPTS = frozenset({"UserPromptSubmit", "beforeSubmitPrompt", "userPromptSubmitted"})
 
 
@@ -34,10 +34,12 @@ class Entries:
 
     Args:
         words: Options that name the place, absolute.
+        folder: The project.
     """
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str], folder: Path) -> None:
         self._words = tuple(words)
+        self._folder = folder
         self._program = _program()
 
     def connected(self, document: Mapping[str, Any], file: HostFile, *, taken: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,6 +51,7 @@ class Entries:
         for name in taken:
             servers.pop(name, None)
         entry: dict[str, Any] = {"command": self._program[0], "args": [*self._program[1:], "mcp", *self._words]}
+        entry["args"] += ["--principal", file.host]
         servers[OWN] = {"type": "stdio", **entry} if file.host in {VSCODE, CLAUDE_CODE} else entry
         return new
 
@@ -58,11 +61,16 @@ class Entries:
         hooks: dict[str, Any] = new.setdefault("hooks", {})
         for event in _events(file.host):
             listed: list[Any] = hooks.setdefault(event, [])
-            listed.append(self._hook(file.host, event))
+            listed.append(self._hook(file, event))
         return new
 
-    def _hook(self, host: str, event: str) -> dict[str, Any]:
-        command = shlex.join([*self._program, "hook", host, *self._words])
+    def _hook(self, file: HostFile, event: str) -> dict[str, Any]:
+        host, words = file.host, list(self._words)
+        if not file.of_user:
+            words += ["--root", str(self._folder)]
+        if host == COPILOT:
+            words += ["--event", event]
+        command = shlex.join([*self._program, "hook", host, *words])
         if event not in _PROMPTS:
             # Any other end than 2 would let the tool run where the hook cannot start.
             command += " || exit 2"

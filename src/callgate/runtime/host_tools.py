@@ -73,6 +73,12 @@ _DECLARED: dict[str, dict[str, Any]] = {
         {"file_path": _FILE, "edits": {"type": "array", "items": {"type": "object"}}},
         **_WRITES_FILES,
     ),
+    "host.patch": _tool(
+        "Change several files by a patch; `deletes` says whether it deletes one.",
+        {"patch": _TEXT, "files": {"type": "array", "items": _FILE}},
+        optional={"deletes": _FLAG},
+        **_WRITES_FILES,
+    ),
     "host.delete": _tool("Delete a file.", {"file_path": _FILE}, destructive=True, **_WRITES_FILES),
     "host.list": _tool("List a folder.", {"path": _FOLDER}, **_READS_FILES),
     "host.notebook_edit": _tool(
@@ -81,7 +87,7 @@ _DECLARED: dict[str, dict[str, Any]] = {
         optional={"cell_id": _TEXT, "cell_type": _TEXT, "edit_mode": _TEXT},
         **_WRITES_FILES,
     ),
-    "host.web_fetch": _tool("Read a page.", {"url": _URL, "prompt": _TEXT}, **_READS_THE_WEB),
+    "host.web_fetch": _tool("Read a page.", {"url": _URL}, optional={"prompt": _TEXT}, **_READS_THE_WEB),
     "host.web_search": _tool(
         "Search the web.",
         {"query": _TEXT},

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.hooks.host import CursorRun, HostRun
+from tests.doors.hooks.host import CodexRun, CopilotRun, CursorRun, HostRun
 
 
 @pytest.fixture
@@ -26,6 +26,16 @@ def host(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.M
 @pytest.fixture
 def cursor(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch) -> CursorRun:
     return CursorRun(capfd, monkeypatch, project)
+
+
+@pytest.fixture
+def codex(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch) -> CodexRun:
+    return CodexRun(capfd, monkeypatch, project)
+
+
+@pytest.fixture
+def copilot(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch) -> CopilotRun:
+    return CopilotRun(capfd, monkeypatch, project)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +65,18 @@ class Answers:
             return await self._report(moment)
         call = _call(moment)
         judgement = await self._gate.judge_use(call, self._context, wait=wait)
+        if judgement.allowed and judgement.edited is not None and not self._host.takes_edits(moment):
+            return await self._turn_down(call, moment, edited=judgement.edited)
         if judgement.allowed:
             return self._host.allow(moment, judgement.edited)
         return self._host.deny(moment.told, why_not(judgement, moment.tool))
+
+    async def _turn_down(self, call: Call, moment: Moment, *, edited: Mapping[str, Any]) -> Reply:
+        """What a person allowed is not what the host would run: it is told what to ask for instead."""
+        await self._gate.report_use(call, self._context, ok=False, error="not run: its host could not be told the edit")
+        instead = dumps(dict(edited)).decode()
+        why = f"Not run: a person changed this call, which {self._host.name} cannot be told. Make this one: {instead}"
+        return self._host.deny(moment.told, why)
 
     async def _report(self, moment: Moment) -> Reply:
         facts: dict[str, Any] = {"ok": moment.ok, "output": _bounded(moment.output), "error": moment.error}
