@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from callgate.cli.place import Place
@@ -18,6 +18,7 @@ from callgate.cli.trouble import wrong
 from callgate.runtime.builtin import builtin_tools
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
+from callgate.runtime.host_tools import every_host_tool, names_hosts
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
 from callgate.runtime.opened import Around
@@ -129,6 +130,8 @@ def gate_of(
     gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin, around=around)
     for module in modules:
         gate.add(module)
+    if tools in _WITH_MODULES and names_hosts(settings):
+        gate.add(*every_host_tool(), update=True)
     if tools is Tools.NEEDED and not (gate.tools() or builtin or _has_sources(kept)):
         wrong(NO_TOOLS)
     return gate
@@ -159,7 +162,7 @@ def modules_of(place: Place, settings: Settings) -> list[ModuleType]:
     return list({id(module): module for module in found}.values())
 
 
-def things_of(place: Place, settings: Settings) -> list[ModuleType | Tool]:
+def things_of(place: Place, settings: Settings) -> list[Any]:
     """Everything of this place that tools are made of, for who judges them without opening its gate.
 
     Built-in tools come first: a tool of one's own that is called the same takes the place of one.
@@ -167,7 +170,9 @@ def things_of(place: Place, settings: Settings) -> list[ModuleType | Tool]:
     Raises:
         ConfigurationError: A module cannot be imported, there is no such built-in tool, or a server is described wrong.
     """
-    found: list[ModuleType | Tool] = [*builtin_tools(settings), *modules_of(place, settings)]
+    found: list[Any] = [*builtin_tools(settings), *modules_of(place, settings)]
+    if names_hosts(settings):
+        found += every_host_tool()
     if settings.plugins.folders:
         from callgate.runtime.plugins import plugin_tools  # noqa: PLC0415 - loaded only where there are plugins
 

@@ -19,6 +19,7 @@ from callgate.cli.screen import Screen
 from callgate.cli.streams import stdout_kept
 from callgate.cli.trouble import wrong
 from callgate.model.credential import ALL_RIGHTS, Credential
+from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.observing import spans_around
 from callgate.runtime.terminal import system_user
 
@@ -65,9 +66,11 @@ async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | No
         place, need=Need.MAKE, tools=Tools.LOADED, unnamed=("read_only",), around=spans_around(), observe=observe
     )
     async with served as gate, serving(gate, settings) as where:
-        code = await _link(gate)
+        code, count = await _link(gate), len(gate.tools())
+        # Hooks judge them elsewhere; here people answer for them, and an answer may be an edit, which is judged again.
+        gate.add(*every_host_tool(), update=True)
         screen = Screen(sys.stderr)
-        screen.say(f"Callgate serves {len(gate.tools())} tools at {where.url}")
+        screen.say(f"Callgate serves {count} tools at {where.url}")
         screen.say(f"Console, signed in, once, within ten minutes:  {where.url}/enter?code={code}")
         screen.say(f"API {where.url}/api/v1   MCP {where.url}/mcp   Stop with Ctrl-C.")
         if observe is not None:

@@ -35,6 +35,13 @@ class HostRun:
         out, err = self._capfd.readouterr()
         return Done(code, out, err)
 
+    def run(self, *words: str) -> Done:
+        """A command of a person's, in the same folder."""
+        self._capfd.readouterr()
+        code = run(words)
+        out, err = self._capfd.readouterr()
+        return Done(code, out, err)
+
     def event(self, event: str, **more: Any) -> Done:
         told = {"hook_event_name": event, "session_id": "s1", "cwd": str(self.folder), **more}
         return self.tell("claude-code", json.dumps(told))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import CallgateError
 from callgate.model.call import Call
-from callgate.serve.hooks.answering import placed, why_not
+from callgate.serve.hooks.answering import as_given, placed, why_not
 from callgate.serve.hooks.claude_code import named
 from callgate.serve.hooks.moment import Kind, Misread, Moment, mapping, text
 
@@ -63,10 +63,12 @@ async def _answer(gate: Callgate, context: Context, *, arguments: Mapping[str, A
     judgement = await gate.judge_use(call, context, wait=wait)
     if not judgement.allowed:
         return _denied(why_not(judgement, name))
-    edited = judgement.edited
-    if edited is not None and name == "host.mcp":
-        edited = dict(edited.get("arguments", {}))
-    return {"behavior": "allow", "updatedInput": given if edited is None else edited}
+    if judgement.edited is None:
+        return {"behavior": "allow", "updatedInput": given}
+    edited = as_given(judgement.edited, moment)
+    if edited is None:
+        return _denied("Not run: a person changed where this call works, which the host cannot be told.")
+    return {"behavior": "allow", "updatedInput": edited.get("arguments", {}) if name == "host.mcp" else edited}
 
 
 def _denied(message: str) -> dict[str, Any]:
