@@ -43,7 +43,7 @@ def command(place: Place, /, *, hosts: Sequence[str], back: bool, **choices: boo
     kinds = {kind for kind in ("mcp", "hooks") if not choices[f"no_{kind}"]}
     files = [each for host in hosts for each in _files(host, kinds, of_user=choices["of_user"])]
     settings = settings_of(place)
-    entries = Entries(_place(place, settings))
+    entries = Entries(_place(place, settings), Path.cwd())
     changes = [_change(file, settings, entries=entries) for file in files]
     return _write([change for change in changes if not change.is_none], yes=choices["yes"], of=hosts)
 

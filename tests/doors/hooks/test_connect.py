@@ -14,16 +14,6 @@ PROJECT = (".mcp.json", ".claude/settings.local.json")
 DESKTOP = ".config/Claude/claude_desktop_config.json"
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
-    monkeypatch.setattr("sys.platform", "linux")
-    return folder
-
-
 def read(path: Path) -> Any:
     return json.loads(path.read_text())
 
@@ -122,7 +112,7 @@ def test_claude_desktop_is_the_users(cli: Cli, home: Path):
     assert cli("connect", "claude-desktop", "--yes").code == 0
     written = read(home / DESKTOP)
     assert written["theme"] == "dark"
-    assert Path(written["mcpServers"]["callgate"]["args"][-1]).is_absolute()
+    assert Path(written["mcpServers"]["callgate"]["args"][-3]).is_absolute()
 
 
 def test_cursors_hooks_fail_closed(cli: Cli, home: Path):
@@ -187,3 +177,14 @@ def test_a_store_in_memory_cannot_be_connected_to(cli: Cli, home: Path):
     done = cli("connect", "claude-code", "--yes", "--store", "memory://")
     assert done.code == 2
     assert "forgotten with every process" in done.err
+
+
+def test_codex_and_copilot_get_hooks_that_say_what_they_do_not(cli: Cli, home: Path):
+    assert cli("connect", "codex", "copilot", "--yes").code == 0
+    [entry] = read(cli.folder / ".codex" / "hooks.json")["hooks"]["PreToolUse"]
+    assert "hook codex" in entry["hooks"][0]["command"]
+    assert f"--root {cli.folder}" in entry["hooks"][0]["command"]
+    hooks = read(cli.folder / ".github" / "hooks" / "callgate.json")["hooks"]
+    assert all(f"--event {event}" in each["bash"] for event, [each] in hooks.items())
+    assert cli("connect", "codex", "copilot", "--undo").code == 0
+    assert not (cli.folder / ".codex").exists()
