@@ -1,6 +1,7 @@
 """What holds for every test: a home of its own, and property tests that repeat themselves in CI."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -48,3 +49,12 @@ def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start processes without the measuring of coverage: it loads modules, takes time, and writes where it may not."""
     for name in [name for name in os.environ if name.startswith("COV")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def bubblewrap() -> None:
+    """For tests that run programs: skips where it is not installed; in CI that is a failure."""
+    if shutil.which("bwrap") is None:
+        if os.environ.get("CI"):
+            pytest.fail("bubblewrap is not installed, and CI has to have it")
+        pytest.skip("bubblewrap is not installed: apt-get install bubblewrap")

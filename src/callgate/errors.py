@@ -257,6 +257,14 @@ class OutcomeNotFound(NotFound):
     """The ledger has no such key, or no judged call that id."""
 
 
+class CredentialNotFound(NotFound):
+    """No credential has that id."""
+
+
+class EntryRefused(CallgateError):
+    """Somebody at a network door is not let in, or not to this. The message never says which part was right."""
+
+
 class ProgramNotFound(NotFound):
     """No such program."""
 

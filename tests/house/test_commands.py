@@ -66,7 +66,7 @@ def test_every_command_that_a_page_names_exists(path: Path):
     ("text", "fault"),
     [
         ("see `callgate tools polish`", "there is no callgate tools polish"),
-        ("run callgate serve", "there is no callgate serve"),
+        ("run callgate fetch", "there is no callgate fetch"),
         ("callgate audit verify, then go on", None),
         ("callgate call pay '{}'", None),
         ("from callgate import tool", None),

@@ -233,7 +233,16 @@ def test_an_unknown_time_zone_is_refused_and_no_path_is_followed(zone: str):
         ("limits: [{match: pay}]", "limits: this version of Callgate does not have limits yet"),
         ("global: {limits: []}", "global.limits: this version of Callgate does not have limits yet"),
         ("bridges:", "bridges: this version of Callgate does not have event bridges yet"),
-        ("approvals: {notify: []}", "approvals.notify: this version of Callgate does not have notifications yet"),
+        ("approvals: {notify: [{}]}", "approvals.notify[0]: needs either webhook: or command:, and not both"),
+        (
+            "approvals: {notify: [{webhook: 'https://example.com/h'}]}",
+            "approvals.notify[0]: a webhook needs secret: connector/key, which its requests are signed with",
+        ),
+        ("approvals: {notify: [{command: []}]}", "approvals.notify[0]: command names no program"),
+        (
+            "approvals: {notify: [{command: [x], secret: a/b}]}",
+            "approvals.notify[0]: secret and private_addresses are for a webhook; leave them out",
+        ),
         ("secrets: {backend: vault}", "secrets.backend: this version of Callgate does not have the backend vault yet"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +20,7 @@ from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
+from callgate.runtime.opened import Around
 from callgate.settings.values import BuiltinToolsSettings, PluginsSettings, Settings
 
 if TYPE_CHECKING:
@@ -102,8 +103,12 @@ def gate_of(
     tools: Tools = Tools.NONE,
     ask: Asker | None = None,
     context: Context | None = None,
+    unnamed: Sequence[str] = EVERYTHING,
+    around: Sequence[Around] = (),
 ) -> Callgate:
     """The unopened gate of this place, as `run` opens it.
+
+    `unnamed` are the built-in tools that are there where nobody wrote down which: for a person at a terminal, all.
 
     Raises:
         ConfigurationError: The configuration, a module or the store's URL is wrong, or the store is not there.
@@ -118,9 +123,8 @@ def gate_of(
         kept = replace(kept, mcp_servers={}, mcp_files=())
     if tools not in _WITH_MODULES:
         kept = replace(kept, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
-    # Where nobody wrote down what there is, a person at a terminal has everything that comes with Callgate.
-    builtin = EVERYTHING if kept.file is None and tools in _WITH_MODULES else ()
-    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin)
+    builtin = unnamed if kept.file is None and tools in _WITH_MODULES else ()
+    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin, around=around)
     for module in modules:
         gate.add(module)
     if tools is Tools.NEEDED and not (gate.tools() or builtin or _has_sources(kept)):

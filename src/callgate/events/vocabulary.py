@@ -98,6 +98,14 @@ PROGRAM_INTERRUPTED = _warning("program.interrupted", "A program stopped on the 
 SELF_NOTIFY = _info("agent.self.notify", "An agent left a notice for itself; how loud it is, its priority says.")
 SELF_REMIND = _info("agent.self.remind", "An agent left a reminder for itself; how loud it is, its priority says.")
 
+CREDENTIAL_ISSUED = _info("credential.issued", "Somebody was let in: an agent that may call, or a person.")
+CREDENTIAL_REVOKED = _info("credential.revoked", "A credential opens nothing any more.")
+PERSON_SIGNED_IN = _info("person.signed_in", "A person came in at the console; `how` says with what.")
+PERSON_SIGNED_OUT = _debug("person.signed_out", "A person left the console.")
+ENTRY_REFUSED = _warning("entry.refused", "Somebody tried to come in and was not let in; `reason` says why.")
+
+NOTIFICATION_FAILED = _warning("notification.failed", "Nobody could be told that a person has to decide.")
+
 STREAM_OPENED = _info("stream.opened", "A process began to record, citing the store and the heads it found.")
 STREAM_CLOSED = _info("stream.closed", "A process stopped recording, as it should.")
 CHECKPOINT = _debug("audit.checkpoint", "All heads were signed.")

@@ -48,6 +48,10 @@ class Keys(Protocol):
         """A keyed digest (hex) that only this gate can make; for approvals and snapshots."""
         ...
 
+    def token_digest(self, token: bytes) -> str:
+        """A keyed digest (hex) under which a credential is kept; the credential itself never is."""
+        ...
+
     def seal(self, data: bytes, *, bound_to: bytes) -> bytes:
         """Encrypt; opens only with the same `bound_to`."""
         ...

@@ -22,8 +22,14 @@ from callgate.runtime.chains import Chains
 from callgate.runtime.clock import SystemClock
 from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
+from callgate.runtime.doorkeeping import Doorkeeping
+from callgate.runtime.entrance import Entrance
+from callgate.runtime.errands import Errands
+from callgate.runtime.following import Following
+from callgate.runtime.hosting import Hosting
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
+from callgate.runtime.observing import Observing
 from callgate.runtime.opened import Around, Opened
 from callgate.runtime.plugging import Plugging
 from callgate.runtime.plugin_source import attach_plugins, attach_shipped
@@ -53,6 +59,7 @@ _DROP_EVERY = 3600.0
 
 class Callgate(
     Programs,
+    Hosting,
     Chains,
     Skilled,
     Trees,
@@ -63,6 +70,11 @@ class Callgate(
     Trusting,
     Record,
     Reviewing,
+    Doorkeeping,
+    Entrance,
+    Errands,
+    Observing,
+    Following,
     Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
@@ -99,8 +111,8 @@ class Callgate(
             context: Who asks where a call does not say.
             working_directory: Where relative paths resolve; the current one when left out.
             clock: For tests.
-            builtin_tools: Built-in tools to have beside those the configuration enables: categories, names, or `all`;
-                one or several.
+            builtin_tools: Built-in tools to have beside those the configuration enables: categories, names, `all`,
+                or `read_only`; one or several.
 
         Raises:
             ConfigurationError: Something given here cannot be.
@@ -197,6 +209,11 @@ class Callgate(
         # Skills follow last: what they change is announced after what they follow.
         self._unlisten = tuple(map(self._registry.on_change, (self._announce, self._shelf.followed)))
         opened.loop(self._look_around(opened))
+        places = opened.parts.settings.approvals.notify
+        if places:
+            from callgate.runtime.notifying import Notifier  # noqa: PLC0415 - only where somebody is to be told
+
+            Notifier(opened, places).start()
 
     async def _announce_new(self, opened: Opened) -> None:
         """At the start: record the tools this store has not seen, or not so. Looking must not fill the log."""

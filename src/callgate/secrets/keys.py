@@ -80,7 +80,6 @@ class KeyRing(Private):
         return hmac.digest(self._mac_key, data, "sha256").hex()
 
     def token_digest(self, token: bytes) -> str:
-        """A keyed digest (hex) under which a credential is kept; the credential itself never is."""
         return hmac.digest(self._token_key, token, "sha256").hex()
 
     def seal(self, data: bytes, *, bound_to: bytes) -> bytes:

@@ -17,7 +17,9 @@ from callgate.settings.read_layers import AUTONOMY, CONFIRM_BY, GLOBAL, ROLES, m
 from callgate.settings.read_matrix import MatrixKind
 from callgate.settings.read_mcp_servers import MCP_SERVERS
 from callgate.settings.read_model import MODEL
+from callgate.settings.read_notify import NOTIFY
 from callgate.settings.read_scopes import Scopes
+from callgate.settings.read_serve import SERVE
 from callgate.settings.read_times import OBSERVE, QUIET_HOURS, TIMEOUTS
 from callgate.settings.values import ApprovalSettings, PluginsSettings, RiskSettings, SecretsSettings, Settings
 
@@ -70,7 +72,7 @@ APPROVALS = Block(
         "confirm": Key(CONFIRM_BY, "Who confirms where no rule says: the user, somebody else, or two people.", "user"),
         "pending_per_session": Key(Number(1, 10_000), "How many questions of one session may wait.", 20),
         "persons": Key(ListOf(Text(needs="a person's name")), "People known to be able to decide.", []),
-        "notify": Key(NotBuilt("notifications"), "Who is told of a question; not in this version."),
+        "notify": Key(ListOf(NOTIFY), "Who is told of every question.", []),
     },
     _build_approvals,
 )
@@ -177,6 +179,7 @@ DOCUMENT = Block(
         "builtin_tools": Key(BUILTIN_TOOLS, "Built-in tools."),
         "limits": Key(NotBuilt("limits"), "Limits on calls, concurrency and amounts; not in this version."),
         "model": Key(MODEL, "The model that delegate_librarian and deep_research use."),
+        "serve": Key(SERVE, "Where `callgate serve` listens, and which names it answers to."),
         "bridges": Key(NotBuilt("event bridges"), "Where events are forwarded to; not in this version."),
     },
     _build_settings,

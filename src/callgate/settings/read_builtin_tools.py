@@ -39,8 +39,8 @@ def _build(fields: Fields, _: Reading) -> BuiltinToolsSettings:
 BUILTIN_TOOLS = Block(
     {
         "enable": Key(
-            ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, or all")),
-            "Categories, single tools, or all; docs/builtin.md lists them.",
+            ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, all, or read_only")),
+            "Categories, single tools, all, or read_only; docs/builtin.md lists them.",
             [],
         ),
         "web": Key(WEB_TOOLS, "Whom the tools of the category web ask."),

@@ -63,6 +63,20 @@ class QuietHours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotifySettings:
+    """Somebody who is told of every question: by a request to a server, or by a program."""
+
+    webhook: str | None = None
+    """Where the request goes."""
+    secret: str | None = None
+    """What it is signed with, as `connector/key`."""
+    private_addresses: bool = False
+    """Whether that server may be on this machine or its network."""
+    command: tuple[str, ...] = ()
+    """A program and its arguments, which reads the message from its standard input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalSettings:
     """How questions to people behave."""
 
@@ -71,6 +85,7 @@ class ApprovalSettings:
     pending_per_session: int = 20
     persons: tuple[str, ...] = ()
     """Persons known to be able to decide; *confirm +* asks for a signed-in one where there are any."""
+    notify: tuple[NotifySettings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +269,43 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOAuthSettings:
+    """An authorization server whose access tokens let agents in."""
+
+    issuer: str
+    """Exactly as its tokens name it."""
+    jwks: str
+    """Where its public keys are."""
+    audience: str | None = None
+    """What a token has to be for; None is this server's own address."""
+    role: str = "default"
+    """Under which its agents call."""
+    required_scope: str | None = None
+    """A right of the authorization server's own that a token must have."""
+    private_addresses: bool = False
+    """Whether its keys may be on this machine or its network."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """Where the network doors are, and which names they answer to."""
+
+    address: str = "127.0.0.1"
+    port: int = 8700
+    """0 is any that is free."""
+    url: str | None = None
+    """How it is reached, where that is not by its own address."""
+    hosts: tuple[str, ...] = ()
+    """Names it is reached by besides its own address."""
+    body_bytes: int = 1024 * 1024
+    oauth: ServeOAuthSettings | None = None
+    requests_per_second: float = 500.0
+    """Of one credential, in the long run."""
+    requests_at_once: int = 1000
+    """Of one credential, before it has to slow down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole configuration. `Settings()` is what an empty file means."""
 
@@ -288,6 +340,7 @@ class Settings:
     plugins: PluginsSettings = PluginsSettings()
     builtin_tools: BuiltinToolsSettings = BuiltinToolsSettings()
     model: ModelSettings | None = None
+    serve: ServeSettings = ServeSettings()
     threads_per_connector: int = 32
     batch_concurrency: int = 64
     """How many calls of one batch or chain run at once."""

@@ -41,6 +41,8 @@ from callgate.tools.programs import find_program
 from callgate.tools.services import NOTHING, Services
 
 ALL = "all"
+READ_ONLY = "read_only"
+"""All that change nothing: what is offered where nobody has named anything yet."""
 CATEGORIES: Mapping[str, Category] = MappingProxyType(
     {
         "agents": agents.CATEGORY,
@@ -74,20 +76,22 @@ def make_builtin(enable: Iterable[str], settings: BuiltinToolsSettings, *, servi
     """Make the tools that somebody names.
 
     Args:
-        enable: Names of categories or tools, or `all`.
+        enable: Names of categories or tools, `all`, or `read_only`.
         settings: What the configuration says of them.
         services: What the gate lends them.
 
     Raises:
         ConfigurationError: There is no category or tool of that name.
     """
-    wanted = _wanted(enable)
+    named = tuple(enable)
+    wanted, reads = _wanted(named), READ_ONLY in named
     made: list[Tool] = []
     for name, category in CATEGORIES.items():
-        if not wanted.isdisjoint(category.tools):
+        if reads or not wanted.isdisjoint(category.tools):
             needs = category.under(settings)
             offer = importlib.import_module(f"callgate.tools.{name}.offer")
-            tools = (tool for tool in convert(offer.make(settings, services)) if tool.name in wanted)
+            offered = convert(offer.make(settings, services))
+            tools = (tool for tool in offered if tool.name in wanted or (reads and tool.read_only))
             made += (_as_builtin(tool, name, needs=needs) for tool in tools)
     return made
 
@@ -109,6 +113,8 @@ def _meant(name: str) -> list[str]:
     """The tools that a name stands for."""
     groups = {category: tuple(body.tools) for category, body in CATEGORIES.items()} | dict(SHIPPED)
     everything = [tool for tools in groups.values() for tool in tools]
+    if name == READ_ONLY:
+        return []  # a declaration says so, and those are not made yet
     if name == ALL:
         return everything
     if name in groups:
@@ -116,7 +122,11 @@ def _meant(name: str) -> list[str]:
     if name in everything:
         return [name]
     near = difflib.get_close_matches(name, [*groups, *everything], n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(groups)}, the tools in them, and {ALL}"
+    hint = (
+        f"did you mean {near[0]}?"
+        if near
+        else f"there are {', '.join(groups)}, the tools in them, {ALL} and {READ_ONLY}"
+    )
     raise ConfigurationError(f"there is no built-in tool or category {name}; {hint}")
 
 

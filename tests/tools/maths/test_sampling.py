@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import subprocess
+import sys
+import threading
 from typing import Any
 
 import pytest
@@ -84,6 +88,40 @@ def test_the_number_of_threads_does_not_change_the_result() -> None:
         )
 
     assert integral(1) == integral(2) == integral(7)
+
+
+@pytest.mark.slow
+def test_the_threads_of_the_libraries_below_do_not_change_it_either() -> None:
+    code = (
+        "from callgate.tools.maths.integrals import integrate; box = [(-1.0, 1.0)] * 3;"
+        "given = {'n_samples': 200_000, 'threads': 2, 'check': lambda: None};"
+        "print([integrate(box, 'gaussian', seed=seed, **given) for seed in range(20)])"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+def test_when_one_thread_has_to_stop_so_do_the_others_and_why_is_told() -> None:
+    looks: list[int] = []
+
+    def check() -> None:
+        looks.append(1)
+        if len(looks) > 3:
+            raise TimeoutError("enough")
+
+    with pytest.raises(TimeoutError, match="enough"):
+        integrate([(-1.0, 1.0)], "sphere", n_samples=50 * CHUNK, seed=1, threads=2, check=check)
+    assert len(looks) <= 5
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("monte-carlo")]
 
 
 async def test_samples_of_a_normal_density_have_its_mean_and_covariance() -> None:

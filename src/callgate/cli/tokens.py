@@ -1,0 +1,207 @@
+"""`callgate tokens`: who is let in at the network doors. A token is printed once, when it is made, and kept nowhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from callgate.cli.document import json_option, print_document
+from callgate.cli.opening import Need, run, stdin_is_terminal
+from callgate.cli.person import by_option, person
+from callgate.cli.place import Place, place_options
+from callgate.cli.screen import Column, Screen
+from callgate.cli.trouble import wrong
+from callgate.model.credential import Credential, CredentialKind, Right
+from callgate.model.levels import Autonomy
+from callgate.runtime.gate import Callgate
+
+_DAY = 86_400.0
+_EXPIRES = click.option(
+    "--days", type=click.FloatRange(min=0, min_open=True), help="How many days it lasts; no end when left out."
+)
+
+
+@click.group("tokens")
+def command() -> None:
+    """Who is let in at the network doors: an agent, which may call, or a person, who may decide; never both.
+
+    Whoever can run this command on this machine, with its store and key, can let anybody in.
+    """
+
+
+@command.command("list")
+@place_options
+@json_option
+@click.pass_obj
+def list_credentials(place: Place, /, *, as_json: bool) -> None:
+    """List the credentials, ended ones too. Tokens are not kept, so they cannot be shown."""
+    found = run(place, lambda gate: gate.credentials(), need=Need.EXISTING)
+    if as_json:
+        print_document([_document(each) for each in found])
+        return
+    screen = Screen(sys.stdout)
+    if not found:
+        screen.say("Nobody is let in yet: callgate tokens agent NAME, or callgate tokens person NAME.")
+        return
+    heads = [Column("ID"), Column("WHO"), Column("MAY"), Column("SINCE"), Column("UNTIL")]
+    screen.table(heads, [_row(each, screen) for each in found])
+
+
+@command.command("agent")
+@click.argument("name")
+@click.option("--role", default="default", show_default=True, help="The role it calls under.")
+@click.option("--scope", "scopes", multiple=True, help="A scope it has; the role's when left out. Repeatable.")
+@click.option("--autonomy", type=click.Choice([level.name for level in Autonomy]), help="How much it may do unasked.")
+@click.option("--user", help="The person it acts for.")
+@click.option("--session", default="default", show_default=True, help="The session its calls belong to.")
+@click.option("--many-sessions", is_flag=True, help="Let requests name sessions below it.")
+@click.option("--attended", is_flag=True, help="A person sits at its client and may be asked there.")
+@click.option("--read-only", is_flag=True, help="Only tools that change nothing.")
+@click.option("--no-web", is_flag=True, help="No tool that reaches the network.")
+@_EXPIRES
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def admit_agent(
+    place: Place, /, *, name: str, as_json: bool, by: str | None, days: float | None, **limits: Any
+) -> None:
+    """Let an agent in as NAME, and print its token."""
+    chosen = limits | {"scopes": frozenset(limits["scopes"]) or None}
+    if limits["autonomy"] is not None:
+        chosen["autonomy"] = Autonomy[limits["autonomy"]]
+    who = person(by)
+
+    async def work(gate: Callgate) -> tuple[Credential, str]:
+        return await gate.admit_agent(name, by=who, expires_at=gate.in_seconds(_seconds(days)), **chosen)
+
+    _show_token(*run(place, work, need=Need.MAKE), as_json=as_json)
+
+
+@command.command("person")
+@click.argument("name")
+@click.option(
+    "--may",
+    "rights",
+    type=click.Choice([right.value for right in Right]),
+    multiple=True,
+    default=[right.value for right in Right],
+    help="What they may do; everything when left out. Repeatable.",
+)
+@_EXPIRES
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def admit_person(
+    place: Place, /, *, name: str, rights: Sequence[str], days: float | None, by: str | None, as_json: bool
+) -> None:
+    """Let a person in as NAME, and print their token."""
+    who = person(by)
+
+    async def work(gate: Callgate) -> tuple[Credential, str]:
+        return await gate.admit_person(name, by=who, rights=rights, expires_at=gate.in_seconds(_seconds(days)))
+
+    _show_token(*run(place, work, need=Need.MAKE), as_json=as_json)
+
+
+@command.command("revoke")
+@click.argument("credential")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def revoke(place: Place, /, *, credential: str, by: str | None, as_json: bool) -> None:
+    """End CREDENTIAL: its token and every visit to the console made with it open nothing from now on."""
+    who = person(by)
+
+    async def work(gate: Callgate) -> Credential:
+        return await gate.revoke_credential((await _meant(gate, credential)).id, by=who)
+
+    ended = run(place, work, need=Need.EXISTING)
+    if as_json:
+        print_document(_document(ended))
+        return
+    Screen(sys.stdout).say(f"{ended.name} is not let in any more with {ended.id}.")
+
+
+@command.command("password")
+@click.argument("credential")
+@place_options
+@click.pass_obj
+def password(place: Place, /, *, credential: str) -> None:
+    """Let the person of CREDENTIAL sign in at the console with a password. It is asked for, or read from stdin."""
+    given = (
+        click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        if stdin_is_terminal()
+        else sys.stdin.readline().rstrip("\n")
+    )
+
+    async def work(gate: Callgate) -> Credential:
+        return await gate.set_password((await _meant(gate, credential)).id, given)
+
+    kept = run(place, work, need=Need.EXISTING)
+    Screen(sys.stdout).say(f"{kept.name} can sign in with this password.")
+
+
+@command.command("link")
+@click.argument("credential")
+@place_options
+@click.pass_obj
+def link(place: Place, /, *, credential: str) -> None:
+    """Print a code that lets the person of CREDENTIAL into the console once: open /enter?code=CODE there."""
+
+    async def work(gate: Callgate) -> str:
+        return await gate.sign_in_link((await _meant(gate, credential)).id)
+
+    Screen(sys.stdout).say(run(place, work, need=Need.EXISTING))
+
+
+async def _meant(gate: Callgate, given: str) -> Credential:
+    """The credential that is meant: by its id, the end of it, or the one name it has."""
+    known = await gate.credentials()
+    found = [each for each in known if given in {each.id, each.id[-8:]}] or [
+        each for each in known if each.name == given and each.revoked_at is None
+    ]
+    if len(found) != 1:
+        many = "no credential is" if not found else "several credentials are"
+        wrong(f"{many} called {given}; take its id from: callgate tokens list")
+    return found[0]
+
+
+def _seconds(days: float | None) -> float | None:
+    return None if days is None else days * _DAY
+
+
+def _show_token(made: Credential, token: str, *, as_json: bool) -> None:
+    if as_json:
+        print_document(_document(made) | {"token": token})
+        return
+    screen = Screen(sys.stderr)
+    screen.say(f"{made.name} is let in with this token, which is not shown again:")
+    sys.stdout.write(f"{token}\n")
+
+
+def _may(each: Credential) -> str:
+    return f"call as {each.role}" if each.kind is CredentialKind.AGENT else ", ".join(sorted(each.rights))
+
+
+def _row(each: Credential, screen: Screen) -> list[str]:
+    ended = each.revoked_at or each.expires_at
+    until = "for good" if ended is None else screen.moment(ended)
+    return [each.id[-8:], f"{each.kind} {each.name}", _may(each), screen.moment(each.created_at), until]
+
+
+def _document(each: Credential) -> dict[str, Any]:
+    body: dict[str, Any] = {"id": each.id, "kind": each.kind.value, "name": each.name, "created_by": each.created_by}
+    body |= {"created_at": each.created_at, "expires_at": each.expires_at, "revoked_at": each.revoked_at}
+    if each.kind is CredentialKind.PERSON:
+        return body | {"rights": sorted(each.rights), "password": bool(each.password)}
+    autonomy = None if each.autonomy is None else each.autonomy.label
+    scopes = None if each.scopes is None else sorted(each.scopes)
+    body |= {"role": each.role, "scopes": scopes, "autonomy": autonomy, "user": each.user, "session": each.session}
+    flags = ("many_sessions", "attended", "read_only", "no_web")
+    return body | {name: getattr(each, name) for name in flags}

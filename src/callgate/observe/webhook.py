@@ -1,0 +1,40 @@
+"""Webhooks: what is sent of a question, and its signature as Standard Webhooks has it. Sends nothing itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from typing import Any
+
+from callgate.model.approval import Approval
+
+
+def message_of(approval: Approval, *, url: str | None) -> dict[str, Any]:
+    """What is told of a question. Not its arguments: those are shown where somebody has signed in."""
+    data: dict[str, Any] = {
+        "approval_id": approval.id,
+        "tool": approval.tool,
+        "risk": approval.risk.label,
+        "principal": approval.principal,
+        "user": approval.user,
+        "expires_at": approval.expires_at,
+    }
+    if url is not None:
+        data["url"] = f"{url}/approvals/{approval.id}"
+    return {"type": "approval.required", "timestamp": approval.created_at, "data": data}
+
+
+def signed(message: dict[str, Any], *, message_id: str, at: float, key: str) -> tuple[bytes, dict[str, str]]:
+    """The bytes that are sent, and the headers that prove from whom, when, and that nobody changed them."""
+    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    moment = str(int(at))
+    proof = hmac.digest(key.encode(), b".".join((message_id.encode(), moment.encode(), body)), hashlib.sha256)
+    headers = {
+        "content-type": "application/json",
+        "webhook-id": message_id,
+        "webhook-timestamp": moment,
+        "webhook-signature": f"v1,{base64.b64encode(proof).decode()}",
+    }
+    return body, headers

@@ -1,0 +1,111 @@
+"""Entrance: the face of a gate that network doors use. Who comes in, and under which context they may call there."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from callgate.credentials import passwords, register, visits
+from callgate.events.vocabulary import ENTRY_REFUSED, KINDS, PERSON_SIGNED_IN, PERSON_SIGNED_OUT
+from callgate.model.context import Context
+from callgate.model.credential import Credential, Visit
+from callgate.model.event import Draft
+from callgate.model.person import same_person
+from callgate.runtime.opened import Face
+
+if TYPE_CHECKING:
+    from callgate.ports import Transaction
+
+VISIT_SECONDS = 12 * 3600.0
+"""For how long a person stays signed in."""
+
+
+class Entrance(Face):
+    """Coming in. A door asks here who somebody is, and never decides it itself."""
+
+    async def identify(self, token: str) -> Credential | None:
+        """Whose token this is; None if it is nobody's, or opens nothing any more."""
+        parts = self._open().parts
+        found = await parts.store.read(lambda reader: register.shown(reader, token, keys=parts.keys))
+        return found if found is not None and found.counts(parts.clock.now()) else None
+
+    async def enter_by_link(self, code: str) -> str | None:
+        """The cookie of a visit that this code began; None if it lets nobody in, or did so already."""
+        parts = self._open().parts
+        now = parts.clock.now()
+
+        def unit(tx: Transaction) -> str | None:
+            return self._begin(tx, visits.use_link(tx, code, keys=parts.keys, now=now), how="link")
+
+        return await parts.store.write(unit)
+
+    async def enter_by_password(self, name: str, password: str) -> str | None:
+        """The cookie of a visit that this password began; None if it lets nobody in. Takes as long for any name."""
+        parts = self._open().parts
+        now = parts.clock.now()
+        known = await parts.store.read(lambda reader: register.credentials(reader, keys=parts.keys))
+        fitting = [each for each in known if each.password and each.counts(now) and same_person(each.name, name)]
+        kept = fitting[-1].password if fitting else ""
+        fits = await asyncio.to_thread(passwords.password_fits, password, kept)
+        holder = fitting[-1] if fitting and fits else None
+        return await parts.store.write(lambda tx: self._begin(tx, holder, how="password"))
+
+    async def visit(self, cookie: str) -> Visit | None:
+        """The visit that this cookie is of; None if it is over."""
+        parts = self._open().parts
+        now = parts.clock.now()
+        return await parts.store.read(lambda reader: visits.visit(reader, cookie, keys=parts.keys, now=now))
+
+    async def leave(self, cookie: str) -> None:
+        """End a visit."""
+        parts = self._open().parts
+
+        def unit(tx: Transaction) -> None:
+            if visits.end_visit(tx, cookie, keys=parts.keys):
+                self._tell(tx, PERSON_SIGNED_OUT)
+
+        await parts.store.write(unit)
+
+    def narrowed(self, credential: Credential, **changes: Any) -> Context:
+        """The context of a request: the credential's, and what the request gives up of it.
+
+        Raises:
+            ValueError: The request would be more than its credential; the message says what.
+        """
+        ground = credential.context()
+        session = changes.pop("session", None)
+        if session is not None and session != ground.session:
+            ground = _below(ground, credential, session)
+        intent = changes.pop("intent", None)
+        if intent is not None:
+            _need_intent(credential)
+            ground = replace(ground, intent=intent)
+        return ground.narrow(**changes)
+
+    def _begin(self, tx: Transaction, holder: Credential | None, *, how: str) -> str | None:
+        parts = self._open().parts
+        now = parts.clock.now()
+        if holder is None:
+            self._tell(tx, ENTRY_REFUSED, how=how, reason=f"the {how} lets nobody in")
+            return None
+        self._tell(tx, PERSON_SIGNED_IN, how=how, by=holder.name, credential=holder.id)
+        return visits.new_visit(tx, holder, keys=parts.keys, now=now, until=now + VISIT_SECONDS)
+
+    def _tell(self, tx: Transaction, event: str, **payload: Any) -> None:
+        opened = self._open()
+        now, trace = opened.parts.clock.now(), opened.default_context.trace_id
+        tx.append(Draft(type=event, time=now, trace=trace, severity=KINDS[event].severity, payload=payload))
+
+
+def _below(ground: Context, credential: Credential, session: str) -> Context:
+    if not credential.many_sessions:
+        message = f"this credential has the one session {ground.session}"
+        raise ValueError(message)
+    return replace(ground, session=f"{ground.session}/{session}")
+
+
+def _need_intent(credential: Credential) -> None:
+    if credential.scopes is None or "intent:assert" not in credential.scopes:
+        message = "this credential may not say what its user wants: it lacks the scope intent:assert"
+        raise ValueError(message)

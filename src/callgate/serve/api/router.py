@@ -1,0 +1,18 @@
+"""Every route of the API, in one place."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from callgate.serve.api import approvals, calls, grants, judgements, outcomes
+from callgate.serve.api.described import describe
+
+API = "/api/v1"
+_ROOMS = (calls, judgements, approvals, grants, outcomes)
+
+
+def install(app: FastAPI) -> None:
+    """Put the API into an app."""
+    for room in _ROOMS:
+        app.include_router(room.router, prefix=API)
+    describe(app)

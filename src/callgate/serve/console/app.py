@@ -1,0 +1,91 @@
+"""The console's app: its addresses, and what people are told where something goes wrong."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Scope
+
+from callgate.errors import CallgateError
+from callgate.runtime.gate import Callgate
+from callgate.serve.addresses import Addresses
+from callgate.serve.console import approvals, calls, entering, live
+from callgate.serve.console.limits import Tries
+from callgate.serve.console.pages import STATIC, Headers, page
+from callgate.serve.console.visiting import ForeignForm, NotVisiting
+from callgate.serve.problems import problem, status_of
+
+_READ = ["GET"]
+_SEND = ["POST"]
+
+
+def make_console(gate: Callgate, *, addresses: Addresses) -> ASGIApp:
+    """The console in front of an open gate."""
+    app = Starlette(
+        routes=[
+            Route("/", approvals.inbox, methods=_READ),
+            Route("/approvals/{id}", approvals.show, methods=_READ),
+            Route("/approvals/{id}", approvals.decide, methods=_SEND),
+            Route("/approvals/{id}/standing", approvals.standing, methods=_READ),
+            Route("/calls", calls.calls, methods=_READ),
+            Route("/calls/{id}", calls.story, methods=_READ),
+            Route("/live", live.live, methods=_READ),
+            Route("/enter", entering.enter, methods=_READ),
+            Route("/sign-in", entering.show, methods=_READ),
+            Route("/sign-in", entering.sign_in, methods=_SEND),
+            Route("/sign-out", entering.sign_out, methods=_SEND),
+            Mount("/static", _Static(directory=STATIC)),
+        ],
+        middleware=[Middleware(Headers)],
+        exception_handlers={
+            NotVisiting: _sign_in,
+            ForeignForm: _foreign,
+            CallgateError: _refused,
+            HTTPException: _no_such,
+        },
+    )
+    app.state.gate = gate
+    app.state.addresses = addresses
+    app.state.tries = Tries()
+    return app
+
+
+class _Static(StaticFiles):
+    """Files of ours; their addresses change with them, so browsers may keep them."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        answer = await super().get_response(path, scope)
+        answer.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return answer
+
+
+async def _sign_in(request: Request, _error: Exception) -> Response:
+    return entering.to_sign_in(request)
+
+
+async def _foreign(request: Request, error: Exception) -> Response:
+    return _told(request, 403, str(error), code="foreign_form")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return _told(request, status_of(error), str(error), code=getattr(error, "code", None) or "refused")
+
+
+async def _no_such(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
+    text = "there is nothing at this address" if status == HTTPStatus.NOT_FOUND else str(error)
+    return _told(request, status, text, code="no_such_address")
+
+
+def _told(request: Request, status: int, text: str, *, code: str) -> Response:
+    """A page for who looks, a problem for who asks as a program does."""
+    if "text/html" in request.headers.get("accept", ""):
+        return page(request, "trouble.html", status=status, text=text)
+    return problem(status, text, code=code)

@@ -1,0 +1,15 @@
+"""The hosts whose hooks are understood, by the names they are given on the command line."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from callgate.serve.hooks.claude_code import ClaudeCode
+from callgate.serve.hooks.cursor import Cursor
+
+if TYPE_CHECKING:
+    from callgate.serve.hooks.moment import Host
+
+_ALL: tuple[Host, ...] = (ClaudeCode(), Cursor())
+HOSTS = MappingProxyType({each.name: each for each in _ALL})

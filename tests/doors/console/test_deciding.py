@@ -1,0 +1,135 @@
+"""Deciding at the console: who may, what a form has to carry, and what is recorded."""
+
+import pytest
+
+from callgate import Context
+from callgate.model.approval import ApprovalState
+from callgate.model.levels import Assurance
+from tests.doors.console.conftest import AGENT, Console
+
+
+async def _seen(console: Console, which: str) -> str:
+    return (await console.gate.approval(which)).final_fingerprint
+
+
+async def test_a_yes_is_recorded_as_that_of_somebody_signed_in_and_runs_nothing(console: Console):
+    which = await console.ask()
+    async with console.signed_in() as client:
+        form = {"stamp": await console.stamp(client), "answer": "approve", "seen": await _seen(console, which)}
+        answer = await client.post(f"/approvals/{which}", data=form)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/approvals/{which}")
+    decided = await console.gate.approval(which)
+    assert (decided.state, decided.decided_by) == (ApprovalState.APPROVED, "ada")
+    assert decided.votes[0].assurance is Assurance.SIGNED_IN
+    assert console.paid == []
+
+
+@pytest.mark.parametrize("stamp", ["", "x", None])
+async def test_a_form_without_the_stamp_of_the_visit_decides_nothing(console: Console, stamp: str | None):
+    which = await console.ask()
+    async with console.signed_in() as client:
+        form = {"answer": "approve", "seen": await _seen(console, which)} | ({} if stamp is None else {"stamp": stamp})
+        answer = await client.post(f"/approvals/{which}", data=form)
+    assert answer.status_code == 403
+    assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+async def test_the_stamp_of_another_visit_does_not_count(console: Console):
+    which = await console.ask()
+    async with console.signed_in("ada") as ada, console.signed_in("eve") as eve:
+        form = {"stamp": await console.stamp(eve), "answer": "approve", "seen": await _seen(console, which)}
+        answer = await ada.post(f"/approvals/{which}", data=form)
+    assert answer.status_code == 403
+    assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
+)
+async def test_pages_of_other_sites_decide_nothing(console: Console, headers: dict[str, str]):
+    which = await console.ask()
+    async with console.signed_in() as client:
+        form = {"stamp": await console.stamp(client), "answer": "approve", "seen": await _seen(console, which)}
+        answer = await client.post(f"/approvals/{which}", data=form, headers=headers)
+    assert answer.status_code == 403
+    assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+async def test_who_may_only_read_does_not_decide(console: Console):
+    which = await console.ask()
+    async with console.signed_in(rights=["read"]) as client:
+        shown = await client.get(f"/approvals/{which}")
+        assert "Your answer" not in shown.text
+        form = {"stamp": await console.stamp(client), "answer": "approve", "seen": await _seen(console, which)}
+        answer = await client.post(f"/approvals/{which}", data=form)
+    assert answer.status_code == 403
+    assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+async def test_who_may_only_decide_sees_questions_and_nothing_else(console: Console):
+    which = await console.ask()
+    async with console.signed_in(rights=["decide"]) as client:
+        assert (await client.get("/")).status_code == 200
+        assert (await client.get(f"/approvals/{which}")).status_code == 200
+        for path in ("/calls",):
+            assert (await client.get(path)).status_code == 403, path
+
+
+async def test_a_call_that_changed_since_it_was_looked_at_is_looked_at_again(console: Console):
+    which = await console.ask()
+    async with console.signed_in() as client:
+        form = {"stamp": await console.stamp(client), "answer": "approve", "seen": "another"}
+        answer = await client.post(f"/approvals/{which}", data=form)
+    assert answer.status_code == 409
+    assert "look at it as it is now" in answer.text
+    assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+async def test_deciding_twice_is_told_and_changes_nothing(console: Console):
+    which = await console.ask()
+    async with console.signed_in() as client:
+        form = {"stamp": await console.stamp(client), "answer": "reject", "why": "not today"}
+        assert (await client.post(f"/approvals/{which}", data=form)).status_code == 303
+        again = await client.post(f"/approvals/{which}", data=form | {"answer": "respond", "text": "yes"})
+    assert again.status_code == 409
+    decided = await console.gate.approval(which)
+    assert (decided.state, decided.text) == (ApprovalState.REJECTED, "not today")
+    outcome = await console.gate.call("pay", {"amount": 5, "to": "bob"}, AGENT)
+    assert outcome.error is not None
+    assert outcome.error.code == "approval_rejected"
+
+
+async def test_an_edit_that_is_none_is_told_and_kept_for_mending(console: Console):
+    which = await console.ask()
+    async with console.signed_in() as client:
+        stamp = await console.stamp(client)
+        for typed, why in (("{", "no JSON"), ("[1]", "one JSON object"), ('{"amount": "x", "to": "bob"}', "amount")):
+            answer = await client.post(
+                f"/approvals/{which}", data={"stamp": stamp, "answer": "edit", "arguments": typed}
+            )
+            assert answer.status_code == 422, typed
+            assert why in answer.text
+    assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+async def test_a_question_that_is_not_there_is_not_found(console: Console):
+    async with console.signed_in() as client:
+        assert (await client.get("/approvals/nothing")).status_code == 404
+        assert (await client.get("/approvals/nothing/standing")).status_code == 404
+
+
+_HOSTILE = "<script>window.bad=1</script><img src=x onerror=window.bad=1>\"'>{{7*7}}\u202egnp\u200b"
+
+
+async def test_text_of_others_shows_as_text_wherever_it_stands(console: Console):
+    who = Context(principal=f"p{_HOSTILE}", user=f"u{_HOSTILE}", session=f"s{_HOSTILE}")
+    which = await console.ask(to=_HOSTILE, note=f"a\n{_HOSTILE}", context=who)
+    async with console.signed_in(f"n{_HOSTILE}") as client:
+        for path in ("/", f"/approvals/{which}"):
+            text = (await client.get(path)).text
+            assert "<script>window" not in text
+            assert "<img src=x" not in text
+            assert "\u202e" not in text
+            assert "\u200b" not in text
+            assert "U+202E" in text
+            assert "49" not in text.split("gnp")[0][-40:]

@@ -1,0 +1,159 @@
+"""People who are not looking are told that somebody has to decide: by a signed request, or by a program."""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import hmac
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from callgate import Callgate, tool
+from callgate.runtime.notifying import Notifier
+from callgate.settings.values import ApprovalSettings, NotifySettings, Settings
+
+_KEY = "a-key-for-signatures"
+
+
+@tool(effects="system_state", risk="high")
+def pay(amount: int, note: str = "") -> str:
+    """Pay somebody."""
+    return f"paid {amount} {note}"
+
+
+@dataclass
+class Hook:
+    """A server that is told; the witness."""
+
+    url: str = ""
+    statuses: list[int] = field(default_factory=list[int])
+    """What it answers, one after the other; 200 when they are used up."""
+    heard: asyncio.Queue[tuple[dict[str, str], bytes]] = field(default_factory=asyncio.Queue)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        headers = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in head.split("\r\n")[1:])
+            if name
+        }
+        body = await reader.readexactly(int(headers["content-length"]))
+        status = self.statuses.pop(0) if self.statuses else 200
+        writer.write(f"HTTP/1.1 {status} Fine\r\nLocation: {self.url}/elsewhere\r\nContent-Length: 0\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+        self.heard.put_nowait((headers, body))
+
+
+@contextlib.asynccontextmanager
+async def hook() -> AsyncGenerator[Hook]:
+    found = Hook()
+    server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
+    found.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/told"
+    async with server:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _secret(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CALLGATE_SECRET_HOOK_KEY", _KEY)
+
+
+def _settings(*notify: NotifySettings) -> Settings:
+    return Settings(approvals=ApprovalSettings(notify=notify))
+
+
+async def test_a_webhook_is_told_signed_and_without_the_arguments():
+    async with hook() as found:
+        place = NotifySettings(webhook=found.url, secret="hook/key", private_addresses=True)
+        async with Callgate.open("memory://", _settings(place)) as gate:
+            gate.add(pay)
+            gate.served_at("https://gate.example")
+            outcome = await gate.call("pay", {"amount": 3, "note": "hunter2"})
+            headers, body = await asyncio.wait_for(found.heard.get(), 30)
+    told = json.loads(body)
+    which = told["data"]["approval_id"]
+    assert told["type"] == "approval.required"
+    assert told["data"]["tool"] == "pay"
+    assert told["data"]["url"] == f"https://gate.example/approvals/{which}"
+    assert getattr(outcome, "approval_id", None) == which == headers["webhook-id"]
+    assert b"hunter2" not in body
+    signed = b".".join((which.encode(), headers["webhook-timestamp"].encode(), body))
+    proof = base64.b64encode(hmac.digest(_KEY.encode(), signed, hashlib.sha256)).decode()
+    assert headers["webhook-signature"] == f"v1,{proof}"
+
+
+async def test_a_notice_that_fails_is_tried_again_under_the_same_id():
+    async with hook() as found:
+        found.statuses += [500, 302]
+        place = NotifySettings(webhook=found.url, secret="hook/key", private_addresses=True)
+        async with Callgate.open("memory://") as gate:
+            gate.add(pay)
+            _start(gate, place)
+            await gate.call("pay", {"amount": 3})
+            ids = [(await asyncio.wait_for(found.heard.get(), 30))[0]["webhook-id"] for _ in range(3)]
+            assert found.heard.empty()
+    assert len(set(ids)) == 1
+
+
+async def test_what_nobody_takes_is_recorded():
+    async with hook() as found:
+        found.statuses += [500] * 5
+        place = NotifySettings(webhook=found.url, secret="hook/key", private_addresses=True)
+        async with Callgate.open("memory://") as gate:
+            gate.add(pay)
+            recorded = _recorded(gate)
+            _start(gate, place)
+            await gate.call("pay", {"amount": 3})
+            await asyncio.wait_for(recorded.wait(), 30)
+        assert found.heard.qsize() == 5
+
+
+async def test_a_private_address_is_not_spoken_to_unless_the_operator_says_so():
+    async with hook() as found:
+        place = NotifySettings(webhook=found.url, secret="hook/key")
+        async with Callgate.open("memory://") as gate:
+            gate.add(pay)
+            recorded = _recorded(gate)
+            _start(gate, place)
+            await gate.call("pay", {"amount": 3})
+            await asyncio.wait_for(recorded.wait(), 30)
+        assert found.heard.empty()
+
+
+async def test_a_program_is_told_on_its_standard_input_and_sees_no_secret(tmp_path: Path):
+    said, seen = tmp_path / "said", tmp_path / "seen"
+    place = NotifySettings(command=("sh", "-c", f"env > {seen}; cat > {said}.new; mv {said}.new {said}"))
+    async with Callgate.open("memory://", _settings(place)) as gate:
+        gate.add(pay)
+        await gate.call("pay", {"amount": 3})
+        async with asyncio.timeout(30):
+            while not said.exists():  # noqa: ASYNC110 - another process makes it
+                await asyncio.sleep(0.01)
+    assert json.loads(said.read_text())["data"]["tool"] == "pay"
+    assert _KEY not in seen.read_text()
+
+
+def _recorded(gate: Callgate) -> asyncio.Event:
+    """Set when it is recorded that nobody could be told."""
+    recorded = asyncio.Event()
+
+    def note(_event: object) -> None:
+        recorded.set()
+
+    gate.on("notification.failed", note)
+    return recorded
+
+
+def _start(gate: Callgate, place: NotifySettings) -> None:
+    """Tell these without waiting between tries."""
+    opened = gate._open()  # pyright: ignore[reportPrivateUsage]
+
+    async def at_once(_seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    Notifier(opened, (place,), pause=at_once).start()
