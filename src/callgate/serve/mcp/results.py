@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from callgate.formats import mcp
@@ -13,6 +14,9 @@ from callgate.runtime.telling import is_error, told
 
 META = "callgate/outcome"
 """The key of `_meta` under which a result says how the call ended, for who reads more than text."""
+COMPLETE = {"resultType": "complete"}
+"""Said from 2026-07-28 on; the SDK takes it out for those before."""
+_HAPPENED = "It happened. What it returned is not known, so do not make the call again."
 _KEPT = ("status", "call_id", "trace_id", "key", "deduped", "approval_id", "expires_at", "happened")
 
 
@@ -31,9 +35,21 @@ def result_of(outcome: Outcome, tool: Tool | None, *, more: str = "") -> dict[st
         # A client that knows an output schema wants to see it kept, or an error; waiting for a person is neither.
         return mcp.result(told(outcome) + more, is_error=is_error(outcome) or schema is not None) | {"_meta": meta}
     value: Any = body["value"]
+    if value is None and schema is not None and not _may_be_nothing(schema):
+        # Somebody found out that it happened, and nobody knows what it returned: nothing would keep the schema.
+        return mcp.result(_HAPPENED + more, is_error=True) | {"_meta": meta}
     if tool is not None and tool.source is Origin.MCP and isinstance(value, dict) and "blocks" in value:
         return _as_said(cast("dict[str, Any]", value)) | {"_meta": meta}
     return mcp.result(told(outcome) + more, is_error=False, output=value, schema=schema) | {"_meta": meta}
+
+
+def _may_be_nothing(schema: Mapping[str, Any]) -> bool:
+    """Whether null keeps the schema, as far as its outermost words say."""
+    kinds: Any = schema.get("type")
+    if kinds is not None:
+        return kinds == "null" or "null" in kinds
+    choices: Any = schema.get("anyOf", schema.get("oneOf"))
+    return choices is None or any(_may_be_nothing(choice) for choice in choices)
 
 
 def _as_said(value: dict[str, Any]) -> dict[str, Any]:
