@@ -18,7 +18,6 @@ from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
 from callgate.serve.api import router
 from callgate.serve.api.paging import BadCursor
-from callgate.serve.console.app import make_console
 from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
 from callgate.serve.oauth import METADATA, ResourceServer
@@ -36,7 +35,13 @@ _TOLD = {
 
 
 def make_app(
-    gate: Callgate, *, addresses: Addresses, settings: ServeSettings, oauth: ResourceServer | None, mcp: ASGIApp
+    gate: Callgate,
+    *,
+    addresses: Addresses,
+    settings: ServeSettings,
+    oauth: ResourceServer | None,
+    mcp: ASGIApp,
+    console: ASGIApp,
 ) -> ASGIApp:
     """Everything that is served in front of an open gate.
 
@@ -46,6 +51,7 @@ def make_app(
         settings: What the configuration says of them.
         oauth: Whose access tokens let agents in besides.
         mcp: What answers below `/mcp`.
+        console: What answers at no other door's address.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
@@ -64,8 +70,7 @@ def make_app(
     app.add_api_route("/metrics", _counted, include_in_schema=False)
     app.add_api_route(METADATA, _described, include_in_schema=False)
     app.add_api_route(METADATA + "/{rest:path}", _described, include_in_schema=False)
-    # The console answers whatever is at no other door's address.
-    app.router.default = make_console(gate, addresses=addresses)
+    app.router.default = console
     return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=settings.body_bytes)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from callgate import Context
+from callgate import Call, Context
 from callgate.model.approval import ApprovalState
 from callgate.model.levels import Assurance
 from tests.doors.console.conftest import AGENT, Console
@@ -110,6 +110,31 @@ async def test_an_edit_that_is_none_is_told_and_kept_for_mending(console: Consol
             assert answer.status_code == 422, typed
             assert why in answer.text
     assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+async def test_a_plan_is_one_question_and_is_decided_as_a_whole(console: Console):
+    calls = [
+        Call("word_count", {"text": "a"}),
+        Call("pay", {"amount": 1, "to": "bob"}),
+        Call("pay", {"amount": 2, "to": "eve"}),
+    ]
+    plan = await console.gate.plan(calls, AGENT, ask=True)
+    which = plan.approval_id
+    assert which is not None
+    async with console.signed_in() as client:
+        assert "3 calls: word_count, pay, pay" in (await client.get("/")).text
+        shown = (await client.get(f"/approvals/{which}")).text
+        assert "wants to make 3 calls" in shown
+        assert "it needs no person" in shown
+        assert "Edit, then approve" not in shown
+        stamp = await console.stamp(client)
+        edit = await client.post(f"/approvals/{which}", data={"stamp": stamp, "answer": "edit", "arguments": "{}"})
+        assert edit.status_code == 409
+        form = {"stamp": stamp, "answer": "approve", "seen": await _seen(console, which)}
+        assert (await client.post(f"/approvals/{which}", data=form)).status_code == 303
+    outcomes = await console.gate.batch(plan)
+    assert [outcome.status for outcome in outcomes] == ["succeeded"] * 3
+    assert console.paid == [(1, "bob"), (2, "eve")]
 
 
 async def test_a_question_that_is_not_there_is_not_found(console: Console):
