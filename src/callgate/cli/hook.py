@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from callgate.cli.place import Place, place_options
+from callgate.serve.hooks.copilot import EVENT
 from callgate.serve.hooks.hosts import HOSTS
 from callgate.serve.hooks.moment import Host, Kind, Misread, Moment, Reply
 
@@ -32,6 +33,8 @@ _BLOCKS = 2
     type=click.FloatRange(min=1),
     help="Seconds in which it answers, whatever happens; below the time that the host waits. 50 when left out.",
 )
+@click.option("--root", metavar="DIR", help="The folder that is worked in; what the host says when left out.")
+@click.option("--event", metavar="NAME", help="What happens, for a host that does not say so itself: copilot.")
 @click.option("--role", default="default", show_default=True, help="The role that the host's calls are made in.")
 @click.option(
     "--autonomy",
@@ -40,21 +43,25 @@ _BLOCKS = 2
 )
 @place_options
 @click.pass_obj
-def command(place: Place, /, *, host: str, deadline: float | None, role: str, autonomy: str | None) -> int:
+def command(place: Place, /, *, host: str, deadline: float | None, event: str | None, **limits: str | None) -> int:
     """Judge what a coding agent is about to do: read its hook's JSON from stdin, answer on stdout.
 
     Written into the host's settings by `callgate connect`. Denies whenever something fails.
     """
     speaking = HOSTS[host]
-    hook = _Hook(speaking, seconds=deadline or speaking.seconds - 10)
-    return hook.run(place, {"role": role, "autonomy": autonomy})
+    try:
+        hook = _Hook(speaking, seconds=deadline or speaking.seconds - 10, event=event)
+        return hook.run(place, limits)
+    except BaseException:  # noqa: BLE001 - where not even the answer can be given
+        return _BLOCKS
 
 
 class _Hook:
     """One question of a host, answered once."""
 
-    def __init__(self, host: Host, *, seconds: float) -> None:
+    def __init__(self, host: Host, *, seconds: float, event: str | None) -> None:
         self._host = host
+        self._event = {} if event is None else {EVENT: event}
         self._until = time.monotonic() + seconds
         self._seconds = seconds
         self._answered = threading.Lock()
@@ -74,7 +81,8 @@ class _Hook:
         return self._give(reply)
 
     def _decide(self, place: Place, limits: Mapping[str, Any]) -> Reply:
-        self._told = _read()
+        self._told = self._event
+        self._told = {**_read(), **self._event}
         moment = self._host.read(self._told, os.environ)
         if moment.kind is Kind.ELSE or (moment.kind is Kind.PROMPT and not moment.prompt):
             return self._host.quiet

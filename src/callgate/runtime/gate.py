@@ -36,7 +36,8 @@ from callgate.runtime.plugging import Plugging
 from callgate.runtime.plugin_source import attach_plugins, attach_shipped
 from callgate.runtime.programs import Programs
 from callgate.runtime.record import Record
-from callgate.runtime.reviewing import Reviewing
+from callgate.runtime.relaying import Relaying
+from callgate.runtime.replaying import Replaying
 from callgate.runtime.skill_shelf import GateWay, SkillShelf
 from callgate.runtime.skilled import Skilled
 from callgate.runtime.telling import told
@@ -71,7 +72,7 @@ class Callgate(
     Plugging,
     Trusting,
     Record,
-    Reviewing,
+    Replaying,
     Doorkeeping,
     Entrance,
     Trying,
@@ -79,6 +80,7 @@ class Callgate(
     Errands,
     Observing,
     Following,
+    Relaying,
     Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""
