@@ -166,8 +166,9 @@ async def test_a_page_that_was_away_is_told_what_it_missed(console: Console):
         (last,) = await console.gate.newest_events(1)
         await console.ask()
         missed = {"Last-Event-ID": str(last.position)}
-        async with client.stream("GET", "/live", headers=missed) as stream:
-            assert json.loads((await _message(stream.aiter_lines()))["data"])["asked"]
+        for address, headers in (("/live", missed), (f"/live?after={last.position}", {})):
+            async with client.stream("GET", address, headers=headers) as stream:
+                assert json.loads((await _message(stream.aiter_lines()))["data"])["asked"]
     async with httpx2.AsyncClient(base_url=console.url, trust_env=False) as nobody:
         assert (await nobody.get("/live")).status_code == 303
 

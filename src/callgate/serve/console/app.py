@@ -26,6 +26,7 @@ from callgate.serve.console import (
     live,
     outcomes,
     policy,
+    replay,
     review,
     tools,
 )
@@ -98,6 +99,7 @@ def _routes() -> list[BaseRoute]:
         Route("/review/{name}", review.show, methods=_READ),
         Route("/review/{name}", review.trust, methods=_SEND),
         Route("/policy", policy.policy, methods=_READ),
+        Route("/policy/replay", replay.replay, methods=_READ),
         Route("/health", health.health, methods=_READ),
         Route("/health/figures", health.figures, methods=_READ),
         Route("/evidence", evidence.evidence, methods=_READ),

@@ -65,12 +65,8 @@ class _News:
 async def live(request: Request) -> Response:
     """The stream of one open page; ends when its visit does."""
     visitor = await visiting(request)
-    shown = request.headers.get("last-event-id", "")
-    if _POSITION.fullmatch(shown):
-        start = int(shown)
-    else:
-        newest = await gate_of(request).newest_events(1)
-        start = newest[-1].position if newest else 0
+    shown = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    start = int(shown) if _POSITION.fullmatch(shown) else visitor.position
     return StreamingResponse(_stream(request, visitor, _News(start)), media_type="text/event-stream")
 
 
