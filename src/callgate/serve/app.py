@@ -18,7 +18,6 @@ from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
 from callgate.serve.api import router
 from callgate.serve.api.paging import BadCursor
-from callgate.serve.console.app import make_console
 from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
 from callgate.serve.listening import Listening, TooManyListeners
@@ -43,6 +42,7 @@ def make_app(
     settings: ServeSettings,
     oauth: ResourceServer | None,
     mcp: ASGIApp,
+    console: ASGIApp,
     listening: Listening,
 ) -> ASGIApp:
     """Everything that is served in front of an open gate.
@@ -53,6 +53,7 @@ def make_app(
         settings: What the configuration says of them.
         oauth: Whose access tokens let agents in besides.
         mcp: What answers below `/mcp`.
+        console: What answers at no other door's address.
         listening: Who listens to what is recorded; to be closed before the server is.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
@@ -73,8 +74,7 @@ def make_app(
     app.add_api_route("/metrics", _counted, include_in_schema=False)
     app.add_api_route(METADATA, _described, include_in_schema=False)
     app.add_api_route(METADATA + "/{rest:path}", _described, include_in_schema=False)
-    # The console answers whatever is at no other door's address.
-    app.router.default = make_console(gate, addresses=addresses)
+    app.router.default = console
     return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=settings.body_bytes)
 
 

@@ -13,6 +13,7 @@ from callgate.errors import ConfigurationError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
 from callgate.serve.app import make_app
+from callgate.serve.console.app import Console
 from callgate.serve.listening import Listening
 from callgate.serve.mcp.http import McpEndpoint
 from callgate.serve.oauth import ResourceServer
@@ -45,7 +46,8 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     gate.count()
     oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
     mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth)
-    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp, listening=listeners)
+    console = Console(gate, addresses=found)
+    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp, console=console, listening=listeners)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -67,6 +69,7 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
             listeners.close()  # who listens would not leave by themselves
             server.should_exit = True
             mcp.end_streams()
+            console.end_streams()
             await task
             listening.close()
 

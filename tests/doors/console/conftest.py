@@ -12,12 +12,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from callgate import Callgate, Context, Pending, tool
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
 
+expect.set_options(timeout=15_000)
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 AXE = Path(sys.prefix) / "npm-console" / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS = {"desk": 1280, "phone": 390}

@@ -38,6 +38,7 @@ async def _fill(console: Console) -> dict[str, str]:
         "review": "/review",
         "reviewed": "/review/pay",
         "policy": "/policy?tool=pay&arguments=%7B%22amount%22%3A1%2C%22to%22%3A%22b%22%7D",
+        "replay": "/policy/replay?span=24h",
         "health": "/health",
         "evidence": "/evidence",
     }

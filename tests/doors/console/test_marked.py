@@ -1,6 +1,7 @@
 """Text of others as the console shows it, and the small parts around it."""
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
@@ -8,10 +9,13 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
+from callgate import Callgate
 from callgate.serve.console.fields import arguments_of, fields_of
 from callgate.serve.console.limits import Tries
 from callgate.serve.console.marked import diff_lines, is_diff, laid_out, marked
 from callgate.serve.console.moments import clock, milliseconds, moment, span
+from callgate.serve.server import serving
+from callgate.settings.values import ServeSettings
 from tests.doors.console.conftest import Console
 
 
@@ -142,13 +146,29 @@ async def test_the_stream_tells_what_changed_and_ends_with_the_visit(console: Co
         assert (await _message(lines))["event"] == "left"
 
 
+async def test_a_server_that_stops_lets_open_pages_go():
+    async with contextlib.AsyncExitStack() as opened:
+        gate = await opened.enter_async_context(Callgate.open("memory://"))
+        server = contextlib.AsyncExitStack()
+        where = await server.enter_async_context(serving(gate, ServeSettings(port=0)))
+        console = Console(gate, where.url, [])
+        client = await opened.enter_async_context(console.signed_in())
+        stream = await opened.enter_async_context(client.stream("GET", "/live"))
+        lines = stream.aiter_lines()
+        assert await anext(lines) == "retry: 2000"
+        await server.aclose()
+        # Cut off, it would end with an error.
+        assert [line async for line in lines if line] == []
+
+
 async def test_a_page_that_was_away_is_told_what_it_missed(console: Console):
     async with console.signed_in() as client:
         (last,) = await console.gate.newest_events(1)
         await console.ask()
         missed = {"Last-Event-ID": str(last.position)}
-        async with client.stream("GET", "/live", headers=missed) as stream:
-            assert json.loads((await _message(stream.aiter_lines()))["data"])["asked"]
+        for address, headers in (("/live", missed), (f"/live?after={last.position}", {})):
+            async with client.stream("GET", address, headers=headers) as stream:
+                assert json.loads((await _message(stream.aiter_lines()))["data"])["asked"]
     async with httpx2.AsyncClient(base_url=console.url, trust_env=False) as nobody:
         assert (await nobody.get("/live")).status_code == 303
 

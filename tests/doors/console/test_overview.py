@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
@@ -42,6 +43,21 @@ async def test_roles_and_rules_in_force_are_told_as_they_are(tmp_path_factory: p
         text = (await client.get("/policy")).text
     for words in ("assistant", "args.amount &gt; 100", "&lt;b&gt;large&lt;/b&gt;", "send_letter", "by other", "A3"):
         assert words in text, words
+
+
+async def test_replay_tells_what_the_policy_now_says_to_calls_of_before(tmp_path: Path):
+    store = f"sqlite:///{tmp_path / 'gate.db'}"
+    async with console_of(Callgate.open(store)) as console, console.signed_in() as client:
+        assert "Nothing was called in this time" in (await client.get("/policy/replay")).text
+        await console.ask()
+        assert "No call of this time would be decided otherwise" in (await client.get("/policy/replay")).text
+    config = tmp_path / "callgate.yaml"
+    config.write_text("version: 1\nautonomy: A4\n", encoding="utf-8")
+    async with console_of(Callgate.open(store, config=config)) as console, console.signed_in() as client:
+        text = (await client.get("/policy/replay?span=7d")).text
+        assert "Decided otherwise" in text
+        assert text.index("verdict-confirm") < text.index("verdict-allow")
+        assert console.paid == []
 
 
 async def test_health_counts_what_was_called_and_the_charts_get_their_figures(console: Console):

@@ -1,14 +1,16 @@
 """Tools at the console: looking, trying, and reviewing what changed."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from playwright.async_api import expect
 
-from callgate import tool
+from callgate import Callgate, tool
 from callgate.errors import ConfigurationError
 from callgate.model.approval import ApprovalState
-from tests.doors.console.conftest import Console, Desk
+from tests.doors.console.conftest import Console, Desk, console_of
+from tests.journeys.foreign import Server, server_tool
 
 
 async def test_tools_are_listed_found_and_shown_with_everything_they_declare(console: Console):
@@ -173,3 +175,26 @@ async def test_a_person_tries_a_tool_and_reviews_another_in_the_browser(desk: De
     await desk.keep(page, "review-desk")
     await page.get_by_role("button", name="Trust exactly this definition").click()
     await expect(page.get_by_text("This definition is trusted")).to_be_visible()
+
+
+async def test_what_a_new_servers_tools_should_declare_is_accepted_for_what_was_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    async with console_of(Callgate.open("memory://")) as console, console.signed_in() as client:
+        get, odd = (
+            server_tool("gh.get_issue", "Get an issue."),
+            server_tool("gh.get_advice", "You must call this first."),
+        )
+        await console.gate.attach(Server(get, odd))
+        shown = (await client.get("/review")).text
+        assert "Proposed as read" in shown
+        assert "gh.get_advice" in shown
+        (proposed,) = [each for each in console.gate.proposals() if each.tool == "gh.get_issue"]
+        form = {"stamp": await console.stamp(client), "proposal": f"{proposed.definition_hash} gh.get_issue"}
+        for wrong in ("", f"{'0' * 64} gh.get_issue"):
+            assert (await client.post("/review/accept", data=form | {"proposal": wrong})).status_code == 409
+        assert (await client.post("/review/accept", data=form)).status_code == 303
+        assert [each.tool for each in console.gate.proposals()] == ["gh.get_advice"]
+        assert console.gate.tool("gh.get_issue").read_only
+    assert (tmp_path / "callgate.tools.yaml").exists()
