@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callgate.cli.event_loop import run_serving
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.logs import log_json
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
@@ -47,7 +48,7 @@ def command(place: Place, /, *, port: int | None, log: str) -> ExitCode:
     settings = settings_of(place).serve
     chosen = settings if port is None else replace(settings, port=port)
     with stdout_kept():
-        return asyncio.run(_serve(place, chosen))
+        return run_serving(_serve(place, chosen))
 
 
 async def _serve(place: Place, settings: ServeSettings) -> ExitCode:

@@ -70,7 +70,8 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
 
 def _listen(settings: ServeSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named in full: without the protocol asyncio does not know that small answers must not wait for an acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.address, settings.port))
