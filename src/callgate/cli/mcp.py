@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from callgate.cli.asking import LEVELS, asker_context
+from callgate.cli.event_loop import run_serving
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
 from callgate.cli.place import Place, place_options
@@ -52,7 +53,7 @@ def command(place: Place, /, **options: Any) -> ExitCode:
     )
     wire = Wire.take()
     with stdout_kept():
-        return asyncio.run(_serve(place, client, wire=wire))
+        return run_serving(_serve(place, client, wire=wire))
 
 
 async def _serve(place: Place, client: Client, *, wire: Wire) -> ExitCode:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callgate.cli.event_loop import run_serving
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.logs import log_json
 from callgate.cli.observing import observed, observing
@@ -50,7 +51,7 @@ def command(place: Place, /, *, port: int | None, observe: bool, log: str) -> Ex
     settings = settings_of(place).serve
     chosen = settings if port is None else replace(settings, port=port)
     with stdout_kept():
-        return asyncio.run(_serve(place, chosen, observe=observing() if observe else None))
+        return run_serving(_serve(place, chosen, observe=observing() if observe else None))
 
 
 async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | None) -> ExitCode:
