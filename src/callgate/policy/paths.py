@@ -76,6 +76,8 @@ class Paths:
     second_names: SecondNames
     code: tuple[str, ...] = ()
     """What Callgate runs from."""
+    ways_to_code: tuple[str, ...] = ()
+    """Links over which it is found."""
 
     def judge(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
         """The real path.
@@ -110,7 +112,7 @@ class Paths:
             if whole:
                 self._refuse_holder(text, place)
             self._refuse_git(text, place, literal=literal)
-            self._refuse_code(text, place)
+            self._refuse_code(text, place, literal=literal)
             self._refuse_outside(text, place)
         return resolved
 
@@ -140,7 +142,7 @@ class Paths:
         try:
             self._refuse_own(place, place, literal=place, status=status)
             self._refuse_git(place, place, literal=place)
-            self._refuse_code(place, place)
+            self._refuse_code(place, place, literal=place)
             self._refuse_outside(place, place)
         except Unfit as error:
             return str(error)
@@ -202,8 +204,10 @@ class Paths:
             advice = "list that .git in the paths of the scope family to open it"
             raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
 
-    def _refuse_code(self, text: str, place: str) -> None:
-        if not self.tool.read_only and any(is_inside(place, root) for root in self.code):
+    def _refuse_code(self, text: str, place: str, *, literal: str) -> None:
+        if self.tool.read_only:
+            return
+        if literal in self.ways_to_code or any(is_inside(place, root) for root in self.code):
             what = f"path {show(text)} lies where Callgate and its libraries run from, which is read-only to tools"
             raise Unfit(f"{what}; give the project an environment of its own")
 

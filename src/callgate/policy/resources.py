@@ -19,7 +19,7 @@ from callgate.model.tool import Arguments, Tool
 from callgate.policy import hosts, paths
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.hosts import Airspace, read_host
-from callgate.policy.own_code import own_code
+from callgate.policy.own_code import own_code, ways_to_code
 from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Ground, Paths, Unfit, is_pattern, real_directory
 from callgate.policy.reach import Found, Reach, Unjudged
@@ -91,6 +91,7 @@ class Resources:
             closed=self._own.paths,
             git=tuple(root for ground in paths.grounds for root in ground.git),
             code=paths.code,
+            ways_to_code=paths.ways_to_code,
             private_addresses=all(airspace.private_addresses for airspace in airspaces),
             path_refused=paths.refused,
             host_refused=partial(_host_refused, airspaces),
@@ -116,7 +117,7 @@ class Resources:
         base = self._base(context.working_directory)
         grounds = [self._ground(name, base) for name in self._governing(tool, "paths", otherwise="fs")]
         known = tuple(ground for ground in grounds if ground is not None)
-        return Paths(tool, base, known, self._own, SecondNames(self._own), own_code())
+        return Paths(tool, base, known, self._own, SecondNames(self._own), own_code(), ways_to_code())
 
     def _base(self, directory: str | None) -> str:
         """The real directory that relative paths start in.

@@ -22,6 +22,8 @@ _CODE = (
     "import importlib, json, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
     "importlib.import_module(sys.argv.pop(1)).main()"
 )
+_PYTHON = os.path.realpath(sys.executable)
+"""Found once, at the start, and started without what lies on the way: a link there may be replaced later."""
 _NEEDED = ("LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 """Where the interpreter may not start without, and the zone that dates are told in."""
 
@@ -57,7 +59,7 @@ def start(module: str, *, pass_fds: Sequence[int]) -> subprocess.Popen[bytes]:
 
 
 def _words(module: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-I", "-S", "-W", "ignore", "-c", _CODE, json.dumps(places()), module, *arguments]
+    return [_PYTHON, "-I", "-S", "-W", "ignore", "-c", _CODE, json.dumps(places()), module, *arguments]
 
 
 def _surroundings() -> dict[str, Any]:

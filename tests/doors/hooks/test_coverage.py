@@ -32,7 +32,7 @@ def test_what_is_not_connected_is_named_and_connecting_governs_it(cli: Cli, home
         ("cursor", "its own tools"): "not governed",
     }
     put(cli.folder / "callgate.yaml", "mcp_servers: {git: {command: [git-mcp]}}\n")
-    assert cli("connect", "claude-code", "cursor", "--yes").code == 0
+    assert cli("connect", "claude-code", "cursor", "--write").code == 0
     assert set(states(cli).values()) == {"governed"}
     shown = cli("coverage")
     assert shown.code == 0
@@ -40,7 +40,7 @@ def test_what_is_not_connected_is_named_and_connecting_governs_it(cli: Cli, home
 
 
 def test_hooks_that_are_switched_off_or_not_whole_govern_nothing(cli: Cli, home: Path):
-    cli("connect", "claude-code", "--yes", "--no-mcp")
+    cli("connect", "claude-code", "--write", "--no-mcp")
     local = cli.folder / ".claude" / "settings.local.json"
     whole = json.loads(local.read_text())
     put(home / ".claude" / "settings.json", {"disableAllHooks": True})

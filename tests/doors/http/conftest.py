@@ -26,6 +26,11 @@ class Served:
     paid: list[int]
     """The witness: every payment that was made."""
 
+    @staticmethod
+    def open(settings: ServeSettings | None = None) -> contextlib.AbstractAsyncContextManager["Served"]:
+        """A gate of its own, for tests that need it in some place or with some settings."""
+        return served_gate(Callgate.open("memory://"), settings)
+
     async def agent(self, name: str = "crawler", **limits: Any) -> httpx2.AsyncClient:
         """A client that shows an agent's token."""
         _, token = await self.gate.admit_agent(name, by="operator", **limits)

@@ -16,7 +16,18 @@ from starlette.types import ASGIApp, Scope
 from callgate.errors import CallgateError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
-from callgate.serve.console import approvals, calls, entering, live
+from callgate.serve.console import (
+    approvals,
+    calls,
+    entering,
+    evidence,
+    health,
+    live,
+    outcomes,
+    policy,
+    review,
+    tools,
+)
 from callgate.serve.console.limits import Tries
 from callgate.serve.console.pages import STATIC, Headers, page
 from callgate.serve.console.visiting import ForeignForm, NotVisiting
@@ -36,6 +47,24 @@ def make_console(gate: Callgate, *, addresses: Addresses) -> ASGIApp:
             Route("/approvals/{id}/standing", approvals.standing, methods=_READ),
             Route("/calls", calls.calls, methods=_READ),
             Route("/calls/{id}", calls.story, methods=_READ),
+            Route("/outcomes", outcomes.outcomes, methods=_READ),
+            Route("/outcomes/{call}", outcomes.show, methods=_READ),
+            Route("/outcomes/{call}", outcomes.settle, methods=_SEND),
+            Route("/tools", tools.tools, methods=_READ),
+            Route("/tools/{name}", tools.tool, methods=_READ),
+            Route("/tools/{name}", tools.attempt, methods=_SEND),
+            Route("/tools/{name}/distrust", tools.distrust, methods=_SEND),
+            Route("/tries/{id}", tools.run_decided, methods=_SEND),
+            Route("/review", review.review, methods=_READ),
+            Route("/review/accept", review.accept, methods=_SEND),
+            Route("/review/{name}", review.show, methods=_READ),
+            Route("/review/{name}", review.trust, methods=_SEND),
+            Route("/policy", policy.policy, methods=_READ),
+            Route("/health", health.health, methods=_READ),
+            Route("/health/figures", health.figures, methods=_READ),
+            Route("/evidence", evidence.evidence, methods=_READ),
+            Route("/evidence", evidence.verify, methods=_SEND),
+            Route("/evidence/export", evidence.export, methods=_SEND),
             Route("/live", live.live, methods=_READ),
             Route("/enter", entering.enter, methods=_READ),
             Route("/sign-in", entering.show, methods=_READ),

@@ -30,6 +30,8 @@ _POSITION = re.compile(r"[0-9]{1,18}")
 _STILL_HERE = 15.0
 _TOGETHER = 0.1
 """Seconds in which what happens is told at once."""
+_APART = 1.0
+"""Seconds between two messages."""
 
 
 @dataclass
@@ -87,6 +89,8 @@ async def _stream(request: Request, visitor: Visitor, news: _News) -> AsyncItera
                 continue
             await asyncio.sleep(_TOGETHER)
             yield news.told(await counted(request, visitor))
+            # However much happens, an open page asks for itself so often and not more; what comes now is told then.
+            await asyncio.sleep(_APART)
     finally:
         listening.cancel()
         with contextlib.suppress(asyncio.CancelledError):

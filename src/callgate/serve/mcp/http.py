@@ -98,6 +98,8 @@ class McpEndpoint:
             if not task.cancelled():
                 task.cancel()
                 raise
+            # We end it, and not who reads it: it comes to its end as it should.
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self._streams.discard(task)
 

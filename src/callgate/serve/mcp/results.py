@@ -14,6 +14,8 @@ from callgate.runtime.telling import is_error, told
 
 META = "callgate/outcome"
 """The key of `_meta` under which a result says how the call ended, for who reads more than text."""
+COMPLETE = {"resultType": "complete"}
+"""Said from 2026-07-28 on; the SDK takes it out for those before."""
 _HAPPENED = "It happened. What it returned is not known, so do not make the call again."
 _KEPT = ("status", "call_id", "trace_id", "key", "deduped", "approval_id", "expires_at", "happened")
 
