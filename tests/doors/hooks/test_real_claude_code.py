@@ -31,7 +31,7 @@ async def test_a_connected_claude_code_runs_what_the_gate_allows_and_nothing_els
     (folder / "callgate.yaml").write_text(POLICY)
     (folder / "a.txt").write_text("hello\n")
     (tmp_path.parent / "outside.txt").write_text("hidden\n")
-    assert cli("connect", "claude-code", "--yes", "--no-mcp").code == 0
+    assert cli("connect", "claude-code", "--write", "--no-mcp").code == 0
     script = (
         uses(
             ("toolu_read", "Read", {"file_path": str(folder / "a.txt")}),
@@ -69,7 +69,7 @@ async def test_a_connected_claude_code_runs_what_the_gate_allows_and_nothing_els
 async def test_a_gate_that_cannot_judge_stops_everything(cli: Cli, tmp_path: Path, broken: str):
     folder, home = cli.folder, tmp_path / "claude_home"
     home.mkdir()
-    assert cli("connect", "claude-code", "--yes", "--no-mcp").code == 0
+    assert cli("connect", "claude-code", "--write", "--no-mcp").code == 0
     settings = folder / ".claude" / "settings.local.json"
     if broken == "configuration":
         (folder / "callgate.yaml").write_text("autonomy: A9\n")
