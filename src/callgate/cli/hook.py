@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from callgate.cli.place import Place, place_options
+from callgate.model.visible import visible
 from callgate.serve.hooks.copilot import EVENT
 from callgate.serve.hooks.hosts import HOSTS
 from callgate.serve.hooks.moment import Host, Kind, Misread, Moment, Reply
@@ -93,7 +94,7 @@ class _Hook:
                 raise
             # What has happened cannot be taken back; what the user said waits for nobody.
             what = "what you said" if moment.kind is Kind.PROMPT else f"the end of {moment.tool}"
-            return self._host.note(f"Callgate could not record {what} ({_why(error)}).")
+            return self._host.note(visible(f"Callgate could not record {what} ({_why(error)})."))
 
     def _ask(self, place: Place, moment: Moment, *, limits: Mapping[str, Any]) -> Reply:
         from callgate.cli.hook_gate import ask  # noqa: PLC0415 - the gate, which takes long, under our deadline
@@ -106,7 +107,7 @@ class _Hook:
         os._exit(code)
 
     def _no(self, why: str) -> Reply:
-        return self._host.deny(self._told, f"Not run: {why}. Nothing has happened.")
+        return self._host.deny(self._told, visible(f"Not run: {why}. Nothing has happened."))
 
     def _give(self, reply: Reply) -> int:
         """Write the answer, once; whoever comes second says nothing."""
@@ -116,7 +117,7 @@ class _Hook:
             if reply.out is not None:
                 _write(self._out, json.dumps(reply.out))
             if reply.err:
-                _write(2, reply.err)
+                _write(2, visible(reply.err))
         except OSError:
             return _BLOCKS
         return reply.code
@@ -127,12 +128,24 @@ def _read() -> dict[str, Any]:
     if len(raw) > _LARGEST:
         raise Misread(f"what the host said has more than {_LARGEST} bytes")
     try:
-        found = json.loads(raw)
+        found = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise Misread("what the host said is not JSON") from None
     if not isinstance(found, dict):
         raise Misread("what the host said is no JSON object")
     return {str(key): value for key, value in found.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """What is said twice has two readings, and the host may have another one than we."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Misread("what the host said names something twice")
+    return found
+
+
+def _no_number(word: str) -> Any:
+    raise Misread(f"what the host said has {word} in it")
 
 
 def _write(descriptor: int, text: str) -> None:

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -149,13 +150,17 @@ def same_server(entry: Mapping[str, Any], command: Iterable[str], *, url: str | 
 
 
 def literal_values(document: Mapping[str, Any], file: HostFile) -> list[str]:
-    """Values of variables and headers of its servers, which are nobody's to see."""
+    """Values of variables, headers and options of its servers, which may be nobody's to see."""
     found: list[str] = []
     for entry in servers_of(document, file).values():
         for key in ("env", "headers"):
             given = entry.get(key)
             if isinstance(given, dict):
                 found += [value for value in cast("dict[str, Any]", given).values() if isinstance(value, str)]
+        # What follows an option may be a token as well.
+        words = words_of(entry)
+        found += [word.partition("=")[2] for word in words if word.startswith("-")]
+        found += [word for before, word in pairwise(words) if before.startswith("--") and not word.startswith("-")]
     return [value for value in found if value and not value.startswith("${")]
 
 

@@ -157,7 +157,10 @@ def test_what_is_judged_elsewhere_or_is_the_users_own_gets_no_opinion(host: Host
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "[]", "{}", '{"hook_event_name": "PreToolUse"'])
+TWICE = '{"hook_event_name": "PreToolUse", "tool_input": {"command": "ls", "command": "rm"}}'
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", "{}", '{"hook_event_name": "PreToolUse"', TWICE, '{"a": NaN}'])
 def test_what_cannot_be_read_blocks(host: HostRun, text: str):
     done = host.tell("claude-code", text)
     assert (done.code, done.out) == (2, "")
@@ -185,6 +188,13 @@ def test_whatever_is_wrong_with_the_gate_denies_and_says_why(host: HostRun):
     no = host.before("Read", read)
     assert no["permissionDecision"] == "deny"
     assert "could not judge it" in no["permissionDecisionReason"]
+
+
+def test_nothing_hides_in_a_reason(host: HostRun):
+    for name in ("Cron\x1b[2JCreate", "Cron\u202eCreate"):
+        reason = host.before(name, {})["permissionDecisionReason"]
+        assert "is not declared" in reason
+        assert name not in reason
 
 
 def test_an_end_that_cannot_be_recorded_is_told_to_the_user(host: HostRun):

@@ -123,7 +123,11 @@ def test_cursors_hooks_fail_closed(cli: Cli, home: Path):
 
 
 def test_secrets_of_the_file_are_not_shown(cli: Cli, home: Path):
-    entry = {"command": "npx", "args": ["git-mcp"], "env": {"TOKEN": 'ghp_"hunter2'}}
+    entry = {
+        "command": "npx",
+        "args": ["git-mcp", "--token", "hunter2a", "--key=hunter2b"],
+        "env": {"TOKEN": 'ghp_"hunter2'},
+    }
     put(cli.folder / ".mcp.json", json.dumps({"mcpServers": {"git": entry}}, indent=2))
     done = cli("connect", "claude-code", "--write", "--no-hooks")
     assert "hunter2" not in done.out + done.err

@@ -12,6 +12,7 @@ from callgate.model.call import Call
 from callgate.model.canonical import dumps
 from callgate.model.context import Context
 from callgate.model.outcome import Outcome, Pending, Succeeded
+from callgate.model.visible import visible
 from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.telling import reasons, told
 from callgate.serve.hooks.moment import Host, Kind, Moment, Reply
@@ -71,7 +72,7 @@ class Answers:
             return await self._edited(call, moment, edited=judgement.edited)
         if judgement.allowed:
             return self._host.allow(moment, None)
-        return self._host.deny(moment.told, why_not(judgement, moment.tool))
+        return self._host.deny(moment.told, visible(why_not(judgement, moment.tool)))
 
     async def _edited(self, call: Call, moment: Moment, *, edited: Mapping[str, Any]) -> Reply:
         """What a person allowed is not what was asked: the host runs that, or is told what to ask for instead."""
@@ -81,16 +82,17 @@ class Answers:
         await self._gate.report_use(call, self._context, ok=False, error="not run: its host could not be told the edit")
         instead = dumps(dict(edited)).decode()
         why = f"Not run: a person changed this call, which {self._host.name} cannot be told. Make this one: {instead}"
-        return self._host.deny(moment.told, why)
+        return self._host.deny(moment.told, visible(why))
 
     async def _report(self, moment: Moment) -> Reply:
         facts: dict[str, Any] = {"ok": moment.ok, "output": _bounded(moment.output), "error": moment.error}
         try:
             await self._gate.report_use(_call(moment), self._context, **facts)
         except NotFound:
-            return self._host.note(f"Callgate: {moment.tool} ran, and was not allowed by this gate under this id.")
+            told = f"Callgate: {moment.tool} ran, and was not allowed by this gate under this id."
+            return self._host.note(visible(told))
         except Conflict as error:
-            return self._host.note(f"Callgate: {error}")
+            return self._host.note(visible(f"Callgate: {error}"))
         return self._host.quiet
 
 
