@@ -19,7 +19,7 @@ from callgate.model.levels import Effect
 from callgate.model.tool import Tool
 from callgate.policy.git_places import lies_in_git, told_by
 from callgate.policy.guess import LONGEST_PATH, spellings
-from callgate.policy.own_files import OwnFiles, SecondNames, is_git, key_of
+from callgate.policy.own_files import OwnFiles, SecondNames, is_configuration, is_git, is_store, key_of
 from callgate.policy.showing import name_all, show
 from callgate.policy.ways import follow, is_inside, overlap
 
@@ -116,6 +116,7 @@ class Paths:
                 self._refuse_holder(text, place)
             self._refuse_git(text, place, literal=literal)
             self._refuse_code(text, place, literal=literal)
+            self._refuse_another(text, place, literal=literal)
             self._refuse_outside(text, place)
         return resolved
 
@@ -146,6 +147,7 @@ class Paths:
             self._refuse_own(place, place, literal=place, status=status)
             self._refuse_git(place, place, literal=place)
             self._refuse_code(place, place, literal=place)
+            self._refuse_another(place, place, literal=place)
             self._refuse_outside(place, place)
         except Unfit as error:
             return str(error)
@@ -208,6 +210,12 @@ class Paths:
         if literal in self.ways_to_code or any(is_inside(place, root) for root in self.code):
             what = f"path {show(text)} lies where Callgate and its libraries run from, which is read-only to tools"
             raise Unfit(f"{what}; give the project an environment of its own")
+
+    def _refuse_another(self, text: str, place: str, *, literal: str) -> None:
+        names = {*key_of(place), *key_of(literal)}
+        if any(map(is_store, names)) or (not self.tool.read_only and any(map(is_configuration, names))):
+            what = f"path {show(text)} is one of Callgate's own files by its name, of another one if not of this"
+            raise Unfit(f"{what}, and no tool may change what governs it; no role and no grant lifts this")
 
     def _refuse_outside(self, text: str, place: str) -> None:
         for ground in self.grounds:
