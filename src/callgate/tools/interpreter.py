@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from callgate.tools.libraries import places
+from callgate.tools.libraries import out_of_reach, places
 
 _CODE = (
     "import importlib, json, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
@@ -24,8 +24,10 @@ _CODE = (
 )
 _PYTHON = os.path.realpath(sys.executable)
 """Found once, at the start, and started without what lies on the way: a link there may be replaced later."""
-_NEEDED = ("LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
-"""Where the interpreter may not start without, and the zone that dates are told in."""
+_NEEDED = ("SYSTEMROOT", "TZ")
+"""What the interpreter may not start without, and the zone that dates are told in."""
+_SHARED = "LD_LIBRARY_PATH"
+"""Where its own libraries may lie; what is found there is run, so it must be out of tools' reach."""
 
 
 class Answer(NamedTuple):
@@ -67,7 +69,13 @@ def _surroundings() -> dict[str, Any]:
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.DEVNULL,
-        "env": {name: os.environ[name] for name in _NEEDED if name in os.environ},
+        "env": _environment(),
         "cwd": os.sep,
         "start_new_session": True,
     }
+
+
+def _environment() -> dict[str, str]:
+    env = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+    shared = out_of_reach(os.environ.get(_SHARED, "").split(os.pathsep))
+    return env | ({_SHARED: os.pathsep.join(shared)} if shared else {})

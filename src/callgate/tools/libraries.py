@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -29,11 +29,16 @@ _grounds: ContextVar[Callable[[], Grounds] | None] = ContextVar("callgate_ground
 
 def places() -> list[str]:
     """Where to import from inside a built-in tool: as everywhere, without where tools may write, and over no links."""
+    return out_of_reach(sys.path)
+
+
+def out_of_reach(named: Iterable[str]) -> list[str]:
+    """Those of these places where no tool may write, without the links on the way to them."""
     asked = _grounds.get()
     grounds = None if asked is None else asked()
     writable = (os.sep,) if grounds is None else (*grounds.roots, *grounds.others)
     kept = (*(own_code() if grounds is None else grounds.code), _OWN)
-    real = dict.fromkeys(os.path.realpath(place) for place in sys.path if os.path.isabs(place))  # noqa: PTH117
+    real = dict.fromkeys(os.path.realpath(place) for place in named if os.path.isabs(place))  # noqa: PTH117
     return [place for place in real if _is_kept(place, writable, kept=kept)]
 
 

@@ -15,6 +15,7 @@ import pytest
 from tests.tools.code.a_callgate import PYTHON, Own, copy_interpreter, make_own
 
 pytestmark = [pytest.mark.usefixtures("bubblewrap"), pytest.mark.slow]
+BAD = "import os\nimport json\n\nprint(json)\n"
 SQL: tuple[str, dict[str, Any]] = ("sql_query", {"query": "SELECT 1 AS one", "tables": {}})
 
 
@@ -146,6 +147,30 @@ def test_a_working_directory_in_what_callgate_runs_from_can_only_be_read(own: Ow
     assert (inside / "__init__.py").read_text() == before
     assert "__init__.py" in told
     assert "could only be read: Callgate runs from it" in told
+
+
+def test_hard_links_of_what_callgate_runs_from_are_not_written(own: Own, tmp_path: Path) -> None:
+    """uv makes environments of hard links: two of them have their files in common."""
+    packages = own.environment(tmp_path / "env")
+    theirs = own.ground / ".venv" / "lib" / PYTHON / "site-packages"
+    theirs.mkdir(parents=True)
+    shared, module = packages / "shared.py", own.app / "callgate" / "planted.py"
+    for file in (shared, module):
+        file.write_text(BAD)
+    (theirs / "shared.py").hardlink_to(shared)
+    (own.ground / "planted.py").hardlink_to(module)
+    (own.ground / "one").write_text("")
+    (own.ground / "two").hardlink_to(own.ground / "one")
+    told = own.call(
+        shell(f"echo evil >> {theirs}/shared.py; echo evil >> planted.py"),
+        shell("mv planted.py x; echo evil >> x; mv x planted.py"),
+        shell("echo mine >> two; cat planted.py"),
+        ("lint_code", {"path": "planted.py", "fix": True}),
+        ("lint_code", {"path": ".", "fix": True}),
+    )
+    assert [file.read_text() for file in (shared, module)] == [BAD, BAD], told
+    assert (own.ground / "one").read_text() == "mine\n"
+    assert "print(json)" in told
 
 
 def test_tests_see_of_an_environment_what_python_needs_and_not_the_folder_it_lies_in(own: Own, tmp_path: Path) -> None:

@@ -16,12 +16,16 @@ from callgate.model.grounds import Grounds
 from callgate.policy.git_places import lies_in_git
 from callgate.policy.own_files import is_git, key_of
 from callgate.policy.ways import Way, follow, parts_of
+from callgate.tools.code import code_links
 from callgate.tools.code.aside import Spared, set_aside
 from callgate.tools.code.git_folders import is_repository
 from callgate.tools.code.git_links import second_names
 from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, take
 from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, usable
 from callgate.tools.code.stand_ins import Covers, standing
+
+_MOST_OTHERS = 1000
+"""Each is a mount, and these take time."""
 
 
 @dataclass(slots=True)
@@ -61,6 +65,8 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
         layout.keep_git(before, git, granted=grounds.git)
         layout.keep_git_links(before)
         layout.keep_code(grounds.code)
+        layout.keep_code_links(grounds.code)
+        layout.keep_others(before)
         layout.keep_own(covers, before.second_names)
         covered = {path: identity_of(path) for path in covers.covered}
         yield (enclosure := Enclosure(layout.options(), grounds, covered=covered))
@@ -128,6 +134,24 @@ class _Layout:
         for path in dict.fromkeys((*inside, *self._there(code))):
             self._shut(path, "Callgate runs from it")
             self._fix(path)
+
+    def keep_code_links(self, code: Sequence[str]) -> None:
+        """Let what Callgate runs from only be read under its other names, too."""
+        for path in code_links.second_names(code, self._open_roots(), opened=self._opened):
+            self._shut(path, "it is a hard link of what Callgate runs from, or holds such")
+
+    def keep_others(self, before: Inventory) -> None:
+        """Let what governs another Callgate only be read, and hide its store."""
+        files, folders = self._there(before.configurations), self._there(before.stores)
+        if len(files) + len(folders) > _MOST_OTHERS:
+            message = (
+                f"the granted directories hold files of more than {_MOST_OTHERS} Callgates, too many to look after"
+            )
+            raise PermissionError(f"{message}; grant a smaller directory to run programs in")
+        for path in (*files, *folders):
+            self._shut(path, "it is another Callgate's")
+            self._fix(path)
+        self.places |= dict.fromkeys(folders, _As.HIDDEN)
 
     def keep_own(self, covers: Covers, second_names: Iterable[str]) -> None:
         """Hide Callgate's own files, where they are and under other names."""
