@@ -52,8 +52,8 @@ async def test_what_is_told_of_many_is_bounded(place: Place) -> None:
     assert [path for path in place.ground.rglob("*") if path.name == ".git"] == []
     assert ran["note"].count("it was renamed to") == 50
     assert ran["note"].endswith("and so on, for 250 more")
-    notes = [*(f"it made {at}{aside._RENAMED}x" for at in range(99)), "it made one: remove it"]
-    assert next(aside._first(notes)) == "it made one: remove it"
+    notes = [*(f"it made {at}{aside.RENAMED}x" for at in range(99)), "it made one: remove it"]
+    assert next(aside.first(notes)) == "it made one: remove it"
 
 
 async def test_a_link_where_a_git_leads_is_renamed_and_nothing_behind_it(place: Place, tmp_path: Path) -> None:

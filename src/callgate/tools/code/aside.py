@@ -18,7 +18,7 @@ from callgate.tools.code.inventory import Inventory, holding, open_up, shown, ta
 from callgate.tools.code.mounts import is_inside
 
 _MOST_TOLD = 50
-_RENAMED = ": it was renamed to "
+RENAMED = ": it was renamed to "
 
 
 class Spared(NamedTuple):
@@ -45,13 +45,13 @@ def set_aside(before: Inventory, absent: Iterable[str], *, roots: Sequence[str],
     made += [path for path in absent if os.path.lexists(path)]
     # What lies inside of another comes first: afterwards its path is no longer the same.
     deepest = sorted(dict.fromkeys(made), key=len, reverse=True)
-    return [*_first(_renamed(deepest, roots=roots, spared=spared)), *_first(_unseen(after))]
+    return [*first(_renamed(deepest, roots=roots, spared=spared)), *first(_unseen(after))]
 
 
-def _first(notes: Iterable[str]) -> Iterator[str]:
+def first(notes: Iterable[str]) -> Iterator[str]:
     """As many as somebody reads, and how many more there are: a program can make as many as it likes."""
     # What is left to somebody to do comes first: a program could hide it behind the others.
-    told = sorted(notes, key=lambda note: _RENAMED in note)
+    told = sorted(notes, key=lambda note: RENAMED in note)
     yield from told[:_MOST_TOLD]
     if len(told) > _MOST_TOLD:
         yield f"and so on, for {len(told) - _MOST_TOLD} more"
@@ -102,4 +102,4 @@ def _rename(name: str, folder: int, *, path: str, own: Iterable[str]) -> str:
     aside = f"{name}.set-aside-{secrets.token_hex(4)}"
     open_up(folder, os.W_OK | os.X_OK)
     os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-    return f"{_RENAMED}{aside}"
+    return f"{RENAMED}{aside}"
