@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from callgate.tools.answers import only_answers
 from callgate.tools.interpreter import ask
 
 T = TypeVar("T")
@@ -61,13 +62,15 @@ def _understood(written: bytes) -> Any:
 def main() -> None:  # pragma: no cover - in the child, where nobody measures
     """The child: reads one text from its input, and writes what was made of it."""
     _, seconds, module, name = sys.argv
+    answers = only_answers()
     reader = getattr(importlib.import_module(module), name)
     _bound(int(seconds))
     try:
         told = {"read": reader(sys.stdin.buffer.read().decode("utf-8", "replace"))}
     except (ValueError, OSError) as error:
         told = {"unfit": str(error)}
-    sys.stdout.buffer.write(orjson.dumps(told))
+    with answers:
+        answers.write(orjson.dumps(told))
 
 
 def _bound(seconds: int) -> None:  # pragma: no cover - as above

@@ -1,8 +1,8 @@
 """Interpreter: a Python of its own, in which a module of ours works on what strangers wrote.
 
 Memory can only be bounded for a whole process, and work only be stopped for certain with one. Nothing around decides
-what is imported there but where a tool here imports from; nothing of the environment goes with it, and it starts
-outside of the working directory. Knows nothing of the work: that is the module's `main`.
+what is imported there but where a tool here imports from; nothing of the environment goes with it, it starts outside
+of the working directory, and ends with us. Knows nothing of the work: that is the module's `main`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from callgate.adapters.tether import Tether
 from callgate.tools.libraries import out_of_reach, places
 
 _CODE = (
@@ -45,19 +46,29 @@ async def ask(module: str, *arguments: str, text: bytes) -> Answer:
         arguments: What that finds in `sys.argv`, from 1 on.
         text: What it finds in its input.
     """
-    process = await asyncio.create_subprocess_exec(*_words(module, *arguments), **_surroundings())
-    try:
-        said, _ = await process.communicate(text)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+    with Tether() as tether:
+        process = await asyncio.create_subprocess_exec(
+            *_words(module, *arguments), pass_fds=tether.handles, **_surroundings()
+        )
+        try:
+            # It has nothing to work on until it is tied.
+            tether.tie(process.pid)
+            said, _ = await process.communicate(text)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
     return Answer(said, process.returncode)
 
 
 def start(module: str, *, pass_fds: Sequence[int]) -> subprocess.Popen[bytes]:
     """Start a module's process, with these open files: what it reads and says, and its end, are the caller's."""
-    return subprocess.Popen[bytes](_words(module), pass_fds=pass_fds, **_surroundings())
+    with contextlib.ExitStack() as undo:
+        tether = undo.enter_context(Tether())
+        process = subprocess.Popen[bytes](_words(module), pass_fds=(*pass_fds, *tether.handles), **_surroundings())
+        tether.tie_for_good(process)
+        undo.pop_all()
+    return process
 
 
 def _words(module: str, *arguments: str) -> list[str]:

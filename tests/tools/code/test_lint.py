@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy, Category
+from callgate.tools.code import ruff
 from tests.tools.code.test_git_status import do
 from tests.tools.examples import run_examples
 
@@ -52,7 +55,7 @@ async def test_a_text_is_judged_by_no_settings_of_any_project(tmp_path: Path, mo
 
 
 DEEP = {
-    "signs": "import os\nx = " + "-" * 400_000 + "1\n",
+    "signs": "import os\nx = " + "-" * 100_000 + "1\n",
     "words": "import os\nx = " + "not " * 200_000 + "1\n",
     "names": "import os\nx = a" + ".b" * 400_000 + "\n",
     "sums": "import os\nx = " + "1+" * 400_000 + "1\n",
@@ -61,11 +64,45 @@ DEEP = {
 
 @pytest.mark.parametrize("way", DEEP)
 async def test_code_that_ends_ruff_has_not_been_looked_at(way: str) -> None:
-    """A signal is no answer: neither that there are no issues, nor that nothing is left of the code."""
+    """Such an end is no answer: neither that there are no issues, nor that nothing is left of the code."""
     for fix in (False, True):
         outcome = await lint(DEEP[way], fix=fix)
         assert outcome.status == "failed", outcome
-        assert "ended by signal" in outcome.error.message
+        assert "nested too deep, or take it more than 512 MiB" in outcome.error.message
+
+
+@pytest.mark.slow
+def test_a_text_takes_ruff_no_more_memory_than_it_is_given() -> None:
+    """As the system counts it, in a process that starts nothing else. These 40 KB would take gigabytes."""
+    host = """
+import asyncio, resource
+from tests.tools.code.test_lint import lint
+print(asyncio.run(lint("a=" * 20_000 + "1")).error.message)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+"""
+    ran = subprocess.run([sys.executable, "-c", host], capture_output=True, text=True, timeout=100, check=True)
+    *told, mib = ran.stdout.splitlines()
+    assert "take it more than 512 MiB" in told[0]
+    assert int(mib) < 600
+
+
+async def test_what_is_told_of_a_text_is_bounded() -> None:
+    """An issue on every line: some are listed, and all are counted as far as ruff comes to tell them."""
+    found = (await lint("import os\n" * 300)).unwrap()
+    assert (len(found["issues"]), found["summary"]) == (
+        200,
+        "301 issues, 301 of them can be mended; the first 200 are listed",
+    )
+    much = (await lint("wrong\n" * 60_000, fix=True)).unwrap()
+    assert len(much["issues"]) == 200
+    assert much["summary"].startswith("more than ")
+    assert much["fixed_code"] == "wrong\n" * 60_000
+
+
+async def test_more_mended_code_than_can_be_told_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ruff, "_MOST_OUTPUT", 50)
+    refused = await lint("print(1)\n" * 20, fix=True)
+    assert "too much of the code" in refused.error.message
 
 
 @pytest.mark.usefixtures("bubblewrap")

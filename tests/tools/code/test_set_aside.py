@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from callgate.tools.code import aside
 from callgate.tools.code.sandbox import enclosure
 from tests.tools.code.test_bounds import grounds_of
 from tests.tools.code.test_kept_places import Place
@@ -43,6 +44,16 @@ async def test_a_new_git_is_set_aside_whatever_lies_beside_it(place: Place, tmp_
     assert not witness.exists(), outcome
     assert [path for path in place.ground.rglob("*") if path.name == ".git"] == [], outcome
     assert (await place.run("echo later"))["stdout"] == "later\n"
+
+
+async def test_what_is_told_of_many_is_bounded(place: Place) -> None:
+    """What has to be done by hand is told first, however much else was made."""
+    ran = await place.run("for i in $(seq 300); do mkdir -p d/$i/.git; done")
+    assert [path for path in place.ground.rglob("*") if path.name == ".git"] == []
+    assert ran["note"].count("it was renamed to") == 50
+    assert ran["note"].endswith("and so on, for 250 more")
+    notes = [*(f"it made {at}{aside.RENAMED}x" for at in range(99)), "it made one: remove it"]
+    assert next(aside.first(notes)) == "it made one: remove it"
 
 
 async def test_a_link_where_a_git_leads_is_renamed_and_nothing_behind_it(place: Place, tmp_path: Path) -> None:

@@ -115,6 +115,10 @@ async def test_a_formula_has_a_length_and_a_depth() -> None:
     many = r"\frac1" * 300 + "x"
     assert "levels deep" in str(await ask(many, format="ascii"))
     assert "too many fractions and roots" in str(await ask(many))
+    for mark in "^_":
+        # Two thousand letters took a gigabyte.
+        assert "nested more than 40 levels deep" in str(await ask(f"x{mark}{{" * 490 + "1" + "}" * 490, format="2d"))
+    assert (await ask("x^{" * 30 + "1" + "}" * 30, format="2d")).ok
     assert len((await ask(many[-6 * 50 - 1 :])).unwrap()["rendered"].split("\n")) == 101
     assert (await ask("x" * 2001)).error.code == "invalid_arguments"
     assert (await ask("x", format="3d")).error.code == "invalid_arguments"

@@ -17,7 +17,7 @@ import pytest
 from callgate import Callgate
 from callgate.model.levels import Category
 from callgate.tools import interpreter
-from callgate.tools.data import duckdb_engine, sql_rows, sqlite_engine
+from callgate.tools.data import duckdb_engine, sql_rows, sql_tool, sqlite_engine
 from callgate.tools.data.sql_tables import read_tables
 from callgate.tools.data.sql_worker import answer
 from tests.tools.examples import run_examples
@@ -209,6 +209,50 @@ async def test_a_query_that_takes_all_memory_is_stopped(engine: str, query: str)
     outcome = await ask(query, engine=engine)
     assert outcome.error.category is Category.USER_INPUT
     assert "memory" in str(outcome)
+
+
+@pytest.mark.slow
+async def test_one_step_that_takes_long_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function of SQLite is not stopped by SQLite: this one would compare letters for many seconds."""
+    monkeypatch.setattr(sql_tool, "SECONDS", 0.2)
+    texts = [{"a": "a" * 200_000, "b": "b" * 19_999 + "a"}]
+    outcome = await ask("SELECT length(trim(a, b)) AS n FROM t", {"t": texts})
+    assert outcome.error.category is Category.USER_INPUT
+    assert "longer than 0.2 seconds" in str(outcome)
+
+
+@pytest.mark.slow
+async def test_what_an_engine_prints_is_no_part_of_the_answer() -> None:
+    """DuckDB draws how far it is when a query takes two seconds, as this one does."""
+    slow = "SELECT count(DISTINCT h % 100) AS n FROM (SELECT hash(i) AS h FROM range(100000000) t(i))"
+    assert (await ask(slow, engine="duckdb")).unwrap() == [{"n": 100}]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("printf('%.*c', 999999999, 'a')", "repeats a character too often"),
+        ("format('%-5.999999999lc', 'a')", "repeats a character too often"),
+        ("printf('%300000d', 1)", "more than 262144 bytes"),
+        ("printf(x'25333030303030640', 1)", "cannot be answered"),
+        ("printf(CAST('%300000s' AS BLOB), 1)", "more than 262144 bytes"),
+    ],
+    ids=["as-often-as-told", "as-often-as-written", "wide", "broken", "bytes"],
+)
+def test_a_text_that_is_too_long_is_told_and_not_null(text: str, said: str) -> None:
+    """SQLite writes it for half a minute, and gives NULL."""
+    told = ask_here("sqlite", f"SELECT {text} AS t")
+    assert told["error"] == "ValueError"
+    assert said in told["text"]
+
+
+def test_printf_and_format_write_as_sqlite_does() -> None:
+    query = (
+        "SELECT printf('%05d|%-*s|%.*f|%.3c|%,d|%%', 7, 4, 'ab', 2, 1.239, 'x', 1234567) AS a,"
+        " format('%d of 1000000', NULL) AS b, printf(NULL) AS c, printf() AS d, printf(5) AS e"
+    )
+    row = {"a": "00007|ab  |1.24|xxx|1,234,567|%", "b": "0 of 1000000", "c": None, "d": None, "e": "5"}
+    assert ask_here("sqlite", query)["rows"] == [row]
 
 
 async def test_nothing_is_left_running_when_nobody_waits_any_more(monkeypatch: pytest.MonkeyPatch) -> None:

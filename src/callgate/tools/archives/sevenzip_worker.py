@@ -14,6 +14,8 @@ import struct
 import sys
 from typing import Any, BinaryIO
 
+from callgate.tools.answers import only_answers
+
 RECORD = struct.Struct("<cL")
 LISTED, STARTED, DATA, ENDED, DONE, REFUSED = b"L", b"S", b"D", b"E", b".", b"R"
 LARGEST_RECORD = 32 * 1024 * 1024
@@ -40,7 +42,7 @@ class _Refused(Exception):
 def main() -> None:  # pragma: no cover - in the child, where nobody measures
     """Read the question, and answer it."""
     question = json.load(sys.stdin)
-    out = sys.stdout.buffer
+    out = only_answers()
     import py7zr  # noqa: PLC0415 - before the memory is bounded
 
     _bound(question["seconds"])

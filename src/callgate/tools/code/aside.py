@@ -17,6 +17,9 @@ from callgate.policy.ways import parts_of
 from callgate.tools.code.inventory import Inventory, holding, open_up, shown, take_again
 from callgate.tools.code.mounts import is_inside
 
+_MOST_TOLD = 50
+RENAMED = ": it was renamed to "
+
 
 class Spared(NamedTuple):
     """What is not renamed."""
@@ -46,7 +49,16 @@ def set_aside(before: Inventory, absent: Iterable[str], *, roots: Sequence[str],
     made += [path for path in governing if not any(is_inside(path, place) for place in spared.own)]
     # What lies inside of another comes first: afterwards its path is no longer the same.
     deepest = sorted(dict.fromkeys(made), key=len, reverse=True)
-    return [*_renamed(deepest, roots=roots, spared=spared), *_unseen(after)]
+    return [*first(_renamed(deepest, roots=roots, spared=spared)), *first(_unseen(after))]
+
+
+def first(notes: Iterable[str]) -> Iterator[str]:
+    """As many as somebody reads, and how many more there are: a program can make as many as it likes."""
+    # What is left to somebody to do comes first: a program could hide it behind the others.
+    told = sorted(notes, key=lambda note: RENAMED in note)
+    yield from told[:_MOST_TOLD]
+    if len(told) > _MOST_TOLD:
+        yield f"and so on, for {len(told) - _MOST_TOLD} more"
 
 
 def _renamed(paths: Iterable[str], *, roots: Sequence[str], spared: Spared) -> Iterator[str]:
@@ -82,7 +94,7 @@ def _set_aside(root: str, names: Sequence[str], *, own: Sequence[str]) -> Iterat
             if left and stat.S_ISDIR(mode):
                 folder = held.enter_context(holding(name, within=folder))
                 continue
-            yield f"it made {shown(path)}, which tools may not: {_rename(name, folder, path=path, own=own)}"
+            yield f"it made {shown(path)}, which tools may not{_rename(name, folder, path=path, own=own)}"
             return
 
 
@@ -90,8 +102,8 @@ def _rename(name: str, folder: int, *, path: str, own: Iterable[str]) -> str:
     # What is not there is in nobody's way: a place may be kept for a file that Callgate has not made yet.
     kept = [place for place in own if is_inside(path, place) or (is_inside(place, path) and os.path.lexists(place))]
     if kept:
-        return f"it was left, since {kept[0]} is Callgate's own"
+        return f": it was left, since {kept[0]} is Callgate's own"
     aside = f"{name}.set-aside-{secrets.token_hex(4)}"
     open_up(folder, os.W_OK | os.X_OK)
     os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-    return f"it was renamed to {aside}"
+    return f"{RENAMED}{aside}"

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from callgate.adapters.border import HAND_OVER, RESERVED, UNREAD, Kept, keeping
 from callgate.adapters.function import tool
+from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.shaping import INPUTS, PRELUDE, shaped
@@ -56,7 +57,8 @@ def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, A
     seconds = _SECONDS if left is None else max(0.1, min(_SECONDS, left - 2))
     try:
         # An interpreter of its own per call: nothing of one call can be met by another.
-        with _pool(program) as pool, _session(pool, seconds) as session:
+        with Tether() as tether, _pool(program, tether) as pool, _session(pool, seconds) as session:
+            tether.tie(session.worker_pid)
             session.feed_start(PRELUDE, inputs=INPUTS)
             _to_end(session.feed_start(kept.text, inputs=names, print_callback=printed))
             value = _value(session, kept)
@@ -92,9 +94,10 @@ def _monty(grounds: Grounds) -> str:
     return found
 
 
-def _pool(program: str) -> Any:
+def _pool(program: str, tether: Tether) -> Any:
     import pydantic_monty as monty  # noqa: PLC0415 - an extra
 
+    tether.be_inherited()
     return monty.Monty(binary_path=program, min_processes=1, max_processes=1)
 
 

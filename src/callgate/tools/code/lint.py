@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import subprocess
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,25 +14,23 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.context import Context
 from callgate.model.counted import counted
-from callgate.model.grounds import Grounds
 from callgate.model.levels import Caller
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.enclosure import granted
+from callgate.tools.code.ruff import LOOKED, ask_ruff, find_ruff
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
 from callgate.tools.code.shell import seconds_left
 from callgate.tools.code.texts import told
 from callgate.tools.code.turns import Site, in_turn, real_place, refuse_unfit
 from callgate.tools.code.watch import Bounds
-from callgate.tools.programs import find_program
 
 MOST_CODE = 1_000_000
 _MOST_ISSUES = 50
+_MOST_LISTED = 200
 _MOST_TEXT = 500
 _MOST_OUTPUT = 20_000
 _SECONDS = 8
 _MOST_BYTES = 4 * 1024**2
-_LOOKED = {0, 1}
-"""ruff's return codes when it has looked to the end; 1 is: there are issues."""
 _HERE = "/run/ruff"
 _PLACE = {"line": {"type": "integer"}, "column": {"type": "integer"}}
 _ISSUE = {
@@ -87,37 +86,39 @@ _Rules = Annotated[
     output_schema=_OF_TEXT,
     examples=[{"code": "import os\nprint(1)\n"}, {"code": "import os\nprint(1)\n", "fix": True}],
 )
-def lint_python(code: _Code, *, ctx: ToolContext, fix: bool = False) -> dict[str, Any]:
+async def lint_python(code: _Code, *, ctx: ToolContext, fix: bool = False) -> dict[str, Any]:
     """Look for mistakes in Python code: errors of syntax, unused and undefined names and the like.
+
+    At most 200 of them are listed; the summary says how many there are.
 
     Args:
         code: The Python code.
         ctx: The call.
         fix: Also give the code with what can be mended safely mended.
     """
-    ruff = _ruff(ctx.grounds())
-    found = _issues(_ask_ruff(ruff, code, "--output-format=json", "--exit-zero"))
-    issues = [{name: value for name, value in issue.items() if name != "file"} for issue in found]
-    fixed = _ask_ruff(ruff, code, "--fix-only", "--quiet").decode() if fix else None
-    fixable = sum(issue["fix_available"] for issue in issues)
-    summary = f"{counted(len(issues), 'issue')}, {fixable} of them can be mended" if issues else "no issues"
-    return {"issues": issues, "fixed_code": fixed, "summary": summary}
-
-
-def _ask_ruff(ruff: str, code: str, *options: str) -> bytes:
-    # It reads no file: no settings (--isolated), no cache, and the code from its input.
-    command = (ruff, "check", "--isolated", "--no-cache", "--stdin-filename", "code.py", *options, "-")
-    text = code.encode(errors="replace")
+    ruff = find_ruff(ctx.grounds())
     try:
-        ran = subprocess.run(command, input=text, capture_output=True, env={}, cwd="/", timeout=_SECONDS, check=False)  # noqa: S603 - ruff itself
-    except subprocess.TimeoutExpired:
+        async with asyncio.timeout(_SECONDS):
+            said = await ask_ruff(ruff, code, "--output-format=json-lines", "--exit-zero")
+            mended = await ask_ruff(ruff, code, "--fix-only", "--quiet") if fix else None
+    except TimeoutError:
         raise TimeoutError(f"ruff did not answer within {_SECONDS} seconds; give it less code") from None
-    if ran.returncode not in _LOOKED:
-        why = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
-        if ran.returncode < 0:
-            why = f"it was ended by signal {-ran.returncode}, perhaps by expressions that are nested too deep; {why}"
-        raise OSError(f"ruff could not look at the code, which is as it was: {why}")
-    return ran.stdout
+    if mended is not None and mended.cut:
+        raise OSError("ruff makes too much of the code; give it less, or leave fix out")
+    # Each line is an issue; the last one is cut where there was too much to say.
+    issues = _issues(said.output.splitlines()[: -1 if said.cut else None])
+    listed = [{name: value for name, value in issue.items() if name != "file"} for issue in issues[:_MOST_LISTED]]
+    fixed = None if mended is None else mended.output.decode()
+    return {"issues": listed, "fixed_code": fixed, "summary": _summary(issues, more=said.cut)}
+
+
+def _summary(issues: list[dict[str, Any]], *, more: bool) -> str:
+    if not issues:
+        return "no issues"
+    fixable = sum(issue["fix_available"] for issue in issues)
+    count = f"more than {counted(len(issues), 'issue')}" if more else counted(len(issues), "issue")
+    listed = f"; the first {_MOST_LISTED} are listed" if len(issues) > _MOST_LISTED else ""
+    return f"{count}, {fixable} of them can be mended{listed}"
 
 
 def _refuse_fixing_in_a_chain(arguments: dict[str, Any], context: Context) -> str | bool:
@@ -168,13 +169,13 @@ async def lint_code(
         ignore: Rules to leave out.
         timeout: Seconds it may take.
     """
-    command = [_HERE, "check", "--no-cache", "--output-format=json", *(("--fix",) if fix else ())]
+    command = [_HERE, "check", "--no-cache", "--output-format=json-lines", *(("--fix",) if fix else ())]
     command += (f"--{name}={','.join(rules)}" for name, rules in (("select", select), ("ignore", ignore)) if rules)
     async with (
         in_turn(partial(_look, ctx, path)) as site,
         enclosure(site.grounds, writable=(site.place,) if fix else (), readable=site.roots) as inside,
     ):
-        inside.options[-2:-2] = ("--ro-bind", _ruff(site.grounds), _HERE)
+        inside.options[-2:-2] = ("--ro-bind", find_ruff(site.grounds), _HERE)
         program = Program(command=(*command, site.place), directory=site.directory, may_fork=False)
         async with ctx.effect():
             bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
@@ -196,11 +197,11 @@ def _look(ctx: ToolContext, path: str) -> Site:
 def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
     if ran.stopped:
         raise TimeoutError(f"ruff was stopped: {ran.stopped}; give it fewer files")
-    if ran.returncode not in _LOOKED or ran.cut:
+    if ran.returncode not in LOOKED or ran.cut:
         said = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
         why = "it said too much" if ran.cut else f"it ended with {ran.returncode}: {said}"
         raise OSError(f"ruff could not look at {place}: {why}")
-    issues = _issues(ran.stdout)
+    issues = _issues(ran.stdout.splitlines())
     lines = [f"{i['file']}:{i['line']}:{i['column']}: {i['code']} {i['message']}" for i in issues]
     output, cut = told("\n".join([*lines, *notes]).encode(), _MOST_OUTPUT)
     return {
@@ -214,23 +215,16 @@ def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
     }
 
 
-def _issues(output: bytes) -> list[dict[str, Any]]:
-    return [
-        {
-            "file": found["filename"],
-            "line": found["location"]["row"],
-            "column": found["location"]["column"],
-            "code": found["code"] or "syntax-error",
-            "message": found["message"][:_MOST_TEXT],
-            "fix_available": bool(found["fix"]) and found["fix"]["applicability"] == "safe",
-        }
-        for found in orjson.loads(output)
-    ]
+def _issues(told: Iterable[bytes]) -> list[dict[str, Any]]:
+    return [_issue(orjson.loads(each)) for each in told]
 
 
-def _ruff(grounds: Grounds) -> str:
-    found = find_program("ruff", grounds)
-    if found is None:
-        missing = "ruff is not installed beside this Python or on the search path, or only where tools may write"
-        raise FileNotFoundError(f"{missing}; install with: pip install 'callgate[code]'")
-    return os.path.realpath(found)
+def _issue(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "file": found["filename"],
+        "line": found["location"]["row"],
+        "column": found["location"]["column"],
+        "code": found["code"] or "syntax-error",
+        "message": found["message"][:_MOST_TEXT],
+        "fix_available": bool(found["fix"]) and found["fix"]["applicability"] == "safe",
+    }

@@ -41,6 +41,8 @@ def ready() -> Callable[..., list[dict[str, Any]]]:
     connection = duckdb.connect("", config=_CONFIGURATION)
     # Files that are called like the database itself would otherwise be allowed.
     connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
+    # Drawn for whoever sits at a terminal, and nobody does.
+    connection.execute("SET enable_progress_bar = false")
     connection.execute("SET lock_configuration = true")
     return partial(ask_duckdb, connection=connection)
 

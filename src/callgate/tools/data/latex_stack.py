@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
+from itertools import accumulate
 from typing import Any, cast
+
+from callgate.tools.data.latex_line import DEEPEST
 
 # It has no types.
 _arts, _lexer, _nodes, _parser, _renderer, _symbols = (
@@ -39,6 +43,8 @@ def to_stack(latex: str) -> str:
             raise ValueError(f"\\{unknown[0]} is not known")  # noqa: TRY301 - told like the others
         if sum(word in _GROWING for _, word in tokens) > _MOST_GROWING:
             raise ValueError("it has too many fractions and roots")  # noqa: TRY301 - as above
+        if _depth(tokens) > DEEPEST:
+            raise ValueError(f"it is nested more than {DEEPEST} levels deep")  # noqa: TRY301 - as above
         rows = _renderer.render(_parser.parse(tokens, debug=False), debug=False)
     except ValueError as error:
         raise ValueError(f"latex cannot be drawn: {error}") from None
@@ -47,6 +53,12 @@ def to_stack(latex: str) -> str:
     lines = ["".join(row).rstrip() for row in rows]
     # It leaves a column of its own on the left.
     return "\n".join(line.removeprefix(" ") for line in lines)
+
+
+def _depth(tokens: Iterable[tuple[str, str]]) -> int:
+    """How many braces are open at once: each exponent is drawn beside what is inside, on a sheet as large as both."""
+    steps = {"{": 1, "}": -1}
+    return max(accumulate(steps.get(word, 0) for kind, word in tokens if kind == "symb"), default=0)
 
 
 def _renamed(token: tuple[str, str]) -> tuple[str, str]:

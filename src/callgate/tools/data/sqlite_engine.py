@@ -10,6 +10,7 @@ from typing import Any
 
 from callgate.tools.data.sql_rows import MOST_ROWS, read_rows
 from callgate.tools.data.sql_tables import Table, quoted
+from callgate.tools.data.sqlite_printf import Printf
 
 HEAP = 256 * 1024 * 1024
 """Bytes that SQLite may use."""
@@ -74,9 +75,13 @@ def ask_sqlite(query: str, tables: Iterable[Table], *, seconds: float) -> list[d
         PermissionError: It does something else than reading the tables.
         MemoryError: It needs too much memory.
     """
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)) as connection:
+    with (
+        contextlib.closing(sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)) as connection,
+        contextlib.closing(Printf(LONGEST_VALUE)) as printf,
+    ):
         _set_up(connection)
-        guard = _Guard(seconds)
+        printf.offer(connection)
+        guard = _Guard(seconds, printf)
         with _told(guard):
             names = {table.name.casefold() for table in tables if _create(connection, table)}
             # They come to be when they are first used, which looks like a change to the judge.
@@ -112,7 +117,8 @@ def _create(connection: sqlite3.Connection, table: Table) -> bool:
 class _Guard:
     """What a query may do, how long it may take, and why it was stopped."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, printf: Printf) -> None:
+        self.printf = printf
         self._until = time.monotonic() + seconds
         self.seconds = seconds
         self.tables: set[str] = set()
@@ -159,7 +165,7 @@ def _trouble(error: Exception, guard: _Guard) -> Exception:
         )
     if guard.is_late:
         return ValueError(f"query took longer than {guard.seconds:g} seconds and was stopped; ask for less")
-    return ValueError(f"query cannot be answered: {error}")
+    return ValueError(f"query cannot be answered: {guard.printf.trouble or error}")
 
 
 def ready() -> Callable[..., list[dict[str, Any]]]:  # pragma: no cover - runs where nobody measures

@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 
 import orjson
 
+from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.tools.programs import find_program
 
@@ -90,16 +91,20 @@ def find(
         OSError: It ended before it had looked at everything.
     """
     handles = () if ignored is None else (ignored,)
-    with subprocess.Popen(  # noqa: S603 - no shell; what a model wrote stands behind = and --
-        [program, *_ALWAYS, *_arguments(search, ignored)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=_HANDLES / str(folder),
-        env={},
-        pass_fds=handles,
-    ) as process:
+    with (
+        Tether() as tether,
+        subprocess.Popen(  # noqa: S603 - no shell; what a model wrote stands behind = and --
+            [program, *_ALWAYS, *_arguments(search, ignored)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=_HANDLES / str(folder),
+            env={},
+            pass_fds=(*handles, *tether.handles),
+        ) as process,
+    ):
         try:
+            tether.tie(process.pid)
             hits, cut = _collect(cast("io.BufferedReader", process.stdout), stop)
             if cut:
                 process.kill()

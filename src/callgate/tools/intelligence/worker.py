@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from callgate.tools.answers import only_answers
 from callgate.tools.intelligence.extract import extract
 
 HEAD = struct.Struct("<II")
@@ -23,7 +24,7 @@ _MOST_MEMORY = 2 * 1024**3
 def main() -> None:  # pragma: no cover - in the child, where nobody measures
     """Answer until the input ends."""
     _bound()
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    source, sink = sys.stdin.buffer, only_answers()
     while head := source.read(HEAD.size):
         told, content = HEAD.unpack(head)
         request = orjson.loads(source.read(told))

@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -14,12 +15,25 @@ from callgate.tools.maths.expressions import tree
 from callgate.tools.maths.expressions.budget import Budget
 from callgate.tools.maths.expressions.functions import FUNCTIONS
 from callgate.tools.maths.expressions.operators import BINARY, UNARY, truth
-from callgate.tools.maths.expressions.values import Array, Undefined, Value, checked_size, floats, plain, whole
+from callgate.tools.maths.expressions.values import (
+    MOST_HELD,
+    Array,
+    Plain,
+    Undefined,
+    Value,
+    bytes_of,
+    checked_size,
+    floats,
+    plain,
+    whole,
+)
 
 _PER_STEP = 16
 """Items of an array that count as one step."""
 _PER_CALL = 8
 """Steps that a call of a function counts for by itself."""
+_IN_A_LIST = 8
+"""Bytes of a number's place there."""
 _CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
 
@@ -29,6 +43,27 @@ class Frame:
 
     names: dict[str, Value]
     budget: Budget
+    held: int = 0
+    """Bytes of what was made and is still needed while more is made."""
+
+    def hold(self, value: Value) -> None:
+        """Count a value that waits for others. Whoever waits puts `held` back when it is done.
+
+        Raises:
+            ValueError: All that waits takes too much memory.
+        """
+        if isinstance(value, (int, float)):
+            return
+        self._count(bytes_of(value))
+
+    def hold_number(self, value: Plain) -> None:
+        """Count a number that waits in a list for others; as `hold`."""
+        self._count(_IN_A_LIST + getsizeof(value))
+
+    def _count(self, size: int) -> None:
+        self.held += size
+        if self.held > MOST_HELD:
+            raise ValueError("the expression needs too many lists at once; make them shorter, or fewer")
 
 
 Step = Callable[[Frame], Value]
@@ -98,6 +133,32 @@ def _constant(node: tree.Constant) -> Step:
     return lambda _: value
 
 
+def _waiting(node: tree.Node) -> Step:
+    """As `_step`, and what it makes is counted: it waits for what comes after it. A name's value is there anyway."""
+    step = _step(node)
+    if isinstance(node, (tree.Number, tree.Constant, tree.Name)):
+        return step
+
+    def run(frame: Frame) -> Value:
+        value = step(frame)
+        frame.hold(value)
+        return value
+
+    return run
+
+
+def _done(run: Step) -> Step:
+    """What is done needs nothing any more of what waited for it."""
+
+    def step(frame: Frame) -> Value:
+        held = frame.held
+        value = run(frame)
+        frame.held = held
+        return value
+
+    return step
+
+
 def _name(node: tree.Name) -> Step:
     name = node.name
     return lambda frame: frame.names[name]
@@ -110,12 +171,23 @@ def _unary(node: tree.Unary) -> Step:
 
 def _binary(node: tree.Binary) -> Step:
     apply, left, right = BINARY[node.operator], _step(node.left), _step(node.right)
-    return lambda frame: _spent(frame, apply(left(frame), right(frame)))
+
+    def run(frame: Frame) -> Value:
+        one = left(frame)
+        if isinstance(one, (int, float)):
+            return _spent(frame, apply(one, right(frame)))
+        held = frame.held
+        frame.hold(one)
+        value = _spent(frame, apply(one, right(frame)))
+        frame.held = held
+        return value
+
+    return run
 
 
 def _compare(node: tree.Compare) -> Step:
-    first = _step(node.first)
-    rest = [(BINARY[operator], _step(operand)) for operator, operand in node.rest]
+    first = _waiting(node.first)
+    rest = [(BINARY[operator], _waiting(operand)) for operator, operand in node.rest]
 
     def run(frame: Frame) -> Value:
         left = first(frame)
@@ -126,7 +198,7 @@ def _compare(node: tree.Compare) -> Step:
             left = right
         return held
 
-    return run
+    return _done(run)
 
 
 def _both(one: Truth, other: Truth) -> Truth:
@@ -142,7 +214,7 @@ def _either(one: Truth, other: Truth) -> Truth:
 
 
 def _logic(node: tree.Logic) -> Step:
-    parts = [_step(part) for part in node.parts]
+    parts = [_waiting(part) for part in node.parts]
     join = _both if node.operator == "and" else _either
     stops = node.operator == "or"
 
@@ -154,11 +226,11 @@ def _logic(node: tree.Logic) -> Step:
                 return held
         return _spent(frame, held)
 
-    return run
+    return _done(run)
 
 
 def _choice(node: tree.Choice) -> Step:
-    test, then, otherwise = _step(node.test), _step(node.then), _step(node.otherwise)
+    test, then, otherwise = _waiting(node.test), _waiting(node.then), _step(node.otherwise)
 
     def run(frame: Frame) -> Value:
         held = truth(test(frame))
@@ -166,7 +238,7 @@ def _choice(node: tree.Choice) -> Step:
             return then(frame) if held else otherwise(frame)
         return _spent(frame, FUNCTIONS["where"](held, then(frame), otherwise(frame)))
 
-    return run
+    return _done(run)
 
 
 def _items(node: tree.Items) -> Step:
@@ -181,7 +253,7 @@ def _listed(value: Value) -> list[Any] | Array:
 
 
 def _index(node: tree.Index) -> Step:
-    of, at = _step(node.of), _step(node.at)
+    of, at = _waiting(node.of), _step(node.at)
 
     def run(frame: Frame) -> Value:
         items, place = _listed(of(frame)), whole(at(frame), "the place in a list")
@@ -190,11 +262,11 @@ def _index(node: tree.Index) -> Step:
         found = items[place]
         return cast("Value", found.item() if isinstance(found, np.generic) else found)
 
-    return run
+    return _done(run)
 
 
 def _part(node: tree.Part) -> Step:
-    of = _step(node.of)
+    of = _waiting(node.of)
     ends = [None if end is None else _step(end) for end in (node.first, node.last, node.step)]
 
     def run(frame: Frame) -> Value:
@@ -204,13 +276,13 @@ def _part(node: tree.Part) -> Step:
             raise ValueError("the step of a slice must not be 0")
         return _spent(frame, items[first:last:step])
 
-    return run
+    return _done(run)
 
 
 def _call(node: tree.Call) -> Step:
     function = FUNCTIONS[node.function]
-    arguments = [_step(argument) for argument in node.arguments]
-    keywords = {name: _step(value) for name, value in node.keywords}
+    arguments = [_waiting(argument) for argument in node.arguments]
+    keywords = {name: _waiting(value) for name, value in node.keywords}
 
     def run(frame: Frame) -> Value:
         given = [argument(frame) for argument in arguments]
@@ -218,7 +290,7 @@ def _call(node: tree.Call) -> Step:
         frame.budget.spend(_PER_CALL + sum(_size(value) for value in given))
         return _spent(frame, function(*given, **named))
 
-    return run
+    return _done(run)
 
 
 def _size(value: Value) -> int:
@@ -229,7 +301,7 @@ def _size(value: Value) -> int:
 
 def _comprehension(node: tree.Comprehension) -> Step:
     item = _step(node.item)
-    loops = [(loop.name, _step(loop.over), [_step(test) for test in loop.tests]) for loop in node.loops]
+    loops = [(loop.name, _waiting(loop.over), [_step(test) for test in loop.tests]) for loop in node.loops]
     price = _count(node)
 
     def turns(frame: Frame, at: int) -> Iterator[None]:
@@ -238,19 +310,26 @@ def _comprehension(node: tree.Comprehension) -> Step:
             yield
             return
         name, over, tests = loops[at]
-        for value in _values(_listed(over(frame))):
+        held = frame.held
+        items = _listed(over(frame))
+        waiting = frame.held - held
+        for value in _values(items):
             frame.budget.spend(price)
             frame.names[name] = value
             if all(truth(test(frame)) for test in tests):
                 yield from turns(frame, at + 1)
+        # Not as it was: what the loops made meanwhile is still needed.
+        frame.held -= waiting
 
     def run(frame: Frame) -> Value:
         # A frame of its own: what a loop calls its variable is nobody's outside.
-        inner = Frame(dict(frame.names), frame.budget)
+        inner = Frame(dict(frame.names), frame.budget, frame.held)
         made: list[Any] = []
         for _ in turns(inner, 0):
-            made.append(plain(item(inner), "what is in a list"))
+            value = plain(item(inner), "what is in a list")
+            made.append(value)
             checked_size(len(made))
+            inner.hold_number(value)
         return made
 
     return run

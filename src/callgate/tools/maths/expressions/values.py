@@ -7,6 +7,7 @@ that no list multiplies what a function made.
 from __future__ import annotations
 
 import math
+from sys import getsizeof
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 MOST_BITS = 4096
 MOST_ITEMS = 100_000
+MOST_HELD = 128 * 1024**2
+"""Bytes of all lists and arrays that an expression needs at one moment."""
 
 Array: TypeAlias = NDArray[Any]
 Plain: TypeAlias = int | float
@@ -89,6 +92,11 @@ def floats(value: Value) -> Array:
         return np.asarray(value, dtype=np.float64)
     except OverflowError:
         raise ValueError("the expression makes a number too large for a float") from None
+
+
+def bytes_of(value: list[Any] | Array) -> int:
+    """What a list or an array takes of memory."""
+    return sum(map(getsizeof, value), getsizeof(value)) if isinstance(value, list) else value.nbytes
 
 
 def checked_size(count: int) -> int:
