@@ -133,7 +133,7 @@ async def test_a_program_is_told_on_its_standard_input_and_sees_no_secret(tmp_pa
         await gate.call("pay", {"amount": 3})
         async with asyncio.timeout(30):
             while not said.exists():  # noqa: ASYNC110 - another process makes it
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # nobody tells of a file
     assert json.loads(said.read_text())["data"]["tool"] == "pay"
     assert _KEY not in seen.read_text()
 
@@ -154,6 +154,6 @@ def _start(gate: Callgate, place: NotifySettings) -> None:
     opened = gate._open()  # pyright: ignore[reportPrivateUsage]
 
     async def at_once(_seconds: float) -> None:
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # lets the others go on
 
     Notifier(opened, (place,), pause=at_once).start()

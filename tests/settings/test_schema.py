@@ -169,19 +169,27 @@ def test_every_key_tells_its_meaning():
     assert all(body["description"].endswith((".", "…")) for body in KEYS.values())
 
 
+_NEEDED: dict[str, Document] = {
+    "quiet_hours": {"from": "22:00", "to": "06:00"},
+    "serve.oauth": {"issuer": "https://issuer.example", "jwks": "https://issuer.example/keys"},
+}
+"""What a block has to have besides."""
+
+
+def _within(block: str, inner: Document) -> Document:
+    for name in reversed(block.split(".") if block else []):
+        inner = {name: inner}
+    return inner
+
+
 @pytest.mark.parametrize(
     "key", [key for key, body in KEYS.items() if "default" in body and "*" not in key and "[]" not in key]
 )
 def test_a_stated_default_is_what_leaving_the_key_out_means(key: str):
     block, _, name = key.rpartition(".")
-    default = KEYS[key]["default"]
-    if key == "quiet_hours.timezone":
-        document: Document = {block: {"from": "22:00", "to": "06:00"}}
-        written: Document = {block: {**document[block], name: default}}
-    else:
-        document = {block: {}} if block else {}
-        written = {block: {name: default}} if block else {name: default}
-    stated, left_out = read(json.dumps(written)), read(json.dumps(document))
+    needed = _NEEDED.get(block, {})
+    written = _within(block, {**needed, name: KEYS[key]["default"]})
+    stated, left_out = read(json.dumps(written)), read(json.dumps(_within(block, needed)))
     if key in {"store", "timeout"}:
         # What these are by default is decided where they are used; the file's silence stays visible as None.
         assert getattr(left_out, key) is None

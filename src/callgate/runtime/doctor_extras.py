@@ -62,9 +62,28 @@ EXTRAS = {
     "language": Extra("built-in tools for language, without a server", ("numpy", "wordllama")),
     "maths": Extra("built-in tools for mathematics", ("numpy", "scipy", "sympy")),
     "mcp": Extra("tools of MCP servers (`mcp_servers:`)", ("mcp",)),
+    "observe": Extra(
+        "metrics, and spans of OpenTelemetry",
+        ("opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk", "prometheus-client"),
+    ),
     "programs": Extra("programs that a model wrote, in a sandbox", ("pydantic-monty",)),
     "pydantic-ai": Extra("a toolset for Pydantic AI, and the built-in agents", ("pydantic-ai-slim",)),
     "reload": Extra("plugins that load again when their files change", ("watchfiles",)),
+    "serve": Extra(
+        "console, HTTP API and MCP on a port (`callgate serve`)",
+        (
+            "fastapi",
+            "httptools",
+            "httpx2",
+            "jinja2",
+            "mcp",
+            "prometheus-client",
+            "pyjwt",
+            "python-multipart",
+            "uvicorn",
+            "uvloop",
+        ),
+    ),
     "trees": Extra("tools as leaves of behaviour trees", ("py-trees",)),
     "web": Extra("built-in tools for the web", ("httpx2", "selectolax", "trafilatura")),
 }
