@@ -27,7 +27,7 @@ from callgate.settings.values import Settings
 @click.argument("hosts", nargs=-1, required=True, type=click.Choice(HOSTS))
 @click.option("--undo", "back", is_flag=True, help="Put their files back exactly as they were.")
 @click.option("--user", "of_user", is_flag=True, help="For everything you do with it, and not for this folder alone.")
-@click.option("--yes", is_flag=True, help="Write without asking; the difference is shown all the same.")
+@click.option("--write", is_flag=True, help="Write without asking; the difference is shown all the same.")
 @click.option("--no-hooks", is_flag=True, help="Leave the host's own tools alone.")
 @click.option("--no-mcp", is_flag=True, help="Leave the host's MCP servers alone.")
 @place_options
@@ -43,9 +43,9 @@ def command(place: Place, /, *, hosts: Sequence[str], back: bool, **choices: boo
     kinds = {kind for kind in ("mcp", "hooks") if not choices[f"no_{kind}"]}
     files = [each for host in hosts for each in _files(host, kinds, of_user=choices["of_user"])]
     settings = settings_of(place)
-    entries = Entries(_place(place, settings))
+    entries = Entries(_place(place, settings), Path.cwd())
     changes = [_change(file, settings, entries=entries) for file in files]
-    return _write([change for change in changes if not change.is_none], yes=choices["yes"], of=hosts)
+    return _write([change for change in changes if not change.is_none], unasked=choices["write"], of=hosts)
 
 
 def _files(host: str, kinds: set[str], *, of_user: bool) -> list[HostFile]:
@@ -96,7 +96,7 @@ def _taken(document: dict[str, Any], file: HostFile, *, settings: Settings) -> d
     }
 
 
-def _write(changes: list[Change], *, yes: bool, of: Sequence[str]) -> ExitCode:
+def _write(changes: list[Change], *, unasked: bool, of: Sequence[str]) -> ExitCode:
     screen = Screen(sys.stdout)
     if not changes:
         screen.say(f"{', '.join(of)}: connected already", style="green")
@@ -104,9 +104,9 @@ def _write(changes: list[Change], *, yes: bool, of: Sequence[str]) -> ExitCode:
     for change in changes:
         screen.say(change.difference())
         screen.say()
-    if not yes and not stdin_is_terminal():
-        wrong("nothing was written: look at the difference, then say --yes")
-    if not yes and not click.confirm("Write this?", default=False, err=True):
+    if not unasked and not stdin_is_terminal():
+        wrong("nothing was written: look at the difference, then say --write")
+    if not unasked and not click.confirm("Write this?", default=False, err=True):
         screen.say("Nothing was written.")
         return ExitCode.REFUSED
     for change in changes:

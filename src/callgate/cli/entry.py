@@ -21,6 +21,7 @@ _ROOMS = {
     "mcp": ("callgate.cli.mcp", "Be an MCP server over stdio for a client on this machine."),
     "init": ("callgate.cli.init", "Write a configuration to begin with, from the MCP servers that are here already."),
     "connect": ("callgate.cli.connect", "Have a host on this machine (claude-code, cursor, ...) go through Callgate."),
+    "coverage": ("callgate.cli.coverage", "Which tools of the hosts here go through Callgate, and which do not."),
     "hook": ("callgate.cli.hook", "Judge what a coding agent is about to do; its hooks run this."),
     "call": ("callgate.cli.call", "Call a tool through the gate."),
     "tools": (
@@ -34,7 +35,7 @@ _ROOMS = {
     "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),
     "plugins": ("callgate.cli.plugins", "Folders of plugins: list, new, check, enable, disable, reload."),
     "programs": ("callgate.cli.programs", "Programs over your tools: run, list, show, resume."),
-    "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, schema."),
+    "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, replay, schema."),
     "secrets": ("callgate.cli.secrets", "Values that tools are given while they run: set, delete, check."),
     "tokens": (
         "callgate.cli.tokens",

@@ -16,6 +16,8 @@ from typing import Any
 import click
 
 from callgate.cli.place import Place, place_options
+from callgate.model.visible import visible
+from callgate.serve.hooks.copilot import EVENT
 from callgate.serve.hooks.hosts import HOSTS
 from callgate.serve.hooks.moment import Host, Kind, Misread, Moment, Reply
 
@@ -32,6 +34,8 @@ _BLOCKS = 2
     type=click.FloatRange(min=1),
     help="Seconds in which it answers, whatever happens; below the time that the host waits. 50 when left out.",
 )
+@click.option("--root", metavar="DIR", help="The folder that is worked in; what the host says when left out.")
+@click.option("--event", metavar="NAME", help="What happens, for a host that does not say so itself: copilot.")
 @click.option("--role", default="default", show_default=True, help="The role that the host's calls are made in.")
 @click.option(
     "--autonomy",
@@ -40,21 +44,25 @@ _BLOCKS = 2
 )
 @place_options
 @click.pass_obj
-def command(place: Place, /, *, host: str, deadline: float | None, role: str, autonomy: str | None) -> int:
+def command(place: Place, /, *, host: str, deadline: float | None, event: str | None, **limits: str | None) -> int:
     """Judge what a coding agent is about to do: read its hook's JSON from stdin, answer on stdout.
 
     Written into the host's settings by `callgate connect`. Denies whenever something fails.
     """
     speaking = HOSTS[host]
-    hook = _Hook(speaking, seconds=deadline or speaking.seconds - 10)
-    return hook.run(place, {"role": role, "autonomy": autonomy})
+    try:
+        hook = _Hook(speaking, seconds=deadline or speaking.seconds - 10, event=event)
+        return hook.run(place, limits)
+    except BaseException:  # noqa: BLE001 - where not even the answer can be given
+        return _BLOCKS
 
 
 class _Hook:
     """One question of a host, answered once."""
 
-    def __init__(self, host: Host, *, seconds: float) -> None:
+    def __init__(self, host: Host, *, seconds: float, event: str | None) -> None:
         self._host = host
+        self._event = {} if event is None else {EVENT: event}
         self._until = time.monotonic() + seconds
         self._seconds = seconds
         self._answered = threading.Lock()
@@ -74,7 +82,8 @@ class _Hook:
         return self._give(reply)
 
     def _decide(self, place: Place, limits: Mapping[str, Any]) -> Reply:
-        self._told = _read()
+        self._told = self._event
+        self._told = {**_read(), **self._event}
         moment = self._host.read(self._told, os.environ)
         if moment.kind is Kind.ELSE or (moment.kind is Kind.PROMPT and not moment.prompt):
             return self._host.quiet
@@ -85,7 +94,7 @@ class _Hook:
                 raise
             # What has happened cannot be taken back; what the user said waits for nobody.
             what = "what you said" if moment.kind is Kind.PROMPT else f"the end of {moment.tool}"
-            return self._host.note(f"Callgate could not record {what} ({_why(error)}).")
+            return self._host.note(visible(f"Callgate could not record {what} ({_why(error)})."))
 
     def _ask(self, place: Place, moment: Moment, *, limits: Mapping[str, Any]) -> Reply:
         from callgate.cli.hook_gate import ask  # noqa: PLC0415 - the gate, which takes long, under our deadline
@@ -98,7 +107,7 @@ class _Hook:
         os._exit(code)
 
     def _no(self, why: str) -> Reply:
-        return self._host.deny(self._told, f"Not run: {why}. Nothing has happened.")
+        return self._host.deny(self._told, visible(f"Not run: {why}. Nothing has happened."))
 
     def _give(self, reply: Reply) -> int:
         """Write the answer, once; whoever comes second says nothing."""
@@ -108,7 +117,7 @@ class _Hook:
             if reply.out is not None:
                 _write(self._out, json.dumps(reply.out))
             if reply.err:
-                _write(2, reply.err)
+                _write(2, visible(reply.err))
         except OSError:
             return _BLOCKS
         return reply.code
@@ -119,12 +128,24 @@ def _read() -> dict[str, Any]:
     if len(raw) > _LARGEST:
         raise Misread(f"what the host said has more than {_LARGEST} bytes")
     try:
-        found = json.loads(raw)
+        found = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise Misread("what the host said is not JSON") from None
     if not isinstance(found, dict):
         raise Misread("what the host said is no JSON object")
     return {str(key): value for key, value in found.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """What is said twice has two readings, and the host may have another one than we."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Misread("what the host said names something twice")
+    return found
+
+
+def _no_number(word: str) -> Any:
+    raise Misread(f"what the host said has {word} in it")
 
 
 def _write(descriptor: int, text: str) -> None:

@@ -33,7 +33,7 @@ def ask(place: Place, moment: Moment, *, host: Host, limits: Mapping[str, Any], 
         StoreError: The store cannot be used.
         TimeoutError: It took too long.
     """
-    _go_to(moment.root)
+    _go_to(limits["root"] or moment.root)
     context = Context(
         principal=host.name,
         user=system_user(),

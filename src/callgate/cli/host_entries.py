@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -25,7 +26,7 @@ _CURSOR_EVENTS = (
     "afterMCPExecution",
     "beforeSubmitPrompt",
 )
-_COPILOT_EVENTS = ("preToolUse", "postToolUse", "userPromptSubmitted")
+_COPILOT_EVENTS = ("preToolUse", "postToolUse", "postToolUseFailure", "userPromptSubmitted")
 _PROMPTS = frozenset({"UserPromptSubmit", "beforeSubmitPrompt", "userPromptSubmitted"})
 
 
@@ -34,10 +35,12 @@ class Entries:
 
     Args:
         words: Options that name the place, absolute.
+        folder: The project.
     """
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str], folder: Path) -> None:
         self._words = tuple(words)
+        self._folder = folder
         self._program = _program()
 
     def connected(self, document: Mapping[str, Any], file: HostFile, *, taken: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,6 +52,7 @@ class Entries:
         for name in taken:
             servers.pop(name, None)
         entry: dict[str, Any] = {"command": self._program[0], "args": [*self._program[1:], "mcp", *self._words]}
+        entry["args"] += ["--principal", file.host]
         servers[OWN] = {"type": "stdio", **entry} if file.host in {VSCODE, CLAUDE_CODE} else entry
         return new
 
@@ -58,11 +62,16 @@ class Entries:
         hooks: dict[str, Any] = new.setdefault("hooks", {})
         for event in _events(file.host):
             listed: list[Any] = hooks.setdefault(event, [])
-            listed.append(self._hook(file.host, event))
+            listed.append(self._hook(file, event))
         return new
 
-    def _hook(self, host: str, event: str) -> dict[str, Any]:
-        command = shlex.join([*self._program, "hook", host, *self._words])
+    def _hook(self, file: HostFile, event: str) -> dict[str, Any]:
+        host, words = file.host, list(self._words)
+        if not file.of_user:
+            words += ["--root", str(self._folder)]
+        if host == COPILOT:
+            words += ["--event", event]
+        command = shlex.join([*self._program, "hook", host, *words])
         if event not in _PROMPTS:
             # Any other end than 2 would let the tool run where the hook cannot start.
             command += " || exit 2"
@@ -100,33 +109,58 @@ def hooks_in(document: Mapping[str, Any], file: HostFile) -> bool:
     return all(any(_is_own_hook(each) for each in _listed(named.get(event))) for event in _events(file.host))
 
 
+def hook_commands(document: Mapping[str, Any]) -> list[str]:
+    """The commands of Callgate's hooks that are in it."""
+    found: list[str] = []
+
+    def look(value: Any) -> None:
+        if isinstance(value, list):
+            for each in cast("list[Any]", value):
+                look(each)
+        elif isinstance(value, dict):
+            entry = cast("dict[str, Any]", value)
+            command = entry.get("command") or entry.get("bash")
+            if isinstance(command, str) and _starts(_words(command), "hook"):
+                found.append(command)
+            look(entry.get("hooks"))
+
+    hooks = document.get("hooks")
+    for listed in cast("dict[str, Any]", hooks).values() if isinstance(hooks, dict) else ():
+        look(listed)
+    return found
+
+
 def is_own_server(entry: Any) -> bool:
     """Whether an entry of a host's servers starts Callgate."""
     if not isinstance(entry, dict):
         return False
-    known = cast("dict[str, Any]", entry)
-    listed = known.get("args")
-    words = [str(known.get("command", "")), *map(str, cast("list[Any]", listed) if isinstance(listed, list) else [])]
-    return _starts(words, "mcp")
+    return _starts(words_of(cast("dict[str, Any]", entry)), "mcp")
+
+
+def words_of(entry: Mapping[str, Any]) -> list[str]:
+    """The program of a host's server, and its arguments."""
+    return [str(entry.get("command", "")), *map(str, _listed(entry.get("args")))]
 
 
 def same_server(entry: Mapping[str, Any], command: Iterable[str], *, url: str | None) -> bool:
     """Whether a host's entry is the server that a configuration reaches by this command or address."""
     if url is not None:
         return url in {entry.get("url"), entry.get("serverUrl"), entry.get("httpUrl")}
-    args = entry.get("args")
-    words = [str(entry.get("command", "")), *map(str, cast("list[Any]", args) if isinstance(args, list) else [])]
-    return words == list(command)
+    return words_of(entry) == list(command)
 
 
 def literal_values(document: Mapping[str, Any], file: HostFile) -> list[str]:
-    """Values of variables and headers of its servers, which are nobody's to see."""
+    """Values of variables, headers and options of its servers, which may be nobody's to see."""
     found: list[str] = []
     for entry in servers_of(document, file).values():
         for key in ("env", "headers"):
             given = entry.get(key)
             if isinstance(given, dict):
                 found += [value for value in cast("dict[str, Any]", given).values() if isinstance(value, str)]
+        # What follows an option may be a token as well.
+        words = words_of(entry)
+        found += [word.partition("=")[2] for word in words if word.startswith("-")]
+        found += [word for before, word in pairwise(words) if before.startswith("--") and not word.startswith("-")]
     return [value for value in found if value and not value.startswith("${")]
 
 

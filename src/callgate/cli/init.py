@@ -43,11 +43,11 @@ _SECRETS = SecretsSettings(backend="file")
     metavar="auto|FILE",
     help="Take over the MCP servers of other clients: of all that are found here, or those of one file.",
 )
-@click.option("--yes", is_flag=True, help="Write without asking; what would be written is shown all the same.")
+@click.option("--write", is_flag=True, help="Write without asking; what would be written is shown all the same.")
 @click.option("--no-start", is_flag=True, help="Do not start the servers to propose what their tools should declare.")
 @place_options
 @click.pass_obj
-def command(place: Place, /, *, source: str | None, yes: bool, no_start: bool) -> ExitCode:
+def command(place: Place, /, *, source: str | None, write: bool, no_start: bool) -> ExitCode:
     """Write callgate.yaml: empty, or with the MCP servers that other clients on this machine have.
 
     Secrets that stand openly in their files are kept with Callgate's secrets instead, and only named. Then proposes
@@ -63,7 +63,7 @@ def command(place: Place, /, *, source: str | None, yes: bool, no_start: bool) -
     screen = Screen(sys.stdout)
     _show(screen, findings, names=names)
     screen.say(Change(path=file, before=None, after=text.encode()).difference())
-    if not _agreed(yes=yes):
+    if not _agreed(unasked=write):
         screen.say("Nothing was written.")
         return ExitCode.REFUSED
     for found in findings.servers.values():
@@ -156,11 +156,11 @@ def _reached(entry: Mapping[str, Any]) -> str:
     return str(entry["url"]) if "url" in entry else " ".join(entry["command"][:1])
 
 
-def _agreed(*, yes: bool) -> bool:
-    if yes:
+def _agreed(*, unasked: bool) -> bool:
+    if unasked:
         return True
     if not stdin_is_terminal():
-        wrong("nothing was written: look at what would be, then say --yes")
+        wrong("nothing was written: look at what would be, then say --write")
     return click.confirm("Write this?", default=False, err=True)
 
 

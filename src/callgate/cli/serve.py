@@ -13,22 +13,25 @@ import click
 from callgate.cli.event_loop import run_serving
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.logs import log_json
+from callgate.cli.observing import observed, observing
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
 from callgate.cli.streams import stdout_kept
 from callgate.cli.trouble import wrong
 from callgate.model.credential import ALL_RIGHTS, Credential
+from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.observing import spans_around
 from callgate.runtime.terminal import system_user
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
-    from callgate.settings.values import ServeSettings
+    from callgate.settings.values import Observe, ServeSettings
 
 
 @click.command("serve")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The port to listen on; 0 is any that is free.")
+@click.option("--observe", is_flag=True, help="Decide and record, and run all the same, for 7 days; a deny stays one.")
 @click.option(
     "--log",
     type=click.Choice(["text", "json"]),
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 )
 @place_options
 @click.pass_obj
-def command(place: Place, /, *, port: int | None, log: str) -> ExitCode:
+def command(place: Place, /, *, port: int | None, observe: bool, log: str) -> ExitCode:
     """Serve this place: console, HTTP API and MCP on one port of this machine.
 
     Prints a link that opens the console signed in, once. Stop it with Ctrl-C: what runs is let end first.
@@ -48,10 +51,10 @@ def command(place: Place, /, *, port: int | None, log: str) -> ExitCode:
     settings = settings_of(place).serve
     chosen = settings if port is None else replace(settings, port=port)
     with stdout_kept():
-        return run_serving(_serve(place, chosen))
+        return run_serving(_serve(place, chosen, observe=observing() if observe else None))
 
 
-async def _serve(place: Place, settings: ServeSettings) -> ExitCode:
+async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | None) -> ExitCode:
     try:
         from callgate.serve.server import serving  # noqa: PLC0415 - only where something is served
     except ImportError:
@@ -60,13 +63,19 @@ async def _serve(place: Place, settings: ServeSettings) -> ExitCode:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    served = gate_of(place, need=Need.MAKE, tools=Tools.LOADED, unnamed=("read_only",), around=spans_around())
+    served = gate_of(
+        place, need=Need.MAKE, tools=Tools.LOADED, unnamed=("read_only",), around=spans_around(), observe=observe
+    )
     async with served as gate, serving(gate, settings) as where:
-        code = await _link(gate)
+        code, count = await _link(gate), len(gate.tools())
+        # Hooks judge them elsewhere; here people answer for them, and an answer may be an edit, which is judged again.
+        gate.add(*every_host_tool(), update=True)
         screen = Screen(sys.stderr)
-        screen.say(f"Callgate serves {len(gate.tools())} tools at {where.url}")
+        screen.say(f"Callgate serves {count} tools at {where.url}")
         screen.say(f"Console, signed in, once, within ten minutes:  {where.url}/enter?code={code}")
         screen.say(f"API {where.url}/api/v1   MCP {where.url}/mcp   Stop with Ctrl-C.")
+        if observe is not None:
+            screen.say(observed(observe), style="yellow")
         await stop.wait()
         screen.say("Stopping: what runs is let end first.")
     return ExitCode.SUCCEEDED

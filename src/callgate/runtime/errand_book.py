@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MOST_RUNNING = 1000
 """Calls that are begun and have not ended, in one process."""
+MOST_OF_ONE = 200
+"""Of these, of one agent."""
 _MOST_KEPT = 1000
 """Outcomes that are kept in memory after their calls ended; what has a key is in the ledger as well."""
 
@@ -33,6 +35,11 @@ class ErrandBook:
 
     running: dict[str, Errand] = field(default_factory=dict[str, Errand])
     ended: OrderedDict[str, Errand] = field(default_factory=OrderedDict[str, Errand])
+
+    def is_full(self, principal: str) -> bool:
+        """Whether no more of this agent's calls may be begun now."""
+        own = sum(errand.context.principal == principal for errand in self.running.values())
+        return own >= MOST_OF_ONE or len(self.running) >= MOST_RUNNING
 
     def end(self, errand: Errand) -> None:
         """It runs no more; of those that ended, only so many are kept."""

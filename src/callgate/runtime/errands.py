@@ -12,7 +12,7 @@ from callgate.model.ids import uuid7
 from callgate.pipeline.pipeline import run
 from callgate.pipeline.stored_outcome import read_outcome
 from callgate.runtime.entering import as_asked, enter
-from callgate.runtime.errand_book import MOST_RUNNING, Errand
+from callgate.runtime.errand_book import Errand
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Errands(Face):
         """
         opened = self._open()
         book = opened.errands
-        if len(book.running) >= MOST_RUNNING:
-            raise LimitExceeded(f"{MOST_RUNNING} calls were begun and have not ended; wait for some of them")
+        if book.is_full(context.principal):
+            raise LimitExceeded("too many calls were begun and have not ended; wait for some of them")
         errand = Errand(uuid7(), call.tool, context)
         book.running[errand.id] = errand
 

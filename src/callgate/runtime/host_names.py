@@ -53,3 +53,37 @@ CURSOR = MappingProxyType(
     }
 )
 """Cursor's own."""
+
+CODEX = MappingProxyType(
+    {
+        "Bash": "host.bash",
+        "shell": "host.bash",
+        "local_shell": "host.bash",
+        "shell_command": "host.bash",
+        "exec_command": "host.bash",
+        "apply_patch": "host.patch",
+        "update_plan": "host.bookkeeping",
+    }
+)
+"""Codex's own."""
+
+COPILOT = MappingProxyType(
+    {
+        "bash": "host.bash",
+        "write_bash": "host.bash",
+        "read_bash": "host.bookkeeping",
+        "stop_bash": "host.task_stop",
+        "view": "host.read",
+        "create": "host.write",
+        "edit": "host.edit",
+        "glob": "host.glob",
+        "grep": "host.grep",
+        "rg": "host.grep",
+        "web_fetch": "host.web_fetch",
+        "web_search": "host.web_search",
+        "task": "host.agent",
+        "report_intent": "host.bookkeeping",
+        "update_todo": "host.bookkeeping",
+    }
+)
+"""Copilot's own."""

@@ -5,12 +5,15 @@ The schemas say which arguments are paths, hosts and plain texts, and let throug
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError
 from callgate.runtime.host_names import CLAUDE_CODE as HOST_NAMES
 
-__all__ = ["HOST_NAMES", "host_tools"]
+if TYPE_CHECKING:
+    from callgate.settings.values import Settings
+
+__all__ = ["HOST_NAMES", "every_host_tool", "host_tools", "names_hosts"]
 
 _TEXT = {"type": "string", "format": "text"}
 _FILE = {"type": "string", "format": "file-path"}
@@ -47,7 +50,7 @@ _DECLARED: dict[str, dict[str, Any]] = {
     "host.bash": _tool(
         "Run a command in a shell.",
         {"command": _TEXT},
-        optional={"description": _TEXT, "timeout": _NUMBER, "run_in_background": _FLAG},
+        optional={"description": _TEXT, "timeout": _NUMBER, "run_in_background": _FLAG, "cwd": _FOLDER},
         effects=("local_exec", "modifies_files", "network_access", "system_state"),
         scopes="shell:execute",
         risk="high",
@@ -73,6 +76,12 @@ _DECLARED: dict[str, dict[str, Any]] = {
         {"file_path": _FILE, "edits": {"type": "array", "items": {"type": "object"}}},
         **_WRITES_FILES,
     ),
+    "host.patch": _tool(
+        "Change several files by a patch; `deletes` says whether it deletes one.",
+        {"patch": _TEXT, "files": {"type": "array", "items": _FILE}},
+        optional={"deletes": _FLAG},
+        **_WRITES_FILES,
+    ),
     "host.delete": _tool("Delete a file.", {"file_path": _FILE}, destructive=True, **_WRITES_FILES),
     "host.list": _tool("List a folder.", {"path": _FOLDER}, **_READS_FILES),
     "host.notebook_edit": _tool(
@@ -81,7 +90,7 @@ _DECLARED: dict[str, dict[str, Any]] = {
         optional={"cell_id": _TEXT, "cell_type": _TEXT, "edit_mode": _TEXT},
         **_WRITES_FILES,
     ),
-    "host.web_fetch": _tool("Read a page.", {"url": _URL, "prompt": _TEXT}, **_READS_THE_WEB),
+    "host.web_fetch": _tool("Read a page.", {"url": _URL}, optional={"prompt": _TEXT}, **_READS_THE_WEB),
     "host.web_search": _tool(
         "Search the web.",
         {"query": _TEXT},
@@ -150,3 +159,11 @@ def host_tools(*names: str) -> list[dict[str, Any]]:
 def every_host_tool() -> list[dict[str, Any]]:
     """All declarations, also of what only some hosts have, for the doors through which hosts ask."""
     return [{"name": name, **declared} for name, declared in _DECLARED.items()]
+
+
+def names_hosts(settings: Settings) -> bool:
+    """Whether a policy says anything of hosts' tools by name: then they have to be known wherever it is looked at."""
+    layers = [settings.global_layer, *(role.layer for role in (settings.roles or {}).values())]
+    named = [name for layer in layers if layer is not None for name in (*(layer.allow or ()), *layer.deny)]
+    named += [rule.match for layer in layers if layer is not None for rule in layer.rules]
+    return any(name.startswith("host.") or name == "source:host" for name in named)

@@ -18,9 +18,9 @@ from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
 from callgate.serve.api import router
 from callgate.serve.api.paging import BadCursor
-from callgate.serve.console.app import make_console
 from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
+from callgate.serve.listening import Listening, TooManyListeners
 from callgate.serve.oauth import METADATA, ResourceServer
 from callgate.serve.problems import problem, told
 from callgate.serve.rates import Rates, TooManyRequests
@@ -36,7 +36,14 @@ _TOLD = {
 
 
 def make_app(
-    gate: Callgate, *, addresses: Addresses, settings: ServeSettings, oauth: ResourceServer | None, mcp: ASGIApp
+    gate: Callgate,
+    *,
+    addresses: Addresses,
+    settings: ServeSettings,
+    oauth: ResourceServer | None,
+    mcp: ASGIApp,
+    console: ASGIApp,
+    listening: Listening,
 ) -> ASGIApp:
     """Everything that is served in front of an open gate.
 
@@ -46,13 +53,17 @@ def make_app(
         settings: What the configuration says of them.
         oauth: Whose access tokens let agents in besides.
         mcp: What answers below `/mcp`.
+        console: What answers at no other door's address.
+        listening: Who listens to what is recorded; to be closed before the server is.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
     app.state.addresses = addresses
     app.state.oauth = oauth
     app.state.rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
+    app.state.listening = listening
     app.add_exception_handler(NobodySignedIn, _sign_in)
+    app.add_exception_handler(TooManyListeners, _too_many)
     app.add_exception_handler(TooManyRequests, _too_many)
     app.add_exception_handler(BadCursor, _bad_cursor)
     app.add_exception_handler(CallgateError, told)
@@ -60,12 +71,10 @@ def make_app(
     app.add_exception_handler(HTTPException, _no_such)
     app.add_exception_handler(Exception, _our_fault)
     router.install(app)
-    app.add_api_route("/healthz", _alive, include_in_schema=False)
     app.add_api_route("/metrics", _counted, include_in_schema=False)
     app.add_api_route(METADATA, _described, include_in_schema=False)
     app.add_api_route(METADATA + "/{rest:path}", _described, include_in_schema=False)
-    # The console answers whatever is at no other door's address.
-    app.router.default = make_console(gate, addresses=addresses)
+    app.router.default = console
     return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=settings.body_bytes)
 
 
@@ -80,10 +89,6 @@ class _Beside:
         path: str = scope.get("path", "")
         to_mcp = scope["type"] == "http" and (path == MCP or path.startswith(f"{MCP}/"))
         await (self._mcp if to_mcp else self._app)(scope, receive, send)
-
-
-async def _alive() -> dict[str, str]:
-    return {"status": "alive"}
 
 
 async def _counted(gate: Gate, _reader: Reader) -> Response:
@@ -105,8 +110,9 @@ async def _sign_in(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _too_many(_request: Request, error: Exception) -> JSONResponse:
-    seconds = error.seconds if isinstance(error, TooManyRequests) else 1
-    return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(seconds)})
+    if isinstance(error, TooManyRequests):
+        return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(error.seconds)})
+    return problem(503, str(error), code="too_many_listeners", headers={"Retry-After": "10"})
 
 
 async def _bad_cursor(_request: Request, error: Exception) -> JSONResponse:

@@ -13,6 +13,8 @@ from callgate.errors import ConfigurationError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
 from callgate.serve.app import make_app
+from callgate.serve.console.app import Console
+from callgate.serve.listening import Listening
 from callgate.serve.mcp.http import McpEndpoint
 from callgate.serve.oauth import ResourceServer
 from callgate.settings.values import ServeSettings
@@ -39,11 +41,13 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     listening = _listen(settings)
     port: int = listening.getsockname()[1]
     found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
+    listeners = Listening(gate)
     gate.served_at(found.url)
     gate.count()
     oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
     mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth)
-    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp)
+    console = Console(gate, addresses=found)
+    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp, console=console, listening=listeners)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -62,15 +66,17 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
                 await asyncio.sleep(_LOOK_AGAIN)
             yield found
         finally:
+            listeners.close()  # who listens would not leave by themselves
             server.should_exit = True
             mcp.end_streams()
+            console.end_streams()
             await task
             listening.close()
 
 
 def _listen(settings: ServeSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
-    # Named in full: without the protocol asyncio does not know that small answers must not wait for an acknowledgement.
+    # The protocol is named so that asyncio knows it: else it leaves every answer to wait for an acknowledgement, 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -8,10 +8,13 @@ from typing import Any
 
 import orjson
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import JSONResponse
 
 from callgate.model.canonical import NotCanonical, loads
+
+_NOT_TAKEN = "not a parameter of this address"
 
 
 class Json(JSONResponse):
@@ -35,13 +38,18 @@ class _StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route whose body is read as the rest of Callgate reads JSON: no repeated key, no NaN, no half characters."""
+    """A route that reads as the rest of Callgate does: no repeated key, no NaN, no half characters, nothing unknown."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, given requests that read strictly."""
         inner = super().get_route_handler()
+        known = {field.alias for field in self.dependant.query_params}
 
         async def handle(request: Request) -> Response:
+            odd = sorted(set(request.query_params) - known)
+            if odd:
+                # One that is misspelt would be as one that was left out.
+                raise RequestValidationError([{"type": "extra_forbidden", "loc": ("query", odd[0]), "msg": _NOT_TAKEN}])
             return await inner(_StrictRequest(request.scope, request.receive))
 
         return handle

@@ -71,7 +71,7 @@ SERVE = Block(
             Number(1, 1_000_000), "How many requests one credential may make in a second, in the long run.", 500
         ),
         "requests_at_once": Key(
-            Number(1, 1_000_000), "How many requests one credential may make before it has to slow down.", 1000
+            Number(1, 1_000_000), "How many requests one credential may make before it has to slow down.", 3000
         ),
     },
     _build,

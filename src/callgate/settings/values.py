@@ -301,7 +301,7 @@ class ServeSettings:
     oauth: ServeOAuthSettings | None = None
     requests_per_second: float = 500.0
     """Of one credential, in the long run."""
-    requests_at_once: int = 1000
+    requests_at_once: int = 3000
     """Of one credential, before it has to slow down."""
 
 

@@ -1,5 +1,6 @@
 """A console in front of a real gate, and Chromium to look at it with."""
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -11,12 +12,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from callgate import Callgate, Context, Pending, tool
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
 
+expect.set_options(timeout=15_000)
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 AXE = Path(sys.prefix) / "npm-console" / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS = {"desk": 1280, "phone": 390}
@@ -31,7 +33,8 @@ class Console:
     url: str
     paid: list[tuple[int, str]]
     """The witness: every payment that was made."""
-    words: list[str] = field(default_factory=list[str])
+    post: str = "cannot_tell"
+    """What the post says when it is asked whether a letter was sent."""
 
     async def ask(self, amount: int = 5, to: str = "bob", context: Context = AGENT, **more: Any) -> str:
         """Let the agent ask for a payment; the id of its question."""
@@ -80,10 +83,21 @@ async def console_of(gate: Callgate) -> AsyncGenerator[Console]:
         paid.append((amount, to))
         return f"paid {amount} to {to}"
 
+    def sent_already(_arguments: dict[str, Any], _key: str) -> str:
+        return found[0].post
+
+    @tool(effects="network_access", risk="low", egress=False, timeout=0.1, verify=sent_already)
+    async def send_letter(to: str) -> str:
+        """Send a letter; the post never answers."""
+        await asyncio.Event().wait()
+        return f"sent to {to}"
+
+    found: list[Console] = []
     async with gate:
-        gate.add(word_count, pay)
+        gate.add(word_count, pay, send_letter)
         async with serving(gate, ServeSettings(port=0)) as where:
-            yield Console(gate, where.url, paid)
+            found.append(Console(gate, where.url, paid))
+            yield found[0]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from callgate import Context
+from callgate import Call, Context
 from callgate.model.approval import ApprovalState
 from callgate.model.levels import Assurance
 from tests.doors.console.conftest import AGENT, Console
@@ -71,7 +71,7 @@ async def test_who_may_only_decide_sees_questions_and_nothing_else(console: Cons
     async with console.signed_in(rights=["decide"]) as client:
         assert (await client.get("/")).status_code == 200
         assert (await client.get(f"/approvals/{which}")).status_code == 200
-        for path in ("/calls",):
+        for path in ("/calls", "/outcomes", "/tools", "/review", "/policy", "/health", "/evidence"):
             assert (await client.get(path)).status_code == 403, path
 
 
@@ -112,6 +112,31 @@ async def test_an_edit_that_is_none_is_told_and_kept_for_mending(console: Consol
     assert (await console.gate.approval(which)).state is ApprovalState.PENDING
 
 
+async def test_a_plan_is_one_question_and_is_decided_as_a_whole(console: Console):
+    calls = [
+        Call("word_count", {"text": "a"}),
+        Call("pay", {"amount": 1, "to": "bob"}),
+        Call("pay", {"amount": 2, "to": "eve"}),
+    ]
+    plan = await console.gate.plan(calls, AGENT, ask=True)
+    which = plan.approval_id
+    assert which is not None
+    async with console.signed_in() as client:
+        assert "3 calls: word_count, pay, pay" in (await client.get("/")).text
+        shown = (await client.get(f"/approvals/{which}")).text
+        assert "wants to make 3 calls" in shown
+        assert "it needs no person" in shown
+        assert "Edit, then approve" not in shown
+        stamp = await console.stamp(client)
+        edit = await client.post(f"/approvals/{which}", data={"stamp": stamp, "answer": "edit", "arguments": "{}"})
+        assert edit.status_code == 409
+        form = {"stamp": stamp, "answer": "approve", "seen": await _seen(console, which)}
+        assert (await client.post(f"/approvals/{which}", data=form)).status_code == 303
+    outcomes = await console.gate.batch(plan)
+    assert [outcome.status for outcome in outcomes] == ["succeeded"] * 3
+    assert console.paid == [(1, "bob"), (2, "eve")]
+
+
 async def test_a_question_that_is_not_there_is_not_found(console: Console):
     async with console.signed_in() as client:
         assert (await client.get("/approvals/nothing")).status_code == 404
@@ -122,14 +147,33 @@ _HOSTILE = "<script>window.bad=1</script><img src=x onerror=window.bad=1>\"'>{{7
 
 
 async def test_text_of_others_shows_as_text_wherever_it_stands(console: Console):
-    who = Context(principal=f"p{_HOSTILE}", user=f"u{_HOSTILE}", session=f"s{_HOSTILE}")
+    who = Context(principal=f"p{_HOSTILE}", user=f"u{_HOSTILE}", session=f"s{_HOSTILE}", trace_id=f"t{_HOSTILE}")
     which = await console.ask(to=_HOSTILE, note=f"a\n{_HOSTILE}", context=who)
+    lost = await console.gate.call("send_letter", {"to": _HOSTILE}, who)
+    refused = await console.gate.call(f"r{_HOSTILE}", {_HOSTILE: _HOSTILE}, who)
+    await console.gate.distrust("word_count", by="eve", why=_HOSTILE)
+    asked = (await console.gate.approval(which)).call_id
+    pages = [
+        "/",
+        f"/approvals/{which}",
+        "/calls",
+        f"/calls/{asked}",
+        f"/calls/{lost.call_id}",
+        f"/calls/{refused.call_id}",
+    ]
+    pages += ["/outcomes", f"/outcomes/{lost.call_id}", "/review", "/review/word_count", "/tools/word_count"]
     async with console.signed_in(f"n{_HOSTILE}") as client:
-        for path in ("/", f"/approvals/{which}"):
-            text = (await client.get(path)).text
-            assert "<script>window" not in text
-            assert "<img src=x" not in text
-            assert "\u202e" not in text
-            assert "\u200b" not in text
-            assert "U+202E" in text
-            assert "49" not in text.split("gnp")[0][-40:]
+        for path in pages:
+            _is_text((await client.get(path)).text, path)
+        await console.gate.reject(which, by=f"eve {_HOSTILE}", why=_HOSTILE)
+        for path in ("/", f"/approvals/{which}", f"/calls/{asked}", "/evidence", "/health"):
+            _is_text((await client.get(path)).text, path)
+
+
+def _is_text(text: str, where: str) -> None:
+    assert "<script>window" not in text, where
+    assert "<img src=x" not in text, where
+    assert "\u202e" not in text, where
+    assert "\u200b" not in text, where
+    assert "U+202E" in text, where
+    assert "{{7*7}}" in text, where

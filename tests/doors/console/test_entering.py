@@ -47,6 +47,7 @@ async def test_nobody_is_sent_elsewhere_after_signing_in(console: Console, elsew
         assert (await client.post("/sign-in", data=form)).headers["location"] == "/"
 
 
+@pytest.mark.slow
 async def test_a_wrong_password_lets_nobody_in_and_cannot_be_tried_for_long(console: Console):
     (person, _) = await console.gate.admit_person("ada", by="operator")
     await console.gate.set_password(person.id, "correct horse battery")

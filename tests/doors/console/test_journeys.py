@@ -1,7 +1,9 @@
 """What people do at the console, in a real browser: whole stories, on a desk and on a phone."""
 
+import asyncio
+
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.doors.console.conftest import AGENT, WIDTHS, Desk
 
@@ -69,6 +71,22 @@ async def test_what_somebody_else_decides_is_seen_without_asking(desk: Desk):
     await console.gate.reject(which, by="grace", why="no")
     await expect(page.get_by_text("Rejected by grace")).to_be_visible()
     await expect(page.get_by_role("button", name="Approve")).to_have_count(0)
+
+
+async def test_what_happens_before_the_stream_is_open_is_not_missed(desk: Desk):
+    console, page = desk.console, await desk.sit()
+    opened = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await opened.wait()
+        await route.continue_()
+
+    await page.route("**/live?*", hold)
+    await page.goto(console.url)
+    await expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    await console.ask()
+    opened.set()
+    await expect(page.get_by_role("link", name="pay", exact=True)).to_be_visible()
 
 
 async def test_keys_lead_through_a_question(desk: Desk):

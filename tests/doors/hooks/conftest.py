@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.hooks.host import CursorRun, HostRun
+from tests.doors.hooks.host import CodexRun, CopilotRun, CursorRun, HostRun
 
 
 @pytest.fixture
@@ -26,3 +26,23 @@ def host(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.M
 @pytest.fixture
 def cursor(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch) -> CursorRun:
     return CursorRun(capfd, monkeypatch, project)
+
+
+@pytest.fixture
+def codex(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch) -> CodexRun:
+    return CodexRun(capfd, monkeypatch, project)
+
+
+@pytest.fixture
+def copilot(capfd: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch) -> CopilotRun:
+    return CopilotRun(capfd, monkeypatch, project)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
+    monkeypatch.setattr("sys.platform", "linux")
+    return folder

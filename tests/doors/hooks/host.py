@@ -35,6 +35,13 @@ class HostRun:
         out, err = self._capfd.readouterr()
         return Done(code, out, err)
 
+    def run(self, *words: str) -> Done:
+        """A command of a person's, in the same folder."""
+        self._capfd.readouterr()
+        code = run(words)
+        out, err = self._capfd.readouterr()
+        return Done(code, out, err)
+
     def event(self, event: str, **more: Any) -> Done:
         told = {"hook_event_name": event, "session_id": "s1", "cwd": str(self.folder), **more}
         return self.tell("claude-code", json.dumps(told))
@@ -69,3 +76,27 @@ class CursorRun(HostRun):
         """What the hook decides about a tool of an MCP server."""
         given = json.dumps(arguments)
         return self.say("beforeMCPExecution", tool_name=tool, tool_input=given, command=command).body
+
+
+class CodexRun(HostRun):
+    """Codex in a folder."""
+
+    def say(self, event: str, **more: Any) -> Done:
+        told = {"hook_event_name": event, "session_id": "s1", "turn_id": "1", "cwd": str(self.folder), **more}
+        return self.tell("codex", json.dumps(told))
+
+    def use(self, tool: str, arguments: dict[str, Any], use: str = "call_1") -> Done:
+        return self.say("PreToolUse", tool_name=tool, tool_input=arguments, tool_use_id=use)
+
+
+class CopilotRun(HostRun):
+    """Copilot in a folder; what it says names no event and no id."""
+
+    def say(self, event: str, **more: Any) -> Done:
+        self.options = ("--event", event)
+        return self.tell("copilot", json.dumps({"sessionId": "s1", "cwd": str(self.folder), **more}))
+
+    def use(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        done = self.say("preToolUse", toolName=tool, toolArgs=json.dumps(arguments))
+        assert done.code == 0, done
+        return done.body

@@ -75,9 +75,8 @@ def test_paths_outside_the_project_are_denied_wherever_the_host_wandered(host: H
         ({"file_path": "../secret.txt"}, {}),
         ({"file_path": "secret.txt"}, {"cwd": str(host.folder.parent)}),
     ):
-        host_project = {"CLAUDE_PROJECT_DIR": str(host.folder)}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(*next(iter(host_project.items())))
+            patch.setenv("CLAUDE_PROJECT_DIR", str(host.folder))
             no = host.before("Read", arguments, **more)
         assert no["permissionDecision"] == "deny", arguments
         assert "fs allows" in no["permissionDecisionReason"]
@@ -102,6 +101,21 @@ def test_a_person_changes_the_command_and_the_host_is_told_what_to_run_instead(h
         gate.approve(approval, by="ada", arguments={"command": "rm -ri build"}, assurance=Assurance.LOCAL)
     yes = host.before("Bash", {"command": "rm -r build"}, use="toolu_2")
     assert (yes["permissionDecision"], yes["updatedInput"]) == ("allow", {"command": "rm -ri build"})
+
+
+def test_a_yes_for_one_folder_is_none_for_another(host: HostRun):
+    (host.folder / "sub").mkdir()
+    approval = asked(host.before("Bash", {"command": "rm -r build"}))
+    with Callgate.open_sync(STORE) as gate:
+        assert str(host.folder) in str(gate.approval(approval).what)
+        gate.approve(approval, by="ada", assurance=Assurance.LOCAL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAUDE_PROJECT_DIR", str(host.folder))
+        elsewhere = host.before("Bash", {"command": "rm -r build"}, use="toolu_2", cwd=str(host.folder / "sub"))
+        assert asked(elsewhere) != approval
+        outside = host.before("Bash", {"command": "ls"}, use="toolu_3", cwd=str(host.folder.parent))
+    assert "leads to" in outside["permissionDecisionReason"]
+    assert host.before("Bash", {"command": "rm -r build"}, use="toolu_4")["permissionDecision"] == "allow"
 
 
 def test_a_rejection_is_told_with_its_reason(host: HostRun):
@@ -143,7 +157,10 @@ def test_what_is_judged_elsewhere_or_is_the_users_own_gets_no_opinion(host: Host
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "[]", "{}", '{"hook_event_name": "PreToolUse"'])
+TWICE = '{"hook_event_name": "PreToolUse", "tool_input": {"command": "ls", "command": "rm"}}'
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", "{}", '{"hook_event_name": "PreToolUse"', TWICE, '{"a": NaN}'])
 def test_what_cannot_be_read_blocks(host: HostRun, text: str):
     done = host.tell("claude-code", text)
     assert (done.code, done.out) == (2, "")
@@ -171,6 +188,13 @@ def test_whatever_is_wrong_with_the_gate_denies_and_says_why(host: HostRun):
     no = host.before("Read", read)
     assert no["permissionDecision"] == "deny"
     assert "could not judge it" in no["permissionDecisionReason"]
+
+
+def test_nothing_hides_in_a_reason(host: HostRun):
+    for name in ("Cron\x1b[2JCreate", "Cron\u202eCreate"):
+        reason = host.before(name, {})["permissionDecisionReason"]
+        assert "is not declared" in reason
+        assert name not in reason
 
 
 def test_an_end_that_cannot_be_recorded_is_told_to_the_user(host: HostRun):
@@ -210,3 +234,14 @@ def test_a_store_that_somebody_holds_does_not_keep_the_host_waiting(host: HostRu
         holder.execute("ROLLBACK")
     assert no["permissionDecision"] == "deny"
     assert "Nothing has happened" in no["permissionDecisionReason"]
+
+
+def test_a_policy_about_hosts_is_checked_explained_and_its_questions_edited_on_the_command_line(host: HostRun):
+    (host.folder / "callgate.yaml").write_text(
+        "global: {rules: [{match: host.bash, verdict: confirm, why: it is a shell}]}\n"
+    )
+    assert (host.run("policy", "check").code, host.run("policy", "check").err) == (0, "")
+    approval = asked(host.before("Bash", {"command": "rm x"}))
+    done = host.run("approvals", "approve", approval, "--edit", '{"command": "ls x"}', "--json")
+    assert done.code == 0, done
+    assert host.before("Bash", {"command": "rm x"}, use="toolu_2")["updatedInput"] == {"command": "ls x"}

@@ -14,16 +14,6 @@ PROJECT = (".mcp.json", ".claude/settings.local.json")
 DESKTOP = ".config/Claude/claude_desktop_config.json"
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
-    monkeypatch.setattr("sys.platform", "linux")
-    return folder
-
-
 def read(path: Path) -> Any:
     return json.loads(path.read_text())
 
@@ -39,7 +29,7 @@ def test_claude_code_is_connected_and_put_back_exactly(cli: Cli, home: Path):
     before = f'{{\n    "permissions": {{"allow": ["Bash(ls)"]}},\n    {mine}\n}}'
     settings = put(cli.folder / ".claude" / "settings.local.json", before)
     settings.chmod(0o640)
-    done = cli("connect", "claude-code", "--yes")
+    done = cli("connect", "claude-code", "--write")
     assert done.code == 0, done
     assert "+" in done.out
     assert "callgate connect --undo claude-code" in done.out
@@ -61,7 +51,7 @@ def test_claude_code_is_connected_and_put_back_exactly(cli: Cli, home: Path):
 
 def test_the_hook_that_is_written_judges(cli: Cli, home: Path):
     """The witness is a shell, as the host has one."""
-    cli("connect", "claude-code", "--yes", "--no-mcp")
+    cli("connect", "claude-code", "--write", "--no-mcp")
     [entry] = read(cli.folder / ".claude" / "settings.local.json")["hooks"]["PreToolUse"]
     command: str = entry["hooks"][0]["command"]
     words = shlex.split(command.removesuffix(" || exit 2"))
@@ -75,19 +65,19 @@ def test_the_hook_that_is_written_judges(cli: Cli, home: Path):
 
 def test_connecting_twice_changes_nothing_and_undo_goes_all_the_way_back(cli: Cli, home: Path):
     put(cli.folder / ".mcp.json", "{}")
-    assert cli("connect", "claude-code", "--yes").code == 0
+    assert cli("connect", "claude-code", "--write").code == 0
     after = [(cli.folder / name).read_bytes() for name in PROJECT]
-    assert "connected already" in cli("connect", "claude-code", "--yes").out
+    assert "connected already" in cli("connect", "claude-code", "--write").out
     assert [(cli.folder / name).read_bytes() for name in PROJECT] == after
     # Another place, the same host: still one entry, and one way back.
-    assert cli("connect", "claude-code", "--yes", "--store", "other.db").code == 0
+    assert cli("connect", "claude-code", "--write", "--store", "other.db").code == 0
     assert len(read(cli.folder / ".claude" / "settings.local.json")["hooks"]["PreToolUse"]) == 1
     assert cli("connect", "claude-code", "--undo").code == 0
     assert (cli.folder / ".mcp.json").read_text() == "{}"
 
 
 def test_undo_leaves_a_file_alone_that_somebody_changed_since(cli: Cli, home: Path):
-    cli("connect", "claude-code", "--yes", "--no-hooks")
+    cli("connect", "claude-code", "--write", "--no-hooks")
     changed = put(cli.folder / ".mcp.json", '{"mcpServers": {"mine": {"command": "x"}}}')
     done = cli("connect", "claude-code", "--undo")
     assert done.code == 2
@@ -111,7 +101,7 @@ def test_nothing_is_written_where_nobody_said_yes(cli: Cli, home: Path):
     ],
 )
 def test_each_host_has_its_own_file(cli: Cli, home: Path, *, host: str, name: str, key: str):
-    assert cli("connect", host, "--yes", "--no-hooks").code == 0
+    assert cli("connect", host, "--write", "--no-hooks").code == 0
     assert list(read(cli.folder / name)[key]) == ["callgate"]
     assert cli("connect", host, "--undo").code == 0
     assert not (cli.folder / name).exists()
@@ -119,23 +109,27 @@ def test_each_host_has_its_own_file(cli: Cli, home: Path, *, host: str, name: st
 
 def test_claude_desktop_is_the_users(cli: Cli, home: Path):
     put(home / DESKTOP, '{"theme": "dark"}')
-    assert cli("connect", "claude-desktop", "--yes").code == 0
+    assert cli("connect", "claude-desktop", "--write").code == 0
     written = read(home / DESKTOP)
     assert written["theme"] == "dark"
-    assert Path(written["mcpServers"]["callgate"]["args"][-1]).is_absolute()
+    assert Path(written["mcpServers"]["callgate"]["args"][-3]).is_absolute()
 
 
 def test_cursors_hooks_fail_closed(cli: Cli, home: Path):
-    assert cli("connect", "cursor", "--yes", "--user").code == 0
+    assert cli("connect", "cursor", "--write", "--user").code == 0
     hooks = read(home / ".cursor" / "hooks.json")
     assert hooks["version"] == 1
     assert [each["failClosed"] for each in hooks["hooks"]["preToolUse"]] == [True]
 
 
 def test_secrets_of_the_file_are_not_shown(cli: Cli, home: Path):
-    entry = {"command": "npx", "args": ["git-mcp"], "env": {"TOKEN": 'ghp_"hunter2'}}
+    entry = {
+        "command": "npx",
+        "args": ["git-mcp", "--token", "hunter2a", "--key=hunter2b"],
+        "env": {"TOKEN": 'ghp_"hunter2'},
+    }
     put(cli.folder / ".mcp.json", json.dumps({"mcpServers": {"git": entry}}, indent=2))
-    done = cli("connect", "claude-code", "--yes", "--no-hooks")
+    done = cli("connect", "claude-code", "--write", "--no-hooks")
     assert "hunter2" not in done.out + done.err
     assert read(cli.folder / ".mcp.json")["mcpServers"]["git"] == entry
 
@@ -144,14 +138,14 @@ def test_servers_that_the_configuration_has_are_reached_through_the_gate_alone(c
     put(cli.folder / "callgate.yaml", "mcp_servers: {git: {command: [git-mcp, --stdio]}}\n")
     servers = {"git": {"command": "git-mcp", "args": ["--stdio"]}, "other": {"command": "other"}}
     put(cli.folder / ".mcp.json", json.dumps({"mcpServers": servers}))
-    assert cli("connect", "claude-code", "--yes", "--no-hooks").code == 0
+    assert cli("connect", "claude-code", "--write", "--no-hooks").code == 0
     assert list(read(cli.folder / ".mcp.json")["mcpServers"]) == ["other", "callgate"]
 
 
 def test_a_file_with_comments_is_not_rewritten(cli: Cli, home: Path):
     text = '{\n  // mine\n  "servers": {}\n}'
     put(cli.folder / ".vscode" / "mcp.json", text)
-    done = cli("connect", "vscode", "--yes")
+    done = cli("connect", "vscode", "--write")
     assert done.code == 2
     assert "has comments" in done.err
     assert (cli.folder / ".vscode" / "mcp.json").read_text() == text
@@ -160,7 +154,7 @@ def test_a_file_with_comments_is_not_rewritten(cli: Cli, home: Path):
 def test_a_link_stays_a_link(cli: Cli, home: Path):
     real = put(home / "dotfiles" / "mcp.json", "{}")
     (cli.folder / ".mcp.json").symlink_to(real)
-    assert cli("connect", "claude-code", "--yes", "--no-hooks").code == 0
+    assert cli("connect", "claude-code", "--write", "--no-hooks").code == 0
     assert (cli.folder / ".mcp.json").is_symlink()
     assert "callgate" in read(real)["mcpServers"]
     assert cli("connect", "claude-code", "--undo").code == 0
@@ -169,7 +163,7 @@ def test_a_link_stays_a_link(cli: Cli, home: Path):
 
 def test_what_was_there_is_kept_for_this_user_alone(cli: Cli, home: Path):
     put(cli.folder / ".mcp.json", '{"mcpServers": {}}')
-    cli("connect", "claude-code", "--yes", "--no-hooks")
+    cli("connect", "claude-code", "--write", "--no-hooks")
     [kept] = (home / ".config" / "callgate" / "connections").iterdir()
     assert kept.stat().st_mode & 0o077 == 0
     assert kept.parent.stat().st_mode & 0o077 == 0
@@ -178,12 +172,23 @@ def test_what_was_there_is_kept_for_this_user_alone(cli: Cli, home: Path):
 @pytest.mark.parametrize("text", ["not json", "[]"])
 def test_a_file_that_cannot_be_read_is_left_alone(cli: Cli, home: Path, text: str):
     path = put(cli.folder / ".mcp.json", text)
-    assert cli("connect", "claude-code", "--yes").code == 2
+    assert cli("connect", "claude-code", "--write").code == 2
     assert path.read_text() == text
     assert not (cli.folder / ".claude").exists()
 
 
 def test_a_store_in_memory_cannot_be_connected_to(cli: Cli, home: Path):
-    done = cli("connect", "claude-code", "--yes", "--store", "memory://")
+    done = cli("connect", "claude-code", "--write", "--store", "memory://")
     assert done.code == 2
     assert "forgotten with every process" in done.err
+
+
+def test_codex_and_copilot_get_hooks_that_say_what_they_do_not(cli: Cli, home: Path):
+    assert cli("connect", "codex", "copilot", "--write").code == 0
+    [entry] = read(cli.folder / ".codex" / "hooks.json")["hooks"]["PreToolUse"]
+    assert "hook codex" in entry["hooks"][0]["command"]
+    assert f"--root {cli.folder}" in entry["hooks"][0]["command"]
+    hooks = read(cli.folder / ".github" / "hooks" / "callgate.json")["hooks"]
+    assert all(f"--event {event}" in each["bash"] for event, [each] in hooks.items())
+    assert cli("connect", "codex", "copilot", "--undo").code == 0
+    assert not (cli.folder / ".codex").exists()

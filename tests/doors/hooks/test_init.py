@@ -14,16 +14,6 @@ from tests.doors.running import Cli
 TOKEN = "ghp_" + "a1B2" * 9
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
-    monkeypatch.setattr("sys.platform", "linux")
-    return folder
-
-
 def put(path: Path, document: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(document if isinstance(document, str) else json.dumps(document))
@@ -40,7 +30,7 @@ def test_servers_of_every_client_are_found_once_and_their_secrets_kept(cli: Cli,
     )
     put(home / ".claude.json", {"projects": {str(cli.folder): {"mcpServers": {"mine": {"command": "mine"}}}}})
     put(home / ".config" / "Claude" / "claude_desktop_config.json", {"mcpServers": {"git": {"command": "other"}}})
-    done = cli("init", "--from", "auto", "--yes", "--no-start")
+    done = cli("init", "--from", "auto", "--write", "--no-start")
     assert done.code == 0, done
     assert TOKEN not in done.out + done.err
     settings = read_configuration(cli.folder / "callgate.yaml", required=True)
@@ -59,10 +49,10 @@ def test_servers_of_every_client_are_found_once_and_their_secrets_kept(cli: Cli,
 
 def test_a_secret_that_is_kept_already_is_left_alone(cli: Cli, home: Path):
     put(cli.folder / ".mcp.json", {"mcpServers": {"git": {"command": "x", "env": {"API_KEY": "first-value"}}}})
-    cli("init", "--from", "auto", "--yes", "--no-start")
+    cli("init", "--from", "auto", "--write", "--no-start")
     (cli.folder / "callgate.yaml").unlink()
     put(cli.folder / ".mcp.json", {"mcpServers": {"git": {"command": "x", "env": {"API_KEY": "second-value"}}}})
-    assert cli("init", "--from", "auto", "--yes", "--no-start").code == 0
+    assert cli("init", "--from", "auto", "--write", "--no-start").code == 0
     settings = read_configuration(cli.folder / "callgate.yaml", required=True)
     assert settings.mcp_servers["git"].env == {"API_KEY": "secret:git/api_key_2"}
 
@@ -71,7 +61,7 @@ def test_placeholders_are_taken_from_the_environment_or_named(cli: Cli, home: Pa
     monkeypatch.setenv("HERE_TOKEN", "from-the-environment")
     env = {"A": "${HERE_TOKEN}", "B": "${input:token}"}
     put(cli.folder / ".mcp.json", {"mcpServers": {"git": {"command": "x", "env": env}}})
-    done = cli("init", "--from", "auto", "--yes", "--no-start")
+    done = cli("init", "--from", "auto", "--write", "--no-start")
     assert "callgate secrets set git b" in done.out
     settings = read_configuration(cli.folder / "callgate.yaml", required=True)
     assert settings.mcp_servers["git"].env == {"A": "secret:git/a", "B": "secret:git/b"}
@@ -93,7 +83,7 @@ def test_what_cannot_be_used_is_told_with_the_reason(cli: Cli, home: Path):
         },
     )
     put(home / ".cursor" / "mcp.json", "not json")
-    done = cli("init", "--from", "auto", "--yes", "--no-start")
+    done = cli("init", "--from", "auto", "--write", "--no-start")
     assert done.code == 0
     for told in ("its transport is sse", "something secret in it", "neither a command", "--api-key", "is not JSON"):
         assert told in done.out, told
@@ -106,12 +96,12 @@ def test_nothing_is_written_where_nobody_said_yes_or_something_is_there(cli: Cli
     assert (done.code, (cli.folder / "callgate.yaml").exists()) == (2, False)
     assert not (home / ".config" / "callgate" / "secrets.sealed").exists()
     put(cli.folder / "callgate.yaml", "autonomy: A1\n")
-    assert cli("init", "--yes").code == 2
+    assert cli("init", "--write").code == 2
     assert (cli.folder / "callgate.yaml").read_text() == "autonomy: A1\n"
 
 
 def test_without_servers_the_configuration_is_one_to_begin_with(cli: Cli, home: Path):
-    assert cli("init", "--yes").code == 0
+    assert cli("init", "--write").code == 0
     assert read_configuration(cli.folder / "callgate.yaml", required=True).mcp_servers == {}
     assert cli("init", "--from", "gone.json", "--config", "b.yaml").code == 2
 
@@ -121,10 +111,10 @@ def test_declarations_are_proposed_and_connecting_takes_the_servers_over(cli: Cl
     first, *rest = command(cli.folder)
     put(cli.folder / "mine.json", {"mcpServers": {"srv": {"command": first, "args": rest}}})
     put(cli.folder / ".mcp.json", (cli.folder / "mine.json").read_text())
-    done = cli("init", "--from", "mine.json", "--yes")
+    done = cli("init", "--from", "mine.json", "--write")
     assert done.code == 0, done
     assert "srv.add" in done.out
     assert "callgate tools review" in done.err
     assert not (cli.folder / "callgate.tools.yaml").exists(), "nothing is in force"
-    assert cli("connect", "claude-code", "--yes", "--no-hooks").code == 0
+    assert cli("connect", "claude-code", "--write", "--no-hooks").code == 0
     assert list(json.loads((cli.folder / ".mcp.json").read_text())["mcpServers"]) == ["callgate"]

@@ -26,6 +26,11 @@ class Served:
     paid: list[int]
     """The witness: every payment that was made."""
 
+    @staticmethod
+    def open(settings: ServeSettings | None = None) -> contextlib.AbstractAsyncContextManager["Served"]:
+        """A gate of its own, for tests that need it in some place or with some settings."""
+        return served_gate(Callgate.open("memory://"), settings)
+
     async def agent(self, name: str = "crawler", **limits: Any) -> httpx2.AsyncClient:
         """A client that shows an agent's token."""
         _, token = await self.gate.admit_agent(name, by="operator", **limits)
@@ -40,12 +45,14 @@ class Served:
         """A client that shows nothing."""
         return self._client(None)
 
-    async def question(self) -> Approval:
-        """The first question that waits, as soon as there is one."""
+    async def question(self, principal: str = "crawler") -> Approval:
+        """The first question of this agent that waits, as soon as there is one."""
         async with asyncio.timeout(_SECONDS):
             async for _ in self.gate.events(types=["gate.required"], follow=True):
-                break
-        return (await self.gate.approvals())[0]
+                found = [each for each in await self.gate.approvals() if each.principal == principal]
+                if found:
+                    return found[0]
+        pytest.fail("nothing was asked")
 
     async def recorded(self, event: str) -> None:
         """Wait until an event of this type is in the record."""

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from callgate.runtime import errand_book
 from tests.doors.http.conftest import Served
 
 
@@ -188,3 +191,20 @@ async def test_json_with_more_than_one_reading_is_refused(served: Served):
             answer = await client.post("/api/v1/calls", content=body, headers={"Content-Type": "application/json"})
             assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request"), body[:20]
     assert served.paid == []
+
+
+async def test_one_agent_begins_no_more_than_so_many_calls_at_once(served: Served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(errand_book, "MOST_OF_ONE", 1)
+    call = {"tool": "pay", "arguments": {"amount": 3}, "wait": 30}
+    later = {"Prefer": "respond-async"}
+    async with await served.agent() as agent, await served.agent("other") as other:
+        first = await agent.post("/api/v1/calls", json=call, headers=later)
+        second = await agent.post("/api/v1/calls", json=call, headers=later)
+        others = await other.post("/api/v1/calls", json=call, headers=later)
+        for name in ("crawler", "other"):
+            question = await served.question(name)
+            await served.gate.reject(question.id, by="ada")
+        ended = await served.until(lambda: agent.get(first.headers["location"]), lambda answer: answer.json()["done"])
+    assert (second.status_code, second.json()["code"]) == (429, "limit_exceeded")
+    assert others.status_code == 202
+    assert ended["outcome"]["error"]["code"] == "approval_rejected"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from callgate import Callgate
-from callgate.tools.vault import sight, watch
+from callgate.tools.vault import notes, sight, watch
 from callgate.tools.vault.keeping_step import keep_step
 from callgate.tools.vault.vaults import Vaults
 from tests.tools.vault.calling import done, home, opened, put, texts
@@ -164,6 +165,27 @@ async def test_a_note_with_a_second_name_elsewhere_is_looked_at_every_time(
             await found(gate, "water")
             names[1].write_text(f"honey{at}\n")
             assert await found(gate, f"honey{at}") == {"0.md"}
+
+
+async def test_a_note_that_could_not_be_read_is_read_at_the_next_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, NOTES)
+    failing = [True]
+    usual = notes.read_all
+
+    def read(fd: int, most: int) -> bytes:
+        if failing:
+            raise OSError(errno.EMFILE, "too many open files")
+        return usual(fd, most)
+
+    async with opened(tmp_path) as gate:
+        await found(gate, "water")
+        put(tmp_path, {"a.md": "honey\n"})
+        monkeypatch.setattr(notes, "read_all", read)
+        assert await found(gate, "honey") == set()
+        failing.clear()
+        assert await found(gate, "honey") == {"a.md"}
 
 
 def test_who_may_see_less_is_shown_less(tmp_path: Path) -> None:

@@ -47,15 +47,17 @@ async def page(
     limit: int,
     cursor: str | None,
     keep: Callable[[Item], bool] = lambda _: True,
+    newest_first: bool = True,
 ) -> tuple[list[Item], str | None]:
     """One page of what `read` gives, and the cursor of the next.
 
     Args:
-        read: Gives the newest so many.
+        read: Gives the first so many.
         place: Where an item stands.
         limit: How many at most.
         cursor: Where to go on.
         keep: Which of them are meant.
+        newest_first: Whether later places come first.
 
     Raises:
         BadCursor: The cursor is none of ours.
@@ -64,9 +66,9 @@ async def page(
     wanted = seen + limit + 1
     while True:
         found = await read(wanted)
-        rest = sorted((item for item in found if keep(item)), key=place, reverse=True)
+        rest = sorted((item for item in found if keep(item)), key=place, reverse=newest_first)
         if behind is not None:
-            rest = [item for item in rest if place(item) < behind]
+            rest = [item for item in rest if (place(item) < behind if newest_first else place(item) > behind)]
         if len(rest) > limit or len(found) < wanted:
             break
         wanted *= 2

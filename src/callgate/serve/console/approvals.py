@@ -11,6 +11,7 @@ from callgate.errors import ApprovalConflict, AssuranceTooLow, Refusal
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.credential import Right
 from callgate.model.levels import Assurance
+from callgate.model.person import is_own_agent
 from callgate.runtime.gate import Callgate
 from callgate.serve.console.pages import page_for
 from callgate.serve.console.questions import (
@@ -117,6 +118,7 @@ async def _page(request: Request, visitor: Visitor, approval: Approval, *, statu
         asked=calls_asked(approval),
         confirmed_by=confirmed_by(approval),
         waits=is_open(approval),
+        own=is_own_agent(visitor.name, approval.principal),
         mark=_mark(approval),
         before=[each for each in before if each["call"] != approval.call_id][-_BEFORE:][::-1],
         following=others[0] if others else None,

@@ -30,6 +30,8 @@ _POSITION = re.compile(r"[0-9]{1,18}")
 _STILL_HERE = 15.0
 _TOGETHER = 0.1
 """Seconds in which what happens is told at once."""
+_APART = 1.0
+"""Seconds between two messages."""
 
 
 @dataclass
@@ -63,22 +65,21 @@ class _News:
 async def live(request: Request) -> Response:
     """The stream of one open page; ends when its visit does."""
     visitor = await visiting(request)
-    shown = request.headers.get("last-event-id", "")
-    if _POSITION.fullmatch(shown):
-        start = int(shown)
-    else:
-        newest = await gate_of(request).newest_events(1)
-        start = newest[-1].position if newest else 0
+    shown = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    start = int(shown) if _POSITION.fullmatch(shown) else visitor.position
     return StreamingResponse(_stream(request, visitor, _News(start)), media_type="text/event-stream")
 
 
 async def _stream(request: Request, visitor: Visitor, news: _News) -> AsyncIterator[str]:
     gate = gate_of(request)
-    listening = asyncio.create_task(_listen(gate, news))
+    ending: asyncio.Event = request.app.state.ending
+    tasks = [asyncio.create_task(_listen(gate, news)), asyncio.create_task(_end(ending, news))]
     try:
         yield "retry: 2000\n\n"
-        while not listening.done():
+        while not any(task.done() for task in tasks):
             await news.wait(_STILL_HERE)
+            if ending.is_set():
+                return
             if await gate.visit(visitor.cookie) is None:
                 yield "event: left\ndata: {}\n\n"
                 return
@@ -87,10 +88,23 @@ async def _stream(request: Request, visitor: Visitor, news: _News) -> AsyncItera
                 continue
             await asyncio.sleep(_TOGETHER)
             yield news.told(await counted(request, visitor))
+            # However much happens, an open page asks for itself so often and not more; what comes now is told then.
+            await _pause(ending)
     finally:
-        listening.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await listening
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _pause(ending: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_APART):
+            await ending.wait()
+
+
+async def _end(ending: asyncio.Event, news: _News) -> None:
+    await ending.wait()
+    news.come.set()
 
 
 async def _listen(gate: Callgate, news: _News) -> None:

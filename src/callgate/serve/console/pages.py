@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import callgate
 from callgate.model.credential import Right
+from callgate.model.visible import one_line
 from callgate.serve.console import marked, moments
 from callgate.serve.console.visiting import Visitor, gate_of
 
@@ -48,6 +49,7 @@ def _environment() -> Environment:
         "clock": moments.clock,
         "ms": moments.milliseconds,
         "words": moments.words,
+        "seen": one_line,
     }
     tests: dict[str, Any] = {"diff": marked.is_diff}
     shared: dict[str, Any] = {"diff_lines": marked.diff_lines, "asset": asset, "version": callgate.__version__}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from callgate.model.decision import Decision
 from callgate.model.event import Event
 from callgate.model.shapes import as_mapping, as_sequence
 
@@ -30,6 +31,7 @@ _TOLD = {
     "approval.edited": ("A person changed the arguments and said yes", "good"),
     "approval.withdrawn": ("The asker no longer wanted it", "plain"),
     "approval.used": ("The approval was used up: one yes, one run", "plain"),
+    "health.changed": ("What is behind the tool became healthier or worse", "plain"),
     "approval.voted": ("One of several people said yes", "good"),
 }
 _FIRST = (
@@ -37,6 +39,7 @@ _FIRST = (
     "reason",
     "why",
     "text",
+    "note",
     "message",
     "what",
     "arguments",
@@ -86,17 +89,36 @@ def step_of(event: Event) -> Step:
         verdict=str(decision.get("verdict", "")),
         risk=str(decision.get("risk", "")),
         autonomy=str(decision.get("autonomy", "")),
-        reasons=tuple(_reasons(decision)),
-        facts=tuple((name, payload[name]) for name in _FIRST if payload.get(name) not in _NOTHING),
+        reasons=tuple(told_reasons(decision)),
+        facts=tuple(_facts(payload)),
         more=tuple(_more(payload)),
         erased=event.payload is None,
         place=f"event {event.sequence} of stream {event.stream}, {event.hash[:16]}",
     )
 
 
-def _reasons(decision: Mapping[str, Any]) -> list[dict[str, Any]]:
+def told_decision(decision: Decision) -> dict[str, Any]:
+    """A decision as its page tells it."""
+    body = decision.to_json()
+    return {"code": "", **body, "reasons": told_reasons(body)}
+
+
+def told_reasons(decision: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every reason of a decision, each with a step, a text, and the verdict it asks for or none."""
     found = [as_mapping(reason) or {} for reason in as_sequence(decision.get("reasons")) or ()]
     return [{"step": "", "text": "", "verdict": "", **reason} for reason in found]
+
+
+def _facts(payload: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What people look for first; of an error its own words, what it is called, and what to do."""
+    for name in _FIRST:
+        value = payload.get(name)
+        error = as_mapping(value) if name == "error" else None
+        if error is not None and isinstance(error.get("error"), str):
+            told = (("error", error["error"]), ("code", error.get("code")), ("advice", error.get("suggestion")))
+            yield from ((title, text) for title, text in told if text)
+        elif value not in _NOTHING:
+            yield name, value
 
 
 def _more(payload: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -31,6 +31,8 @@ class Visitor:
 
     visit: Visit
     cookie: str
+    position: int
+    """How far the record was when they asked: their page hears of everything after it, and misses nothing."""
 
     @property
     def name(self) -> str:
@@ -74,10 +76,12 @@ async def visiting(request: Request, *rights: Right) -> Visitor:
         EntryRefused: They have none of these rights.
     """
     cookie = request.cookies.get(COOKIE, "")[:_LONGEST]
-    visit = await gate_of(request).visit(cookie) if cookie else None
+    gate = gate_of(request)
+    visit = await gate.visit(cookie) if cookie else None
     if visit is None:
         raise NotVisiting("sign in first")
-    found = Visitor(visit, cookie)
+    newest = await gate.newest_events(1)
+    found = Visitor(visit, cookie, newest[-1].position if newest else 0)
     if rights and not any(found.may(right) for right in rights):
         named = " or ".join(rights)
         raise EntryRefused(f"this takes the right to {named}, which {found.name} does not have")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from callgate.model.call import Call
 from callgate.model.canonical import dumps
 from callgate.model.context import Context
 from callgate.model.outcome import Outcome, Pending, Succeeded
+from callgate.model.visible import visible
 from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.telling import reasons, told
 from callgate.serve.hooks.moment import Host, Kind, Moment, Reply
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 64 * 1024
 _PATHS = ("file_path", "path", "notebook_path")
+_WHERE = {"host.bash": "cwd", "host.glob": "path", "host.grep": "path"}
+"""What says where a tool works; the host's own folder when it says nothing."""
 _HOST_FILES = (
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -64,18 +68,31 @@ class Answers:
             return await self._report(moment)
         call = _call(moment)
         judgement = await self._gate.judge_use(call, self._context, wait=wait)
+        if judgement.allowed and judgement.edited is not None:
+            return await self._edited(call, moment, edited=judgement.edited)
         if judgement.allowed:
-            return self._host.allow(moment, judgement.edited)
-        return self._host.deny(moment.told, why_not(judgement, moment.tool))
+            return self._host.allow(moment, None)
+        return self._host.deny(moment.told, visible(why_not(judgement, moment.tool)))
+
+    async def _edited(self, call: Call, moment: Moment, *, edited: Mapping[str, Any]) -> Reply:
+        """What a person allowed is not what was asked: the host runs that, or is told what to ask for instead."""
+        given = as_given(edited, moment)
+        if given is not None and self._host.takes_edits(moment):
+            return self._host.allow(moment, given)
+        await self._gate.report_use(call, self._context, ok=False, error="not run: its host could not be told the edit")
+        instead = dumps(dict(edited)).decode()
+        why = f"Not run: a person changed this call, which {self._host.name} cannot be told. Make this one: {instead}"
+        return self._host.deny(moment.told, visible(why))
 
     async def _report(self, moment: Moment) -> Reply:
         facts: dict[str, Any] = {"ok": moment.ok, "output": _bounded(moment.output), "error": moment.error}
         try:
             await self._gate.report_use(_call(moment), self._context, **facts)
         except NotFound:
-            return self._host.note(f"Callgate: {moment.tool} ran, and was not allowed by this gate under this id.")
+            told = f"Callgate: {moment.tool} ran, and was not allowed by this gate under this id."
+            return self._host.note(visible(told))
         except Conflict as error:
-            return self._host.note(f"Callgate: {error}")
+            return self._host.note(visible(f"Callgate: {error}"))
         return self._host.quiet
 
 
@@ -104,9 +121,20 @@ def placed(moment: Moment) -> dict[str, Any]:
         path = arguments.get(name)
         if isinstance(path, str) and path and not os.path.isabs(path) and not path.startswith("~"):  # noqa: PTH117
             arguments[name] = os.path.join(moment.folder, path)  # noqa: PTH118 - `..` must stay as it was said
-    if "path" not in arguments and moment.tool in {"host.glob", "host.grep"}:
-        arguments["path"] = moment.folder
+    # Where it runs belongs to what it does: a yes for one folder is none for another.
+    missing = _WHERE.get(moment.tool)
+    if missing is not None and missing not in arguments:
+        arguments[missing] = moment.folder
     return arguments
+
+
+def as_given(edited: Mapping[str, Any], moment: Moment) -> dict[str, Any] | None:
+    """What a person changed, without what was added here; None where that is what they changed."""
+    judged = placed(moment)
+    added = judged.keys() - moment.arguments.keys()
+    if any(edited.get(name, judged[name]) != judged[name] for name in added):
+        return None
+    return {name: value for name, value in edited.items() if name not in added}
 
 
 def _bounded(output: Any) -> Any:

@@ -55,6 +55,11 @@ class ClaudeCode:
         error = None if ok else _told_error(told)
         return Moment(kind=Kind.AFTER, ok=ok, output=told.get("tool_response"), error=error, **place)
 
+    def takes_edits(self, moment: Moment) -> bool:
+        """It does, of every tool."""
+        del moment
+        return True
+
     def allow(self, moment: Moment, edited: Mapping[str, Any] | None) -> Reply:
         """The tool may run."""
         decision: dict[str, Any] = {"permissionDecision": "allow", "permissionDecisionReason": "allowed by Callgate"}

@@ -61,14 +61,16 @@ class Cursor:
         output = told.get("result_json") if of_server else told.get("tool_output")
         return Moment(kind=Kind.AFTER, ok=ok, output=output, error=error, **place)
 
+    def takes_edits(self, moment: Moment) -> bool:
+        """It does, of its own tools."""
+        return moment.tool != "host.mcp"
+
     def allow(self, moment: Moment, edited: Mapping[str, Any] | None) -> Reply:
         """The tool may run."""
         answer: dict[str, Any] = {"permission": "allow"}
-        if edited is None:
-            return Reply(out=answer)
-        if moment.tool == "host.mcp":
-            return self.deny(moment.told, "Not run: a person changed the call, and Cursor cannot be told so. Ask them.")
-        return Reply(out=answer | {"updated_input": _as_given(moment, edited)})
+        if edited is not None:
+            answer["updated_input"] = _as_given(moment, edited)
+        return Reply(out=answer)
 
     def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
         """The tool may not run. What cannot be read blocks, whatever it was."""

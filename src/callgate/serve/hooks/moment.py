@@ -77,6 +77,10 @@ class Host(Protocol):
         """
         ...
 
+    def takes_edits(self, moment: Moment) -> bool:
+        """Whether it can be told to run something else than it asked about."""
+        ...
+
     def allow(self, moment: Moment, edited: Mapping[str, Any] | None) -> Reply:
         """The tool may run; with `edited`, with these arguments of the gate's tool instead."""
         ...

@@ -94,7 +94,7 @@ class IndexFile:
 
     def _with(self, place: Path, work: Callable[[sqlite3.Connection], T]) -> T:
         with contextlib.ExitStack() as stack:
-            connection = self._taken(place) or open_file(place, _TABLES, patience=_PATIENCE)
+            connection = self._taken(place) or _opened(place)
             stack.callback(connection.close)
             which = _which(place)
             done = work(connection)
@@ -122,6 +122,13 @@ class IndexFile:
             self._memory = None
         else:
             forget(self._place)
+
+
+def _opened(place: Path) -> sqlite3.Connection:
+    connection = open_file(place, _TABLES, patience=_PATIENCE)
+    # Writing the log out waits for the disk, and falls to whoever's search comes then: seldom, therefore.
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    return connection
 
 
 def _which(place: Path) -> _Which:

@@ -58,10 +58,10 @@ def keep_step(project: Project, ctx: ToolContext) -> None:
         generation = index.generation()
         if told is None or last != generation:
             told = _differing(index.known(), state.sight.stamps) | (told or set())
-        if told:
-            _take_in(project, ctx, told=told)
-            generation = index.generation()
-        state.generation = generation
+        if not told:
+            state.generation = generation
+        elif _take_in(project, ctx, told=told):
+            state.generation = index.generation()
 
 
 def _differing(known: dict[str, Stamp], stamps: dict[str, Stamp]) -> set[str]:
@@ -71,18 +71,23 @@ def _differing(known: dict[str, Stamp], stamps: dict[str, Stamp]) -> set[str]:
     return changed | (known.keys() - stamps.keys())
 
 
-def _take_in(project: Project, ctx: ToolContext, *, told: set[str]) -> None:
+def _take_in(project: Project, ctx: ToolContext, *, told: set[str]) -> bool:
+    """Whether every note could be read."""
     notes, index, stamps = project.notes, project.index, project.in_step.sight.stamps
     gone = [path for path in told if path not in stamps]
     changed = sorted(path for path in told if path in stamps)
     if gone:
         index.change((), gone)
+    taken = 0
     for at in range(0, len(changed), _AT_ONCE):
         _refuse_late(ctx, done=at, of=len(changed))
         part = changed[at : at + _AT_ONCE]
-        index.change(_read(notes, part, digests=index.digests(part), stamps=stamps), ())
+        found = list(_read(notes, part, digests=index.digests(part), stamps=stamps))
+        index.change(found, ())
+        taken += len(found)
         if len(changed) > _AT_ONCE:
             ctx.progress(min(1.0, (at + _AT_ONCE) / len(changed)), "reading notes")
+    return taken == len(changed)
 
 
 def _refuse_late(ctx: ToolContext, *, done: int, of: int) -> None:

@@ -23,7 +23,7 @@ _NO_FOLDER = (FileNotFoundError, NotADirectoryError, PermissionError)
 _MOST_FOLDERS = 16
 """When so many folders came or went, looking at everything costs no more."""
 _IN_TURN = 100
-_UNNOTICED = 0.003
+_UNNOTICED = 0.001
 """Seconds."""
 
 Stamp = int

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -114,10 +115,14 @@ class _Batch:
     def _begin(self, place: _Place, *, handles: contextlib.ExitStack) -> _Fresh | None:
         """Write the new content beside its note, and flush it."""
         try:
-            with self._notes.confined.file_at(place.folder, place.name) as held:
+            # Looked at before it is opened, since opening a pipe wakes who waits at it; what is open then is judged.
+            seen = os.stat(place.name, dir_fd=place.folder.fd, follow_symlinks=False)
+            if not stat.S_ISREG(seen.st_mode):
+                return None
+            with self._notes.confined.file_at(place.folder, place.name, seen=True) as held:
                 note = taken(held, place.rewriting.path)
         except (ValueError, FileNotFoundError, PermissionError, IsADirectoryError):
-            return None  # since then it has gone, or become too large, a link, or nobody's to read
+            return None  # since then it has gone, or become too large, or nobody's to read
         try:
             content = place.rewriting.apply(note.content)
             if content is None:

@@ -8,11 +8,18 @@
   document.documentElement.classList.add("scripted");
 
   // The stream says which parts changed; those that want to know ask for themselves again.
+  const topics = ["approvals", "calls", "outcomes", "tools", "review", "health"];
   let stream = null;
+  let before = false;
   function listen() {
     if (stream || document.hidden) return;
-    stream = new EventSource(body.dataset.live);
-    stream.addEventListener("open", () => body.setAttribute("data-listening", ""));
+    // The first stream goes on from where the page was made; a later one begins now, and the page is asked for again.
+    stream = new EventSource(before ? body.dataset.live : `${body.dataset.live}?after=${body.dataset.after}`);
+    stream.addEventListener("open", () => {
+      body.setAttribute("data-listening", "");
+      if (before) for (const topic of topics) body.dispatchEvent(new CustomEvent(`cg-${topic}`));
+      before = true;
+    });
     stream.addEventListener("changed", (message) => {
       const news = JSON.parse(message.data);
       for (const [name, number] of Object.entries(news.counts)) show(name, number);
@@ -37,9 +44,6 @@
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return rest();
     listen();
-    for (const topic of ["approvals", "calls", "outcomes", "tools", "review", "health"]) {
-      body.dispatchEvent(new CustomEvent(`cg-${topic}`));
-    }
   });
   window.addEventListener("pagehide", rest);
   listen();
