@@ -17,9 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from callgate import Callgate
 from callgate.adapters.mcp import McpServer
 from callgate.serve.addresses import addresses
-from callgate.serve.app import make_app
+from callgate.serve.guard import Guard
 from callgate.serve.mcp.http import McpEndpoint
-from callgate.settings.values import ServeSettings
 from tests.adapters.mcp import real_servers
 from tests.doors.mcp.everything_server import everything_server
 
@@ -53,9 +52,7 @@ async def _served(folder: Path) -> AsyncGenerator[str]:
         await gate.attach(McpServer("everything", url=upstream, declare=_ALL))
         _, token = await gate.admit_agent("conformance", by="operator")
         endpoint = McpEndpoint(gate, url=found.url, body_bytes=1_000_000)
-        app = _WithToken(
-            make_app(gate, addresses=found, settings=ServeSettings(port=port), oauth=None, mcp=endpoint), token
-        )
+        app = _WithToken(Guard(endpoint, addresses=found, body_bytes=1_000_000), token)
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
         async with endpoint.open():
             task = asyncio.ensure_future(server.serve(sockets=[listening]))

@@ -12,7 +12,7 @@ from mcp import MCPError
 from callgate import Callgate
 from callgate.adapters.mcp import McpServer
 from tests.doors.http.conftest import Served, served_gate
-from tests.doors.mcp.conftest import client_of, text_of
+from tests.doors.mcp.conftest import client_of, text_of, with_token
 from tests.doors.mcp.everything_server import Everything, everything_server
 
 ALL = {"*": {"effects": ["read_only", "network_access"]}}
@@ -113,6 +113,33 @@ async def test_changes_of_a_resource_reach_who_subscribed(era: str):
             assert event.uri == uri
         await asyncio.wait_for(server.left.wait(), 10)
         assert server.watched == {}
+
+
+async def test_a_revoked_credential_hears_nothing_more():
+    uri = "every-thing+test://watched-resource"
+    mine: asyncio.Queue[str] = asyncio.Queue()
+    theirs: asyncio.Queue[str] = asyncio.Queue()
+
+    def hear(into: asyncio.Queue[str]) -> Any:
+        async def heard(message: Any) -> None:
+            into.put_nowait(type(message).__name__)
+
+        return heard
+
+    async with _gateway() as (served, server):
+        credential, token = await served.gate.admit_agent("revoked", by="operator")
+        async with (
+            with_token(f"{served.url}/mcp", token, mode="legacy", message_handler=hear(mine)) as one,
+            client_of(served, mode="legacy", message_handler=hear(theirs)) as two,
+        ):
+            for client in (one, two):
+                await client.session.send_request(types.SubscribeRequest(params={"uri": uri}), types.EmptyResult)  # pyright: ignore[reportArgumentType]
+            await served.gate.revoke_credential(credential.id, by="operator")
+            served.gate.remove("pay")
+            assert await asyncio.wait_for(theirs.get(), 10) == "ToolListChangedNotification"
+            await server.change("test://watched-resource")
+            assert await asyncio.wait_for(theirs.get(), 10) == "ResourceUpdatedNotification"
+            assert mine.empty()
 
 
 async def test_a_server_asks_the_client_whose_call_it_answers():

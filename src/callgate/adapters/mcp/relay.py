@@ -7,6 +7,7 @@ operator like any other.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import hashlib
 from collections import Counter
@@ -140,10 +141,11 @@ class Relay:
             del self._wanted[uri]
             await self._ask("UnsubscribeRequest", uri, patience=patience)
 
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """Resources that somebody wants to hear of, for a new session."""
-        return tuple(self._wanted)
+    async def resume(self, patience: float) -> None:
+        """Subscribe again, in a new session, to what somebody still wants to hear of. What is gone by now is let be."""
+        for uri in tuple(self._wanted):
+            with contextlib.suppress(ToolExecutionError):
+                await self._ask("SubscribeRequest", uri, patience=patience)
 
     async def _ask(self, kind: str, uri: str, *, patience: float) -> None:
         import mcp_types  # noqa: PLC0415 - the SDK is loaded by now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -159,7 +160,13 @@ class McpServer:
             self._fresh.set()
         desk.available(self.connector)
         unlisted = self.relay.tools(client.server_capabilities)
+        await self._resume()
         return replace(loaded, failures=(*listed.failures, *loaded.failures), unlisted=unlisted)
+
+    async def _resume(self) -> None:
+        """A session that is lost meanwhile is made again, and looked at again."""
+        with contextlib.suppress(ConnectionError, NotSent):
+            await self.relay.resume(self._how.startup)
 
     async def close(self) -> None:
         """Leave the session, and end the program."""

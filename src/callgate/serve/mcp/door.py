@@ -105,8 +105,8 @@ class McpDoor(Server[Any]):
     async def _initialized(self, asked: Any, _params: Any) -> None:
         """Before 2026-07-28: whoever has a session is told over it."""
         asker, session = self._who(asked), asked.session
-        follower = Follower(asker, session.send_tool_list_changed, end=lambda: None)
         ear = Ear(self._gate, asker, tell=lambda event: session.send_notification(event_to_notification(event, {})))
+        follower = Follower(asker, session.send_tool_list_changed, end=ear.silence)
         self._changes.follow(follower)
         state_of(asked)[_EAR] = ear
         # The SDK has no other word for the end of a session.

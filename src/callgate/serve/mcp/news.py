@@ -60,11 +60,15 @@ class Ear:
             with contextlib.suppress(CallgateError, ConnectionError, KeyError):
                 await self._gate.relay_unsubscribe(found[0].source, found[1])
 
-    async def close(self) -> None:
-        """Leave."""
+    def silence(self) -> None:
+        """Tell it nothing more: it may not hear any more, or leaves."""
         for end in self._ends:
             end()
         self._ends = []
+
+    async def close(self) -> None:
+        """Leave."""
+        self.silence()
         for task in self._telling:
             task.cancel()
         for uri in list(self._subscribed):
