@@ -12,8 +12,8 @@ help: ## list the targets
 setup: ## make .venv with every extra and the development tools (fast when nothing changed)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
 
-run: setup ## show Callgate at work
-	@$(BIN)/callgate demo
+run: setup ## serve console, HTTP API and MCP on 127.0.0.1:8700, with the configuration in examples/serve, until Ctrl-C
+	@cd examples/serve && exec ../../$(BIN)/callgate serve $(ARGS)
 
 test: setup ## run all tests, the slow ones included
 	@$(BIN)/python -m pytest -n auto $(ARGS)

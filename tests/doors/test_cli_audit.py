@@ -234,8 +234,9 @@ def test_erasing_asks_a_person_at_the_terminal(used: Cli):
 
 
 @pytest.mark.slow
-def test_following_tells_events_as_they_come_until_ctrl_c(used: Cli):
-    with Terminal("audit", "list", "--follow", cwd=used.folder) as terminal:
+@pytest.mark.parametrize("command", [("audit", "list", "--follow"), ("watch",)], ids=["audit-list", "watch"])
+def test_following_tells_events_as_they_come_until_ctrl_c(used: Cli, command: tuple[str, ...]):
+    with Terminal(*command, cwd=used.folder) as terminal:
         terminal.expect("gate.required")
         used.call("broken")
         terminal.expect("tool_call.failed")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from callgate import Callgate
+from callgate.events.staleness import content_hash
 from callgate.pipeline.parts import Parts
 from callgate.testing import memory_gate
 
@@ -24,3 +26,14 @@ def gate_of(*tools: Any, **options: Any) -> Callgate:
 def parts_of(gate: Callgate) -> Parts:
     """What an open gate is made of, for journeys that look at the store itself or make it fail."""
     return gate._open().parts  # pyright: ignore[reportPrivateUsage]
+
+
+async def noted(gate: Callgate, path: str, *, text: str) -> None:
+    """Wait until it is noted that this was read: that comes after the call, which does not wait for it."""
+    store = parts_of(gate).store
+    async with asyncio.timeout(30):
+        while True:
+            last = await store.read(lambda reader: reader.reading("agent", "default", path))
+            if last is not None and last.digest == content_hash(text):
+                return
+            await asyncio.sleep(0.002)  # nobody tells of a note

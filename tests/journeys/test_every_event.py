@@ -15,7 +15,7 @@ import pytest
 from callgate import Callgate, Context, Pending, Previewed, Refused, Unknown, tool
 from callgate.model.event import Event
 from callgate.model.levels import Autonomy
-from tests.journeys.gates import gate_of
+from tests.journeys.gates import gate_of, noted
 
 pytestmark = pytest.mark.usefixtures("on_each_store")
 
@@ -49,9 +49,10 @@ async def linger() -> str:
 
 async def _reads_and_effects(gate: Callgate) -> None:
     free = Context(autonomy=Autonomy.A4)
-    await gate.call("read", {"path": "plan.md"})
-    _notes["plan.md"] = "second"
-    await gate.call("read", {"path": "plan.md"})
+    for text in ("first", "second"):
+        _notes["plan.md"] = text
+        await gate.call("read", {"path": "plan.md"})
+        await noted(gate, "plan.md", text=text)
     await gate.call("read", {"path": "nosuch.md"})
     await gate.call("linger", {}, timeout=0.02)
     key = free.narrow(idempotency_key="k")

@@ -12,7 +12,7 @@ from callgate.events.staleness import content_hash
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
 from callgate.testing import HandClock
-from tests.journeys.gates import gate_of, parts_of
+from tests.journeys.gates import gate_of, noted
 
 PATH = "a.md"
 notes: dict[str, str] = {}
@@ -35,20 +35,9 @@ async def write_note(path: str, text: str) -> str:
     return "ok"
 
 
-async def noted(gate: Callgate, text: str) -> None:
-    """Wait until it is noted: that comes after the call, which does not wait for it."""
-    store = parts_of(gate).store
-    async with asyncio.timeout(10):
-        while True:
-            last = await store.read(lambda reader: reader.reading("agent", "default", PATH))
-            if last is not None and last.digest == content_hash(text):
-                return
-            await asyncio.sleep(0.002)  # nobody tells of a note
-
-
 async def read(gate: Callgate) -> None:
     assert (await gate.call("read_note", {"path": PATH})).ok
-    await noted(gate, notes[PATH])
+    await noted(gate, PATH, text=notes[PATH])
 
 
 @pytest.mark.requirement("STL-01", "STL-02", "STL-05")
@@ -62,7 +51,7 @@ async def test_a_source_that_changed_since_it_was_read_is_told_once() -> None:
         await read(gate)
         await read(gate)
         assert (await gate.call("write_note", {"path": PATH, "text": "three"})).ok
-        await noted(gate, "three")
+        await noted(gate, PATH, text="three")
         await read(gate)
         notes[PATH] = "four"
         await read(gate)
@@ -99,7 +88,7 @@ async def test_a_note_that_is_slow_to_come_says_nothing_about_what_was_read_sinc
         assert (await gate.call(first, {"text": "one"})).ok
         clock.turn(1)
         assert (await gate.call("look", {"text": "two"})).ok
-        await noted(gate, "two")
+        await noted(gate, PATH, text="two")
         # Now the note of the first call comes, after that of the second: what was read last is still "two".
         slow.set()
         opened: Any = gate
@@ -108,5 +97,5 @@ async def test_a_note_that_is_slow_to_come_says_nothing_about_what_was_read_sinc
                 await asyncio.sleep(0.002)  # as above
         clock.turn(1)
         assert (await gate.call("look", {"text": "two"})).ok
-        await noted(gate, "two")
+        await noted(gate, PATH, text="two")
         assert [event async for event in gate.events(types=["source.stale"])] == []

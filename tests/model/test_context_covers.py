@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from callgate import Context
+from callgate.model.context_form import context_from_json, context_to_json
 from callgate.model.layer import Layer
 
 OUTER, INNER = Layer(name="outer", deny=("pay",)), Layer(name="inner", deny=("send",))
@@ -20,7 +21,7 @@ WHO: dict[str, Any] = {"principal": "p", "user": "ann", "session": "s", "role": 
         ({"autonomy": "A3"}, {"autonomy": "A2"}),
         ({"timeout": 5}, {"timeout": 4}),
         ({}, {"timeout": 4}),
-        ({"working_directory": "/srv"}, {"working_directory": "/srv/a"}),
+        ({"working_directory": "/srv"}, {"working_directory": "/srv/a", "outer_directories": ["/srv"]}),
         ({}, {"read_only": True}),
         ({}, {"no_web": True}),
         ({"layers": [OUTER]}, {"layers": [OUTER, INNER]}),
@@ -53,6 +54,20 @@ def test_what_is_left_to_the_configuration_covers_nothing_that_is_said_and_is_no
 ) -> None:
     assert not Context(**WHO).covers(Context(**WHO, **said))
     assert not Context(**WHO, **said).covers(Context(**WHO))
+
+
+def test_a_directory_inside_of_another_is_covered_if_it_was_narrowed_from_it() -> None:
+    """What is granted may be relative: somebody who began there may reach what the other does not."""
+    wide = Context(**WHO, working_directory="/srv")
+    narrow = wide.narrow(working_directory="/srv/a").narrow(working_directory="/srv/a/b")
+    assert narrow.outer_directories == ("/srv", "/srv/a")
+    assert wide.covers(narrow)
+    assert not narrow.covers(wide)
+    assert not wide.covers(Context(**WHO, working_directory="/srv/a/b"))
+    assert context_from_json(context_to_json(narrow)) == narrow
+    with pytest.raises(ValueError, match="outer_directories"):
+        narrow.narrow(outer_directories=())
+    assert narrow.narrow(working_directory="/srv/a/b", outer_directories=["/srv", "/srv/a"]) == narrow
 
 
 def test_layers_in_another_order_are_others() -> None:

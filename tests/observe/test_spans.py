@@ -1,5 +1,11 @@
 """Every call as a span, by OpenTelemetry's own words for one."""
 
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -7,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from callgate import Callgate, Context, tool
-from callgate.observe.spans import carried, spans
+from callgate.observe.spans import spans
 
 
 @pytest.fixture
@@ -19,12 +25,10 @@ def exported():
 async def gate(exported: InMemorySpanExporter):
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exported))
-    carriers: list[dict[str, str]] = []
 
     @tool(effects="read_only")
     def shout(text: str) -> str:
         """Make a text loud."""
-        carriers.append(carried())
         return text.upper()
 
     async with Callgate.open("memory://", around=[spans(provider.get_tracer("test"))]) as opened:
@@ -53,5 +57,38 @@ async def test_a_refusal_is_an_error_with_its_code_and_without_its_words(
     assert dict(span.attributes or {})["error.type"] == "invalid_arguments"
 
 
-def test_without_a_span_nothing_is_carried():
-    assert carried() == {}
+async def test_spans_go_where_the_environment_says(tmp_path: Path):
+    heard: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def collect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        (length,) = re.findall(r"content-length: (\d+)", head.decode().lower())
+        heard.put_nowait(head + await reader.readexactly(int(length)))
+        writer.write(b"HTTP/1.1 200 Fine\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(collect, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    program = tmp_path / "program.py"
+    program.write_text(_PROGRAM)
+    async with server:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, program, env=os.environ | {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"}
+        )
+        assert await process.wait() == 0
+        sent = await asyncio.wait_for(heard.get(), 30)
+    assert sent.startswith(b"POST /v1/traces")
+
+
+_PROGRAM = """
+import asyncio
+from callgate import Callgate
+from callgate.runtime.observing import spans_around
+
+async def main():
+    async with Callgate.open("memory://", around=spans_around(), builtin_tools="calculate") as gate:
+        (await gate.call("calculate", {"expression": "1+1"})).unwrap()
+
+asyncio.run(main())
+"""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import py7zr
 import pytest
+
+from callgate.tools.libraries import from_installed_only, out_of_reach
+from tests.tools.code.test_bounds import grounds_of
 
 AGENT = """
 import asyncio, json, sys
@@ -54,3 +61,56 @@ def test_a_file_that_was_written_is_not_taken_for_a_library(
     assert f"{tool} succeeded" in done.stdout, done.stdout + done.stderr
     assert (work / f"{module}.py").exists()
     assert not witness.exists()
+
+
+def _shared_library() -> str:
+    """The library that this Python is linked to; nothing if it is in the program itself."""
+    words = ["ldd", os.path.realpath(sys.executable)]
+    told = subprocess.run(words, capture_output=True, text=True, check=False).stdout if shutil.which("ldd") else ""
+    return next((line.split()[0] for line in told.splitlines() if "libpython" in line), "")
+
+
+LOADED = """
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void go(void) { close(open("WITNESS", O_CREAT | O_WRONLY, 0600)); }
+int Py_BytesMain(int a, char **b) { return 0; }
+"""
+ASKER = """
+import asyncio, os, sys
+from callgate import Callgate
+
+async def main():
+    async with Callgate.open("memory://", working_directory=sys.argv[1], builtin_tools=["sql_query"]) as gate:
+        os.rename(sys.argv[1] + "/planted", sys.argv[1] + "/lib")
+        print(await gate.call("sql_query", {"query": "SELECT 1 AS one", "tables": {}}))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not _shared_library() or not shutil.which("gcc"), reason="needs gcc, and a Python with a library")
+def test_a_shared_library_where_tools_may_write_is_not_loaded(tmp_path: Path) -> None:
+    """The environment names a directory of the project, in which a program may put one."""
+    work, witness = tmp_path / "work", tmp_path / "witness"
+    (work / "planted").mkdir(parents=True)
+    (work / "x.c").write_text(LOADED.replace("WITNESS", str(witness)))
+    library = work / "planted" / _shared_library()
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, work / "x.c"], check=True)
+    env = {**os.environ, "LD_LIBRARY_PATH": f"{work}/lib"}
+    words = [sys.executable, "-c", ASKER, str(work)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, cwd="/", check=False, env=env)
+    assert "sql_query succeeded" in done.stdout, done.stdout + done.stderr
+    assert not witness.exists()
+    subprocess.run([sys.executable, "-c", ""], env=env, check=False)
+    assert witness.exists()  # that it would have been one
+
+
+def test_places_that_no_tool_may_write_are_out_of_reach(tmp_path: Path) -> None:
+    ground = replace(
+        grounds_of(tmp_path / "ground"), others=(str(tmp_path / "other"),), code=(f"{tmp_path}/other/env",)
+    )
+    (tmp_path / "way").symlink_to("ground")
+    named = ["here", *(f"{tmp_path}/{name}" for name in ("ground/lib", "way/lib", "other", "other/env/lib", "free"))]
+    handler = from_installed_only(lambda _arguments, _context: out_of_reach(named), is_async=False)
+    assert handler({}, SimpleNamespace(grounds=lambda: ground)) == [f"{tmp_path}/other/env/lib", f"{tmp_path}/free"]

@@ -21,6 +21,7 @@ from callgate.adapters.parameters import NONE
 from callgate.adapters.plain import is_plain
 from callgate.adapters.pydantic_schema import make_schema
 from callgate.adapters.schema_walk import Schema
+from callgate.model.artifact import WithArtifact
 from callgate.model.tool import OutputCheck
 
 _SCALARS: dict[Any, tuple[type, ...]] = {str: (str,), int: (int,), bool: (bool,), float: (float, int)}
@@ -57,6 +58,8 @@ def to_json_value(output: Any) -> Any:
         return output
     if type(output) in (list, dict) and not _holds_objects(output):
         return output
+    if type(output) is WithArtifact:
+        return WithArtifact(to_json_value(output.content), to_json_value(output.artifact))
     try:
         return to_jsonable_python(output)
     except Exception:  # noqa: BLE001 - the handler has ended; whoever records the output says what is wrong with it

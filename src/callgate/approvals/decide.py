@@ -11,7 +11,7 @@ from callgate.errors import ApprovalConflict, AssuranceTooLow
 from callgate.model.approval import Approval, ApprovalState, Vote
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance
-from callgate.model.person import person_key, same_person
+from callgate.model.person import is_own_agent, person_key, same_person
 
 VETO = "nobody objected"
 """Who decided, when a veto window closed."""
@@ -121,6 +121,8 @@ def _is_open(approval: Approval, by: Decider) -> None:
         raise ApprovalConflict("a decision needs the name of the person who makes it")
     if same_person(by.name, approval.principal):
         raise ApprovalConflict(f"{by.name} is the agent that asks; an agent never decides about its own call")
+    if is_own_agent(by.name, approval.principal):
+        raise ApprovalConflict(f"{by.name} tries this tool; somebody else has to decide about it")
 
 
 def _may_decide(approval: Approval, by: Decider) -> None:

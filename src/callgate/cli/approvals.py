@@ -23,6 +23,7 @@ from callgate.cli.watching import watch
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.levels import Assurance
 from callgate.runtime.gate import Callgate
+from callgate.runtime.host_tools import every_host_tool
 
 _STATES = [state.value for state in ApprovalState]
 
@@ -87,6 +88,8 @@ def approve(place: Place, /, *, approval_id: str, edit: str | None, by: str | No
 
     async def work(gate: Callgate) -> Approval:
         found = await approval_of(gate, approval_id)
+        if arguments is not None:
+            gate.add(*every_host_tool(), update=True)
         return await gate.approve(found, by=name, arguments=arguments, assurance=Assurance.LOCAL)
 
     # An edited call is judged again, so its tool must be known.

@@ -11,7 +11,7 @@ from callgate.cli.trouble import wrong
 from callgate.model.context import Context
 from callgate.runtime.terminal import system_user
 
-_LEVELS = ["A0", "A1", "A2", "A3", "A4"]
+LEVELS = ["A0", "A1", "A2", "A3", "A4"]
 
 
 def asker_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,7 +20,7 @@ def asker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--role", default="default", show_default=True, help="The role it is called in."),
         click.option(
             "--autonomy",
-            type=click.Choice(_LEVELS),
+            type=click.Choice(LEVELS),
             help="How much may be done without asking; the configuration's when left out.",
         ),
         click.option("--key", metavar="KEY", help="The idempotency key: one key, one effect."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import Any
 
@@ -10,11 +9,12 @@ import click
 
 from callgate.cli.call_text import show_calls, show_invocation, show_usage
 from callgate.cli.document import json_option, print_document
-from callgate.cli.event_text import TOLD, event_document, show_events, show_story, tell_event
+from callgate.cli.event_text import TOLD, event_document, show_events, show_story
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.filters import chosen, filter_options
+from callgate.cli.following import follow_events
 from callgate.cli.ids import story_of, whole
-from callgate.cli.opening import Need, gate_of, run
+from callgate.cli.opening import Need, run
 from callgate.cli.place import Place, place_options
 from callgate.cli.record_changes import erase, export, rebuild
 from callgate.cli.report_text import code_of_report, show_report
@@ -58,7 +58,7 @@ def list_events(place: Place, /, **options: Any) -> None:
     filters = {} if options["everything"] else {"types": TOLD}
     filters |= chosen(options)
     if options["follow"]:
-        _follow(place, filters, options=options)
+        follow_events(place, filters, options=options)
         return
 
     async def work(gate: Callgate) -> list[Event]:
@@ -147,29 +147,3 @@ def usage(place: Place, /, *, as_json: bool) -> None:
 
 for _command in (export, rebuild, erase):
     command.add_command(_command)
-
-
-def _follow(place: Place, filters: dict[str, Any], *, options: dict[str, Any]) -> None:
-    screen = Screen(sys.stdout)
-
-    def tell(event: Event) -> None:
-        if options["as_json"]:
-            print_document(event_document(event), indented=False)
-        else:
-            tell_event(screen, event)
-
-    async def following() -> None:
-        async with gate_of(place, need=Need.EXISTING) as gate:
-            last = 0
-            meant = await whole(gate, filters)
-            for event in await gate.newest_events(options["limit"], **meant):
-                tell(event)
-                last = event.position
-            wanted = {name: value for name, value in meant.items() if name in {"types", "trace_id", "call_id"}}
-            async for event in gate.events(after=last, follow=True, **wanted):
-                tell(event)
-
-    try:
-        asyncio.run(following())
-    except KeyboardInterrupt:
-        Screen(sys.stderr).say("stopped following")

@@ -18,6 +18,11 @@ from callgate.cli.place import place_options
 
 _ROOMS = {
     "serve": ("callgate.cli.serve", "Serve console, HTTP API and MCP on one port of this machine."),
+    "mcp": ("callgate.cli.mcp", "Be an MCP server over stdio for a client on this machine."),
+    "init": ("callgate.cli.init", "Write a configuration to begin with, from the MCP servers that are here already."),
+    "connect": ("callgate.cli.connect", "Have a host on this machine (claude-code, cursor, ...) go through Callgate."),
+    "coverage": ("callgate.cli.coverage", "Which tools of the hosts here go through Callgate, and which do not."),
+    "hook": ("callgate.cli.hook", "Judge what a coding agent is about to do; its hooks run this."),
     "call": ("callgate.cli.call", "Call a tool through the gate."),
     "tools": (
         "callgate.cli.tools",
@@ -26,10 +31,11 @@ _ROOMS = {
     "approvals": ("callgate.cli.approvals", "Questions to people: list, show, decide, watch."),
     "outcomes": ("callgate.cli.outcomes", "Calls nobody knows the end of: list, show, verify, resolve."),
     "audit": ("callgate.cli.audit", "What was recorded: verify, list, show, calls, usage, export, rebuild, erase."),
+    "watch": ("callgate.cli.watch", "What happens here, as it happens."),
     "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),
     "plugins": ("callgate.cli.plugins", "Folders of plugins: list, new, check, enable, disable, reload."),
     "programs": ("callgate.cli.programs", "Programs over your tools: run, list, show, resume."),
-    "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, schema."),
+    "policy": ("callgate.cli.policy", "Who may do what: check, explain, test, replay, schema."),
     "secrets": ("callgate.cli.secrets", "Values that tools are given while they run: set, delete, check."),
     "tokens": (
         "callgate.cli.tokens",

@@ -26,10 +26,14 @@ TOLD = (
     "source.*",
     "program.*",
     "agent.*",
+    "credential.*",
+    "person.*",
+    "entry.*",
+    "notification.*",
     "audit.erased",
 )
 """What people look for; the rest is the record's own: openings, checkpoints, registrations."""
-_TELLING = ("tool", "tool_name", "reason", "message", "cause", "by", "connector", "store_id", "program_id")
+_TELLING = ("tool", "tool_name", "reason", "message", "cause", "by", "connector", "store_id", "program_id", "name")
 
 
 def event_document(event: Event) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from callgate.cli.place import Place
@@ -18,9 +18,11 @@ from callgate.cli.trouble import wrong
 from callgate.runtime.builtin import builtin_tools
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
+from callgate.runtime.host_tools import every_host_tool, names_hosts
 from callgate.runtime.modules import load_configured, load_modules
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
-from callgate.settings.values import BuiltinToolsSettings, PluginsSettings, Settings
+from callgate.runtime.opened import Around
+from callgate.settings.values import BuiltinToolsSettings, Observe, PluginsSettings, Settings
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -103,10 +105,13 @@ def gate_of(
     ask: Asker | None = None,
     context: Context | None = None,
     unnamed: Sequence[str] = EVERYTHING,
+    around: Sequence[Around] = (),
+    observe: Observe | None = None,
 ) -> Callgate:
     """The unopened gate of this place, as `run` opens it.
 
     `unnamed` are the built-in tools that are there where nobody wrote down which: for a person at a terminal, all.
+    `observe` is an observe mode besides those of the configuration.
 
     Raises:
         ConfigurationError: The configuration, a module or the store's URL is wrong, or the store is not there.
@@ -116,15 +121,17 @@ def gate_of(
     modules = modules_of(place, settings) if tools in _WITH_MODULES else ()
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     # Nor are servers or plugins started for a look at the record.
-    kept = replace(settings, modules=())
+    kept = replace(settings, modules=(), observe=(*settings.observe, *([observe] if observe else [])))
     if tools is Tools.NONE:
         kept = replace(kept, mcp_servers={}, mcp_files=())
     if tools not in _WITH_MODULES:
         kept = replace(kept, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
     builtin = unnamed if kept.file is None and tools in _WITH_MODULES else ()
-    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin)
+    gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin, around=around)
     for module in modules:
         gate.add(module)
+    if tools in _WITH_MODULES and names_hosts(settings):
+        gate.add(*every_host_tool(), update=True)
     if tools is Tools.NEEDED and not (gate.tools() or builtin or _has_sources(kept)):
         wrong(NO_TOOLS)
     return gate
@@ -155,7 +162,7 @@ def modules_of(place: Place, settings: Settings) -> list[ModuleType]:
     return list({id(module): module for module in found}.values())
 
 
-def things_of(place: Place, settings: Settings) -> list[ModuleType | Tool]:
+def things_of(place: Place, settings: Settings) -> list[Any]:
     """Everything of this place that tools are made of, for who judges them without opening its gate.
 
     Built-in tools come first: a tool of one's own that is called the same takes the place of one.
@@ -163,7 +170,9 @@ def things_of(place: Place, settings: Settings) -> list[ModuleType | Tool]:
     Raises:
         ConfigurationError: A module cannot be imported, there is no such built-in tool, or a server is described wrong.
     """
-    found: list[ModuleType | Tool] = [*builtin_tools(settings), *modules_of(place, settings)]
+    found: list[Any] = [*builtin_tools(settings), *modules_of(place, settings)]
+    if names_hosts(settings):
+        found += every_host_tool()
     if settings.plugins.folders:
         from callgate.runtime.plugins import plugin_tools  # noqa: PLC0415 - loaded only where there are plugins
 

@@ -77,6 +77,8 @@ class Context:
     """The caller's key: one key, one effect."""
     working_directory: str | None = None
     """Relative paths resolve here; None is the gate's own."""
+    outer_directories: tuple[str, ...] = ()
+    """Working directories that this one was narrowed from, outermost first: what is granted there bounds it as well."""
     timeout: float | None = None
     """Seconds; caps every call made under this context."""
     caller: Caller = Caller.DIRECT
@@ -115,6 +117,7 @@ class Context:
         if self.working_directory is not None:
             put(self, "working_directory", os.fspath(self.working_directory))
         put(self, "layers", tuple(self.layers))
+        put(self, "outer_directories", tuple(self.outer_directories))
 
     def _refuse_odd_names(self) -> None:
         """Names become keys of rows: text that can be written, of a length a person could read."""
@@ -154,12 +157,16 @@ class Context:
             "read_only": lambda value: bool(value) or not self.read_only,
             "no_web": lambda value: bool(value) or not self.no_web,
             "working_directory": self._narrower_directory,
+            "outer_directories": lambda value: tuple(value) == self.outer_directories,
         }
         for name, value in changes.items():
             if name in check and not check[name](value):
                 message = f"narrow() cannot widen {name} from {getattr(self, name)!r} to {value!r}"
                 raise ValueError(message)
         layers = (*self.layers, *changes.pop("layers", ()))
+        if changes.get("working_directory", self.working_directory) != self.working_directory:
+            # Granted paths may be relative: in the narrower directory they lead to others.
+            changes["outer_directories"] = self._directories()
         if self.autonomy is None and changes.get("autonomy") is not None:
             # None is the configuration's level, which is not known here: what is set over it is a ceiling, no more.
             level = Autonomy.parse(str(changes.pop("autonomy")))
@@ -179,7 +186,7 @@ class Context:
             and level
             and self._narrower_autonomy(other.autonomy)
             and self._narrower_timeout(other.timeout)
-            and self._narrower_directory(other.working_directory)
+            and self._is_narrowed_to(other)
             and (other.read_only or not self.read_only)
             and (other.no_web or not self.no_web)
             and other.layers[: len(self.layers)] == self.layers
@@ -203,6 +210,20 @@ class Context:
             return value == self.working_directory
         root = os.path.realpath(self.working_directory)
         return os.path.commonpath([root, os.path.realpath(value)]) == root
+
+    def _is_narrowed_to(self, other: Context) -> bool:
+        """Whether it works in the same directory, or in one that was narrowed from it."""
+        if self.working_directory is None or other.working_directory is None:
+            return self.working_directory == other.working_directory
+        outer = [os.path.realpath(path) for path in self._directories()]
+        return [os.path.realpath(path) for path in other._directories()][: len(outer)] == outer
+
+    def _directories(self) -> tuple[str, ...]:
+        return (
+            self.outer_directories
+            if self.working_directory is None
+            else (*self.outer_directories, self.working_directory)
+        )
 
 
 def numbering(context: Context) -> Callable[[int], Context]:

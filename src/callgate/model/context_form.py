@@ -13,7 +13,7 @@ from callgate.model.levels import Assurance, Autonomy, Caller, Risk, Verdict
 _PLAIN = tuple(
     field.name
     for field in fields(Context)
-    if field.init and field.name not in {"scopes", "autonomy", "caller", "layers"}
+    if field.init and field.name not in {"scopes", "autonomy", "caller", "layers", "outer_directories"}
 )
 _plain_values = attrgetter(*_PLAIN)
 _RULE_LEVELS = {"verdict": Verdict, "risk": Risk, "assurance": Assurance}
@@ -28,6 +28,8 @@ def context_to_json(context: Context) -> dict[str, Any]:
         body["scopes"] = sorted(context.scopes)
     if context.autonomy is not None:
         body["autonomy"] = context.autonomy.label
+    if context.outer_directories:
+        body["outer_directories"] = list(context.outer_directories)
     body["caller"] = context.caller.value
     body["layers"] = [_layer_to_json(layer) for layer in context.layers]
     return body
@@ -40,6 +42,7 @@ def context_from_json(body: dict[str, Any]) -> Context:
         **plain,
         scopes=None if body.get("scopes") is None else frozenset(body["scopes"]),
         autonomy=None if body.get("autonomy") is None else Autonomy[body["autonomy"]],
+        outer_directories=tuple(body.get("outer_directories", ())),
         caller=Caller(body["caller"]),
         layers=tuple(_layer_from_json(layer) for layer in body["layers"]),
     )

@@ -24,7 +24,7 @@ class Grounds:
     git: tuple[str, ...]
     """Directories inside a `.git` that may be written to; every other `.git` is read-only."""
     code: tuple[str, ...]
-    """What Callgate itself runs from: to be read and started, and never written."""
+    """What Callgate itself runs from, there or not: to be read and started, and never written."""
     private_addresses: bool
     """Whether it may speak to this machine and its network."""
     path_refused: Callable[[str, os.stat_result | None], str | None]
@@ -33,3 +33,5 @@ class Grounds:
     """(a URL, host or address) -> why it may not be spoken to, or None. Names are not looked up."""
     others: tuple[str, ...] = ()
     """Real directories that tools of any scope family may work in, this one or not."""
+    ways_to_code: tuple[str, ...] = ()
+    """Links over which Callgate finds what it runs from: whoever replaces one chooses what that is."""

@@ -11,10 +11,23 @@ from functools import lru_cache
 
 from callgate.model.visible import hides
 
+TRYING = "console:"
+"""What the names begin with under which people try tools."""
+
 
 def same_person(one: str | None, other: str | None) -> bool:
     """Whether two names are spellings of one: case, width, spaces around and hidden characters do not count."""
     return one == other or (one is not None and other is not None and person_key(one) == person_key(other))
+
+
+def agent_of(person: str) -> str:
+    """The principal under which a person tries tools; no agent's credential has such a name."""
+    return f"{TRYING}{person}"
+
+
+def is_own_agent(person: str, principal: str) -> bool:
+    """Whether a call of this principal is the person's own: made in their name, or by the agent they try tools with."""
+    return same_person(person, principal) or same_person(agent_of(person), principal)
 
 
 @lru_cache(maxsize=1024)

@@ -24,6 +24,8 @@ class Loaded:
 
     tools: tuple[Tool, ...] = ()
     failures: tuple[Failure, ...] = ()
+    unlisted: tuple[Tool, ...] = ()
+    """What can be called and is in nobody's pool: what a server has beside its tools, for doors that pass it on."""
     developed: frozenset[str] = frozenset()
     """Tools the operator said are being worked on: new or changed, they need no look unless they became looser."""
     switched_on: frozenset[str] = frozenset()

@@ -58,7 +58,10 @@ class Hooks:
     """Sync: how many things it touches."""
     cost: Callable[[Arguments], float] | None = None
     reads: Callable[..., Any] | None = None
-    """(arguments, output) -> sources that were read: {path: content}, for staleness."""
+    """(arguments, output) -> sources that were read: {path: content}, for staleness.
+
+    One with a third parameter is given the artifact as well, None where the call has none.
+    """
     redact: Callable[[Any], Any] | None = None
     """Sync: a view of the output that may be recorded."""
     resources: Callable[[Arguments], Mapping[str, Any]] | None = None

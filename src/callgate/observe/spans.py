@@ -1,4 +1,7 @@
-"""Spans: every call as OpenTelemetry's GenAI conventions tell one. A middleware; it looks, and changes nothing."""
+"""Spans: every call as OpenTelemetry's GenAI conventions tell one. A middleware; it looks, and changes nothing.
+
+The MCP SDK carries the current span in `_meta`, to servers and from clients, so that a trace goes through the gate.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,12 @@ from collections.abc import Awaitable, Callable
 
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.model.outcome import Failed, Outcome, Refused, Unknown
 
 Proceed = Callable[[Call, Context], Awaitable[Outcome]]
-_CARRIER = TraceContextTextMapPropagator()
 _WRONG = (Failed, Unknown, Refused)
 
 
@@ -49,10 +50,3 @@ def spans(tracer: Tracer | None = None) -> Callable[[Call, Context, Proceed], Aw
             return outcome
 
     return around
-
-
-def carried() -> dict[str, str]:
-    """The current span as a `traceparent`, to be sent along in `_meta`; empty where there is none."""
-    carrier: dict[str, str] = {}
-    _CARRIER.inject(carrier)
-    return carrier

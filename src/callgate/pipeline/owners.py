@@ -43,11 +43,14 @@ async def bury(parts: Parts) -> None:
 
 
 async def give_up(parts: Parts, owner: str) -> int:
-    """Give up every row that owner left behind; how many there were."""
+    """Give up every row that owner left behind; how many there were.
+
+    A judged call is run by its host, which may be well: only its silence gives it up.
+    """
     now = parts.clock.now()
 
     def unit(tx: Transaction) -> int:
-        rows = [row for row in tx.attempts(owner=owner) if row.ended_at is None]
+        rows = [row for row in tx.attempts(owner=owner) if row.ended_at is None and row.deadline is None]
         return sum(_apply(parts, tx, row, OwnerGone(owner=owner, now=now)) for row in rows)
 
     return await parts.store.write(unit)

@@ -86,6 +86,8 @@ class Parts:
     quarantined: Callable[[str], str | None] = lambda _name: None
     missing: Callable[[str], str | None] = lambda _name: None
     """Why a tool of that name is not there, where its source is known and could not be reached."""
+    unlisted: dict[str, Tool] = field(default_factory=dict[str, "Tool"])
+    """What can be called and is in no pool, by name."""
     progress: Callable[[ToolContext, float | None, str], None] = lambda _context, _fraction, _note: None
     """Records how far a running handler is."""
     looked_for_owners: float = float("-inf")

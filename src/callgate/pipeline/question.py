@@ -82,9 +82,13 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admit
             authorized, decision = await judge_again(parts, authorized, decision, approval)
 
 
-async def question_about(parts: Parts, call: Call, context: Context) -> Approval | None:
-    """The question that stands about this very call, where one does. Nothing is asked, run or recorded."""
+async def question_about(parts: Parts, call: Call, context: Context, *, judged: bool = False) -> Approval | None:
+    """The question that stands about this very call, where one does. Nothing is asked, run or recorded.
+
+    With `judged`, of a tool that its host runs.
+    """
     asked = Asked(call, context, uuid7(), call.key, None, parts.clock.monotonic())
+    asked.judged = judged
     try:
         authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
     except Stopped:

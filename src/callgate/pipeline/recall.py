@@ -111,7 +111,7 @@ async def _wait(parts: Parts, authorized: Authorized, row: Attempt) -> Attempt:
     until = parts.clock.monotonic() + limit
     pause = pauses(0.002, 0.1)
     while True:
-        if not parts.store.owner_alive(row.owner):
+        if row.deadline is None and not parts.store.owner_alive(row.owner):
             await give_up(parts, row.owner)
         elif parts.clock.monotonic() >= until:
             return row

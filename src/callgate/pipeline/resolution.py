@@ -12,7 +12,7 @@ from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, Resolve, move
 from callgate.model.attempt import Attempt
 from callgate.model.event import Draft
-from callgate.model.person import person_key, same_person
+from callgate.model.person import is_own_agent, person_key
 from callgate.pipeline.hooks import run_hook
 from callgate.pipeline.recorded import struck_output
 from callgate.pipeline.seal import open_blob
@@ -39,7 +39,7 @@ async def resolve_by_person(
         OutcomeNotFound: The ledger has no such key.
         OutcomeConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
     """
-    if same_person(by.name, key.principal) or not person_key(by.name):
+    if is_own_agent(by.name, key.principal) or not person_key(by.name):
         raise OutcomeConflict(f"{by.name or 'nobody'} cannot resolve this: it takes a person, not the agent that asked")
     body = _happened(struck_output(parts, output)[1]) if happened else _absent(key, by.name)
     fact = Resolve(happened=happened, by=by.name, now=parts.clock.now(), outcome=body)

@@ -43,7 +43,7 @@ def resolve_again(parts: Parts, asked: Asked) -> Resolved:
 
 def _trusted(parts: Parts, asked: Asked) -> Tool:
     try:
-        tool = parts.registry.snapshot.get(asked.call.tool)
+        tool = parts.unlisted.get(asked.call.tool) or parts.registry.snapshot.get(asked.call.tool)
     except ToolNotFoundError as error:
         away = parts.missing(asked.call.tool)
         if away is not None:

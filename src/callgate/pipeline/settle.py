@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from callgate.pipeline.execute import Executed
-    from callgate.pipeline.parts import Parts
+    from callgate.pipeline.parts import Parts, Sources
     from callgate.pipeline.permit import Permit
     from callgate.ports import Transaction
 
@@ -35,6 +35,9 @@ _STATES: dict[type[Outcome], AttemptState] = {
     Failed: AttemptState.FAILED,
     Unknown: AttemptState.UNKNOWN,
 }
+
+_NOTED_AT_ONCE = 500
+"""Sources; a unit of many thousands would keep others waiting."""
 
 
 async def settle(parts: Parts, executed: Executed) -> Outcome:
@@ -220,11 +223,14 @@ async def _watch(parts: Parts, permit: Permit, outcome: Succeeded, *, at: float)
         return
     project = str(permit.arguments.get("project_id") or "default")
 
-    def unit(tx: Transaction) -> None:
-        for watch in parts.watches:
-            watch(tx, permit.tool, sources, permit.context, project=project, at=at)
+    for first in range(0, len(sources), _NOTED_AT_ONCE):
+        some = sources[first : first + _NOTED_AT_ONCE]
 
-    await parts.store.write(unit)
+        def unit(tx: Transaction, some: Sources = some) -> None:
+            for watch in parts.watches:
+                watch(tx, permit.tool, some, permit.context, project=project, at=at)
+
+        await parts.store.write(unit)
 
 
 def _await_late(parts: Parts, executed: Executed) -> None:

@@ -14,10 +14,17 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
+from callgate.settings.load import DEFAULT_FILE
+from callgate.settings.load_accepted import ACCEPTED_FILE
+
 _BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
 """What a database keeps beside its file belongs to it."""
 _MOST_LOOKED_AT = 50_000
 """So many of them are looked at for other names of theirs."""
+
+STORE_FOLDER = ".callgate"
+"""Where a store lies if nothing else is said."""
+_CONFIGURATIONS = (DEFAULT_FILE, ACCEPTED_FILE)
 
 Key = tuple[str, ...]
 
@@ -38,6 +45,16 @@ def _part(name: str) -> str:
 def is_git(part: str) -> bool:
     """Whether a part of a key names git's own directory."""
     return part in (".git", "git~1")
+
+
+def is_configuration(part: str) -> bool:
+    """Whether a part of a key names what some Callgate takes its policy from, this one or another."""
+    return part in _CONFIGURATIONS
+
+
+def is_store(part: str) -> bool:
+    """Whether a part of a key names the folder that some Callgate keeps its store in."""
+    return part == STORE_FOLDER
 
 
 class OwnFiles:

@@ -19,9 +19,9 @@ from callgate.model.levels import Effect
 from callgate.model.tool import Tool
 from callgate.policy.git_places import lies_in_git, told_by
 from callgate.policy.guess import LONGEST_PATH, spellings
-from callgate.policy.own_files import OwnFiles, SecondNames, is_git, key_of
+from callgate.policy.own_files import OwnFiles, SecondNames, is_configuration, is_git, is_store, key_of
 from callgate.policy.showing import name_all, show
-from callgate.policy.ways import follow, is_inside
+from callgate.policy.ways import follow, is_inside, overlap
 
 _MAGIC = re.compile(r"[*?\[{]")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
@@ -54,13 +54,14 @@ class Ground:
             working_directory: A real one.
             beside: What is granted to other families.
         """
+        entries = tuple(entries)
         places = [_placed(entry, working_directory) for entry in entries]
         everything = dict.fromkeys((*places, *(_placed(entry, working_directory) for entry in beside)))
         others = {place: os.path.realpath(place) for place in everything}
         void = {place: why for place in places if (why := _open_to_choice(place, others)) is not None}
-        counting = [place for place in places if place not in void]
-        git = tuple(real for place in counting for real in _opened_git(place, working_directory))
-        return cls(family, tuple(map(os.path.realpath, counting)), git, tuple(void.values()))
+        counting = [(place, entry) for place, entry in zip(places, entries, strict=True) if place not in void]
+        git = tuple(real for place, entry in counting for real in _opened_git(place, entry, base=working_directory))
+        return cls(family, tuple(os.path.realpath(place) for place, _ in counting), git, tuple(void.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,10 @@ class Paths:
     second_names: SecondNames
     code: tuple[str, ...] = ()
     """What Callgate runs from."""
+    ways_to_code: tuple[str, ...] = ()
+    """Links over which it is found."""
+    git: tuple[str, ...] = ()
+    """What is open for writing of git's."""
 
     def judge(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
         """The real path.
@@ -110,7 +115,8 @@ class Paths:
             if whole:
                 self._refuse_holder(text, place)
             self._refuse_git(text, place, literal=literal)
-            self._refuse_code(text, place)
+            self._refuse_code(text, place, literal=literal)
+            self._refuse_another(text, place, literal=literal)
             self._refuse_outside(text, place)
         return resolved
 
@@ -140,7 +146,8 @@ class Paths:
         try:
             self._refuse_own(place, place, literal=place, status=status)
             self._refuse_git(place, place, literal=place)
-            self._refuse_code(place, place)
+            self._refuse_code(place, place, literal=place)
+            self._refuse_another(place, place, literal=place)
             self._refuse_outside(place, place)
         except Unfit as error:
             return str(error)
@@ -150,12 +157,7 @@ class Paths:
         """The directories that every ground allows, none inside another."""
         allowed = ["/"]
         for ground in self.grounds:
-            allowed = [
-                root if is_inside(root, other) else other
-                for root in ground.roots
-                for other in allowed
-                if is_inside(root, other) or is_inside(other, root)
-            ]
+            allowed = overlap(ground.roots, allowed)
         kept = dict.fromkeys(allowed)
         return tuple(root for root in kept if not any(root != other and is_inside(root, other) for other in kept))
 
@@ -196,16 +198,24 @@ class Paths:
             raise Unfit(f"path {show(text)} holds Callgate's own files, so nothing destructive may name it as a whole")
 
     def _refuse_git(self, text: str, place: str, *, literal: str) -> None:
-        if self.tool.read_only or any(is_inside(place, root) for ground in self.grounds for root in ground.git):
+        if self.tool.read_only or any(is_inside(place, root) for root in self.git):
             return
         if any(map(is_git, (*key_of(place), *key_of(literal)))) or lies_in_git(place):
             advice = "list that .git in the paths of the scope family to open it"
             raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
 
-    def _refuse_code(self, text: str, place: str) -> None:
-        if not self.tool.read_only and any(is_inside(place, root) for root in self.code):
+    def _refuse_code(self, text: str, place: str, *, literal: str) -> None:
+        if self.tool.read_only:
+            return
+        if literal in self.ways_to_code or any(is_inside(place, root) for root in self.code):
             what = f"path {show(text)} lies where Callgate and its libraries run from, which is read-only to tools"
             raise Unfit(f"{what}; give the project an environment of its own")
+
+    def _refuse_another(self, text: str, place: str, *, literal: str) -> None:
+        names = {*key_of(place), *key_of(literal)}
+        if any(map(is_store, names)) or (not self.tool.read_only and any(map(is_configuration, names))):
+            what = f"path {show(text)} is one of Callgate's own files by its name, of another one if not of this"
+            raise Unfit(f"{what}, and no tool may change what governs it; no role and no grant lifts this")
 
     def _refuse_outside(self, text: str, place: str) -> None:
         for ground in self.grounds:
@@ -236,13 +246,16 @@ def _open_to_choice(place: str, others: Mapping[str, str]) -> str | None:
     return None
 
 
-def _opened_git(place: str, working_directory: str) -> Iterator[str]:
-    """What an entry opens for writing by naming it: a `.git`, what it leads to, or a repository that has none."""
+def _opened_git(place: str, entry: str, *, base: str) -> Iterator[str]:
+    """What an entry opens for writing by naming it: a `.git`, what it leads to, or a repository that has none.
+
+    To work in one does not name it: `.` opens nothing there.
+    """
     real = os.path.realpath(place)
-    if any(map(is_git, key_of(os.path.normpath(place)))):
+    if any(map(is_git, key_of(os.path.normpath(entry)))):
         # A file that only says where the directory is stays as it is: who may write it would choose what is opened.
         yield told_by(real) or real
-    elif not is_inside(working_directory, real) and lies_in_git(real):
+    elif not is_inside(base, real) and lies_in_git(real):
         yield real
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
+from itertools import chain, product
 from pathlib import Path
 
 from callgate.model.context import Context
@@ -19,14 +20,14 @@ from callgate.model.tool import Arguments, Tool
 from callgate.policy import hosts, paths
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.hosts import Airspace, read_host
-from callgate.policy.own_code import own_code
+from callgate.policy.own_code import own_code, ways_to_code
 from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Ground, Paths, Unfit, is_pattern, real_directory
 from callgate.policy.reach import Found, Reach, Unjudged
 from callgate.policy.scopes import ANY, family_of
 from callgate.policy.showing import show
 from callgate.policy.survey import Kind, is_surroundings
-from callgate.policy.ways import is_inside
+from callgate.policy.ways import is_inside, overlap
 from callgate.settings.values import DEFAULT_FAMILIES, Family
 
 MOST_STEPS = 40_000
@@ -89,12 +90,13 @@ class Resources:
             directory=paths.base,
             roots=paths.roots(),
             closed=self._own.paths,
-            git=tuple(root for ground in paths.grounds for root in ground.git),
+            git=paths.git,
             code=paths.code,
+            ways_to_code=paths.ways_to_code,
             private_addresses=all(airspace.private_addresses for airspace in airspaces),
             path_refused=paths.refused,
             host_refused=partial(_host_refused, airspaces),
-            others=tuple(dict.fromkeys(self._granted_to_anybody(paths.base))),
+            others=tuple(dict.fromkeys(self._granted_to_anybody((self._directory, *self._bases_of(context))))),
         )
 
     def _judge_each(
@@ -113,10 +115,23 @@ class Resources:
         return tuple(resources), tuple(reasons)
 
     def _paths(self, tool: Tool, context: Context) -> Paths:
-        base = self._base(context.working_directory)
-        grounds = [self._ground(name, base) for name in self._governing(tool, "paths", otherwise="fs")]
-        known = tuple(ground for ground in grounds if ground is not None)
-        return Paths(tool, base, known, self._own, SecondNames(self._own), own_code())
+        bases = self._bases_of(context)
+        families = self._governing(tool, "paths", otherwise="fs")
+        by_base = [[ground for name in families if (ground := self._ground(name, base))] for base in bases]
+        return Paths(
+            tool,
+            bases[-1],
+            tuple(dict.fromkeys(chain.from_iterable(by_base))),
+            self._own,
+            SecondNames(self._own),
+            own_code(),
+            ways_to_code(),
+            tuple(reduce(overlap, ([root for ground in grounds for root in ground.git] for grounds in by_base))),
+        )
+
+    def _bases_of(self, context: Context) -> tuple[str, ...]:
+        """The working directory, behind those it was narrowed from: what is granted has to hold in all of them."""
+        return tuple(map(self._base, (*context.outer_directories, context.working_directory)))
 
     def _base(self, directory: str | None) -> str:
         """The real directory that relative paths start in.
@@ -146,8 +161,8 @@ class Resources:
                 what = f"the working directory {show(named)} lies in {show(root)}, where tools may write"
                 raise Unfit(f"{what}, and a link leads from it to {show(base)}; name the directory itself")
 
-    def _granted_to_anybody(self, base: str) -> Iterator[str]:
-        for name in self._families:
+    def _granted_to_anybody(self, bases: Iterable[str]) -> Iterator[str]:
+        for base, name in product(bases, self._families):
             ground = self._ground(name, base)
             yield from () if ground is None else ground.roots
 

@@ -7,6 +7,7 @@ keeps what lies at the end of a path has to know of them.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _MOST_LINKS = 40
@@ -47,6 +48,17 @@ def follow(path: str) -> Way:
 def is_inside(path: str, root: str) -> bool:
     """Whether a path is that directory or lies in it."""
     return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+def overlap(roots: Iterable[str], others: Iterable[str]) -> list[str]:
+    """What lies in one of these and in one of those: of each two the inner one, if one lies in the other."""
+    others = list(others)
+    return [
+        root if is_inside(root, other) else other
+        for root in roots
+        for other in others
+        if is_inside(root, other) or is_inside(other, root)
+    ]
 
 
 def parts_of(path: str) -> list[str]:

@@ -142,6 +142,7 @@ def _lasting(keys: KeyRing, settings: Settings) -> KeyRing:
 def _opened(choices: Choices, made: _Made) -> Opened:
     auditor = Auditor(made.store, made.keys, choices.clock)
     parts = _parts(choices, made)
+    parts.progress = progress = Progress(made.store, parts.striker, choices.clock)
     sources: dict[str, Attached] = {}
     parts.missing = lambda name: missing(sources, name)
     return Opened(
@@ -151,6 +152,7 @@ def _opened(choices: Choices, made: _Made) -> Opened:
         pinning=Pinning(parts, trace=choices.context.trace_id),
         acceptance=Acceptance(accepted_file(made.settings, Path(choices.working_directory))),
         default_context=choices.context,
+        progress=progress,
         lasting=not made.url.startswith("memory:"),
         around=choices.around,
         sources=sources,
@@ -181,7 +183,6 @@ def _parts(choices: Choices, made: _Made) -> Parts:
         working_directory=choices.working_directory,
         watches=(note_sources,),
         quarantined=made.registry.quarantined.get,
-        progress=Progress(made.store, striker, choices.clock),
     )
 
 

@@ -15,7 +15,7 @@ from callgate.model.canonical import NotCanonical, dumps
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.model.levels import Assurance, Risk
-from callgate.model.person import person_key, same_person
+from callgate.model.person import is_own_agent, person_key
 from callgate.pipeline import deciding
 from callgate.runtime.opened import Face
 from callgate.runtime.questions import questions
@@ -129,7 +129,7 @@ class Decisions(Face):
         """
         parts = self._open().parts
         target = parts.registry.get(tool)
-        if same_person(by, principal) or not person_key(by):
+        if is_own_agent(by, principal) or not person_key(by):
             raise ConfigurationError(f"{by or 'nobody'} cannot grant this: it takes a person, not the agent itself")
         if not 0 < seconds < float("inf"):
             raise ConfigurationError("a grant needs an end: say for how many seconds")

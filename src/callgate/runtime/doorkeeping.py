@@ -13,7 +13,7 @@ from callgate.model.context import Context
 from callgate.model.credential import ALL_RIGHTS, Credential, CredentialKind, Right
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
-from callgate.model.person import person_key
+from callgate.model.person import TRYING, person_key
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ class Doorkeeping(Face):
         now = self._open().parts.clock.now()
         if not person_key(name):
             raise ConfigurationError("a credential needs a name that can be seen")
+        if kind is CredentialKind.AGENT and person_key(name).startswith(TRYING):
+            raise ConfigurationError(f"names that begin with {TRYING} are those under which people try tools")
         if expires_at is not None and not now < expires_at < float("inf"):
             raise ConfigurationError("a credential has to end in the future, or not at all")
         try:

@@ -24,21 +24,27 @@ from callgate.runtime.configured_sources import attach_configured
 from callgate.runtime.decisions import Decisions
 from callgate.runtime.doorkeeping import Doorkeeping
 from callgate.runtime.entrance import Entrance
+from callgate.runtime.errands import Errands
+from callgate.runtime.following import Following
+from callgate.runtime.hosting import Hosting
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.observing import Observing
 from callgate.runtime.opened import Around, Opened
+from callgate.runtime.overseeing import Overseeing
 from callgate.runtime.plugging import Plugging
 from callgate.runtime.plugin_source import attach_plugins, attach_shipped
 from callgate.runtime.programs import Programs
 from callgate.runtime.record import Record
-from callgate.runtime.reviewing import Reviewing
+from callgate.runtime.relaying import Relaying
+from callgate.runtime.replaying import Replaying
 from callgate.runtime.skill_shelf import GateWay, SkillShelf
 from callgate.runtime.skilled import Skilled
 from callgate.runtime.telling import told
 from callgate.runtime.tool_events import registration_drafts
 from callgate.runtime.trees import Trees
 from callgate.runtime.trusting import Trusting
+from callgate.runtime.trying import Trying
 from callgate.runtime.unknowns import Unknowns
 from callgate.tools.notices.notices import Notices
 from callgate.tools.services import Services
@@ -56,6 +62,7 @@ _DROP_EVERY = 3600.0
 
 class Callgate(
     Programs,
+    Hosting,
     Chains,
     Skilled,
     Trees,
@@ -65,10 +72,15 @@ class Callgate(
     Plugging,
     Trusting,
     Record,
-    Reviewing,
+    Replaying,
     Doorkeeping,
     Entrance,
+    Trying,
+    Overseeing,
+    Errands,
     Observing,
+    Following,
+    Relaying,
     Administration,
 ):
     """A gate. Make it with `Callgate.open(...)` and enter it: `async with Callgate.open() as gate:`."""

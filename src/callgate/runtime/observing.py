@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from callgate.errors import ConfigurationError
-from callgate.runtime.opened import Face
+from callgate.runtime.opened import Around, Face
 
 if TYPE_CHECKING:
     from callgate.observe.metrics import Metrics
+
+
+def spans_around() -> tuple[Around, ...]:
+    """Middleware that tells every call as a span, where the environment says to send them; else none."""
+    try:
+        from callgate.observe.export import export_spans  # noqa: PLC0415 - an extra, and only where something is served
+        from callgate.observe.spans import spans  # noqa: PLC0415
+    except ImportError:
+        return ()
+    return (spans(),) if export_spans() else ()
 
 
 class Observing(Face):

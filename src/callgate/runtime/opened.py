@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import ConfigurationError, StoreError
 from callgate.flows.program.sandbox import Sandboxes
 from callgate.policy.lint import ERROR, check
+from callgate.runtime.errand_book import ErrandBook
 
 if TYPE_CHECKING:
     from callgate.events.bus import Bus
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from callgate.runtime.attached import Attached
     from callgate.runtime.auditing import Auditor
     from callgate.runtime.pinning import Pinning
+    from callgate.runtime.progress import Progress
 
 Proceed = Callable[["Call", "Context"], Awaitable["Outcome"]]
 Around = Callable[["Call", "Context", Proceed], Awaitable["Outcome"]]
@@ -43,6 +45,7 @@ class Opened:
     acceptance: Acceptance
     """What people accepted that foreign tools declare."""
     default_context: Context
+    progress: Progress
     lasting: bool = True
     """Whether its store outlives the process."""
     around: tuple[Around, ...] = ()
@@ -61,6 +64,7 @@ class Opened:
     served_at: str | None = None
     """Where its console is, for links that people are sent; None where nothing is served."""
     sandboxes: Sandboxes = field(default_factory=Sandboxes)
+    errands: ErrandBook = field(default_factory=ErrandBook)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])
     """Attached sources by name, as they came."""
 

@@ -45,6 +45,21 @@ class Record(Face):
         async for event in opened.bus.stream(selection, after=after, follow=follow):
             yield event
 
+    async def events_after(
+        self,
+        after: int,
+        *,
+        limit: int,
+        types: Sequence[str] = (),
+        trace_id: str | None = None,
+        call_id: str | None = None,
+    ) -> list[Event]:
+        """The first so many recorded events that fit behind a position, in order."""
+        store = self._open().parts.store
+        await store.flush()
+        selection = Selection(types=tuple(types) or None, trace=trace_id, call=call_id)
+        return (await store.read(lambda reader: selection.page(reader, after=after, size=limit))).events
+
     async def verify_audit(self) -> Report:
         """Whether the audit log is as it was written: `.ok`, `.events`, `.broken_at`, `.anchored_until`."""
         return await self._open().auditor.verify()
@@ -52,3 +67,10 @@ class Record(Face):
     async def flush(self) -> None:
         """Wait until everything recorded so far is durable."""
         await self._open().parts.store.flush()
+
+
+def chosen(
+    *, types: Sequence[str] = (), trace_id: str | None = None, call_id: str | None = None
+) -> Callable[[Event], bool]:
+    """Whether an event is one of these, as `events` chooses: names or globs of types, a trace, a call."""
+    return Selection(types=tuple(types) or None, trace=trace_id, call=call_id).matches

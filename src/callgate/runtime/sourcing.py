@@ -90,6 +90,7 @@ class Sourcing(Face):
         attached = self._attached(name)
         async with attached.turn:
             self._open().sources.pop(name, None)
+            self._leave_unlisted(name)
             self._registry.replace_source(attached.source.origin, name, tools=())
             attached.desk.note(SOURCE_DETACHED, {})
             await attached.close()
@@ -111,6 +112,8 @@ class Sourcing(Face):
         _, refused = self._registry.take_source(
             source.origin, source.name, tools=tools, judged=lambda: self._expect(loaded, held=before)
         )
+        self._leave_unlisted(source.name)
+        opened.parts.unlisted.update({tool.name: tool for tool in loaded.unlisted})
         names = tuple(dict.fromkeys(tool.name for tool in tools if self._registry.find(tool.name) is tool))
         held = self._registry.quarantined
         attached.report = SourceReport(
@@ -129,6 +132,11 @@ class Sourcing(Face):
         on = (tool for tool in loaded.tools if tool.name in loaded.switched_on and tool.name not in held)
         quarantine.expected(on, changed=False)
         quarantine.expected((tool for tool in loaded.tools if tool.name in loaded.developed), changed=True)
+
+    def _leave_unlisted(self, name: str) -> None:
+        unlisted = self._open().parts.unlisted
+        for tool in [each for each in unlisted.values() if each.source_name == name]:
+            del unlisted[tool.name]
 
     async def _reload_quietly(self, name: str) -> None:
         opened = self._opened

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -9,49 +10,85 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import callgate
 from callgate.errors import CallgateError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
-from callgate.serve.api import calls
+from callgate.serve.api import router
+from callgate.serve.api.paging import BadCursor
 from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
-from callgate.serve.oauth import ResourceServer
+from callgate.serve.listening import Listening, TooManyListeners
+from callgate.serve.oauth import METADATA, ResourceServer
 from callgate.serve.problems import problem, told
-from callgate.serve.who import NobodySignedIn
+from callgate.serve.rates import Rates, TooManyRequests
+from callgate.serve.who import NobodySignedIn, not_signed_in
 from callgate.settings.values import ServeSettings
 
-API = "/api/v1"
+MCP = "/mcp"
+_TOLD = {
+    400: ("the body cannot be read", "invalid_request"),
+    404: ("there is nothing at this address", "no_such_address"),
+    405: ("this address does not take this method", "no_such_method"),
+}
 
 
-def make_app(gate: Callgate, *, addresses: Addresses, settings: ServeSettings) -> ASGIApp:
+def make_app(
+    gate: Callgate,
+    *,
+    addresses: Addresses,
+    settings: ServeSettings,
+    oauth: ResourceServer | None,
+    mcp: ASGIApp,
+    console: ASGIApp,
+    listening: Listening,
+) -> ASGIApp:
     """Everything that is served in front of an open gate.
 
     Args:
         gate: Whose doors these are.
         addresses: How they are reached.
         settings: What the configuration says of them.
+        oauth: Whose access tokens let agents in besides.
+        mcp: What answers below `/mcp`.
+        console: What answers at no other door's address.
+        listening: Who listens to what is recorded; to be closed before the server is.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
     app.state.addresses = addresses
-    app.state.oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=addresses.url)
+    app.state.oauth = oauth
+    app.state.rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
+    app.state.listening = listening
     app.add_exception_handler(NobodySignedIn, _sign_in)
+    app.add_exception_handler(TooManyListeners, _too_many)
+    app.add_exception_handler(TooManyRequests, _too_many)
+    app.add_exception_handler(BadCursor, _bad_cursor)
     app.add_exception_handler(CallgateError, told)
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _no_such)
-    app.include_router(calls.router, prefix=API)
-    app.add_api_route("/healthz", _alive, include_in_schema=False)
+    app.add_exception_handler(Exception, _our_fault)
+    router.install(app)
     app.add_api_route("/metrics", _counted, include_in_schema=False)
-    app.add_api_route("/.well-known/oauth-protected-resource", _described, include_in_schema=False)
-    app.add_api_route("/.well-known/oauth-protected-resource/{rest:path}", _described, include_in_schema=False)
-    return Guard(app, addresses=addresses, body_bytes=settings.body_bytes)
+    app.add_api_route(METADATA, _described, include_in_schema=False)
+    app.add_api_route(METADATA + "/{rest:path}", _described, include_in_schema=False)
+    app.router.default = console
+    return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=settings.body_bytes)
 
 
-async def _alive() -> dict[str, str]:
-    return {"status": "alive"}
+class _Beside:
+    """Two apps under one guard: MCP is asked far more often than all else, and needs no routes."""
+
+    def __init__(self, app: ASGIApp, mcp: ASGIApp) -> None:
+        self._app = app
+        self._mcp = mcp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI's signature
+        path: str = scope.get("path", "")
+        to_mcp = scope["type"] == "http" and (path == MCP or path.startswith(f"{MCP}/"))
+        await (self._mcp if to_mcp else self._app)(scope, receive, send)
 
 
 async def _counted(gate: Gate, _reader: Reader) -> Response:
@@ -69,22 +106,38 @@ async def _described(request: Request) -> dict[str, Any]:
 
 
 async def _sign_in(request: Request, error: Exception) -> JSONResponse:
-    where = ""
-    if request.app.state.oauth is not None:
-        where = f', resource_metadata="{request.app.state.addresses.url}/.well-known/oauth-protected-resource"'
-    shown = {"WWW-Authenticate": f'Bearer realm="callgate"{where}'}
-    return problem(401, str(error), code="not_signed_in", headers=shown)
+    return not_signed_in(error, request.app.state.oauth, url=request.app.state.addresses.url)
+
+
+async def _too_many(_request: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, TooManyRequests):
+        return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(error.seconds)})
+    return problem(503, str(error), code="too_many_listeners", headers={"Retry-After": "10"})
+
+
+async def _bad_cursor(_request: Request, error: Exception) -> JSONResponse:
+    return problem(422, str(error), code="invalid_request", faults=[f"cursor: {error}"])
 
 
 async def _misread(_request: Request, error: Exception) -> JSONResponse:
     """What does not fit the schema, by place; what was sent is not told back, it may hold anything."""
     found = error.errors() if isinstance(error, RequestValidationError) else ()
-    faults = [f"{'.'.join(map(str, fault['loc'][1:])) or 'body'}: {fault['msg']}" for fault in found]
+    faults = [_fault(each) for each in found]
     return problem(422, "; ".join(faults) or "it cannot be read", code="invalid_request", faults=faults)
+
+
+def _fault(found: Mapping[str, Any]) -> str:
+    if found["type"] == "json_invalid":
+        return f"body: {found['ctx']['error']}"
+    return f"{'.'.join(map(str, found['loc'][1:])) or 'body'}: {found['msg']}"
 
 
 async def _no_such(_request: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else None
-    text = "there is nothing at this address" if status == HTTPStatus.NOT_FOUND else str(error)
-    return problem(status, text, code="no_such_address", headers=headers)
+    text, code = _TOLD.get(status, (str(getattr(error, "detail", error)), "refused"))
+    return problem(status, text, code=code, headers=headers)
+
+
+async def _our_fault(_request: Request, _error: Exception) -> JSONResponse:
+    return problem(500, "a fault in callgate itself; the log of the server has it", code="fault")

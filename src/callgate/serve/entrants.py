@@ -20,15 +20,25 @@ def gate_of(request: Request) -> Callgate:
 Gate = Annotated[Callgate, Depends(gate_of)]
 
 
-async def _agent(request: Request, gate: Gate) -> Credential:
-    return need_agent(await bearer(gate, request))
+async def _shown(request: Request, gate: Gate) -> Credential:
+    """Whose token the request shows; every request of theirs counts."""
+    found = await bearer(gate, request, oauth=request.app.state.oauth)
+    request.app.state.rates.take(found.id)
+    return found
 
 
-def person(right: Right) -> Callable[[Request, Callgate], Awaitable[Credential]]:
+Anyone = Annotated[Credential, Depends(_shown)]
+
+
+async def _agent(shown: Anyone) -> Credential:
+    return need_agent(shown)
+
+
+def person(right: Right) -> Callable[[Credential], Awaitable[Credential]]:
     """A dependency: a person with this right."""
 
-    async def found(request: Request, gate: Gate) -> Credential:
-        return need_right(await bearer(gate, request), right)
+    async def found(shown: Anyone) -> Credential:
+        return need_right(shown, right)
 
     return found
 

@@ -14,6 +14,7 @@ from callgate.model.credential import Credential, CredentialKind
 from callgate.runtime.fetching import NotFetched, fetch_document
 from callgate.settings.values import ServeOAuthSettings
 
+METADATA = "/.well-known/oauth-protected-resource"
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures by a key pair. Never `none`, and never a shared secret: the keys we fetch are public."""
 _KEEP_SECONDS = 600.0
@@ -91,6 +92,10 @@ class ResourceServer:
                     await fetch_document(self._settings.jwks, private_addresses=self._settings.private_addresses)
                 )
             return self._keys.get(name)
+
+    def asked_for(self, url: str) -> str:
+        """What `WWW-Authenticate` says besides, at a server that is reached there: where a token is had."""
+        return f', resource_metadata="{url}{METADATA}"'
 
     def described(self, url: str) -> dict[str, Any]:
         """What a client is told that has no token yet (RFC 9728)."""

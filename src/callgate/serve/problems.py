@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from callgate import errors
+from callgate.serve.wire import Json
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -18,6 +19,7 @@ _STATUS: dict[type[Exception], int] = {
     errors.ToolPermissionError: 403,
     errors.AssuranceTooLow: 403,
     errors.InvalidArguments: 422,
+    errors.LimitExceeded: 429,
     errors.Conflict: 409,
     errors.Refusal: 409,
     errors.ConfigurationError: 400,
@@ -26,8 +28,8 @@ _STATUS: dict[type[Exception], int] = {
 }
 """The nearest class decides; what is not here is ours, and a 500."""
 
-_TITLES = {
-    400: "The request cannot be read",
+TITLES = {
+    400: "The request cannot be met",
     401: "Nobody is signed in",
     403: "Not allowed",
     404: "Not found",
@@ -46,9 +48,9 @@ _TITLES = {
 
 def problem(status: int, detail: str, *, code: str, headers: dict[str, str] | None = None, **more: Any) -> JSONResponse:
     """One problem, as it is sent."""
-    body: dict[str, Any] = {"type": "about:blank", "title": _TITLES.get(status, "Refused"), "status": status}
+    body: dict[str, Any] = {"type": "about:blank", "title": TITLES.get(status, "Refused"), "status": status}
     body |= {"detail": detail, "code": code, **more}
-    return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+    return Json(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
 
 def status_of(error: Exception) -> int:

@@ -13,6 +13,10 @@ from callgate.errors import ConfigurationError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
 from callgate.serve.app import make_app
+from callgate.serve.console.app import Console
+from callgate.serve.listening import Listening
+from callgate.serve.mcp.http import McpEndpoint
+from callgate.serve.oauth import ResourceServer
 from callgate.settings.values import ServeSettings
 
 _GRACE = 10
@@ -37,9 +41,13 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     listening = _listen(settings)
     port: int = listening.getsockname()[1]
     found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
+    listeners = Listening(gate)
     gate.served_at(found.url)
     gate.count()
-    app = make_app(gate, addresses=found, settings=settings)
+    oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
+    mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth)
+    console = Console(gate, addresses=found)
+    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp, console=console, listening=listeners)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -51,20 +59,25 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
         h11_max_incomplete_event_size=64 * 1024,
     )
     server = _Server(config)
-    task = asyncio.create_task(server.serve(sockets=[listening]))
-    try:
-        while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(_LOOK_AGAIN)
-        yield found
-    finally:
-        server.should_exit = True
-        await task
-        listening.close()
+    async with mcp.open():
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event for it
+                await asyncio.sleep(_LOOK_AGAIN)
+            yield found
+        finally:
+            listeners.close()  # who listens would not leave by themselves
+            server.should_exit = True
+            mcp.end_streams()
+            console.end_streams()
+            await task
+            listening.close()
 
 
 def _listen(settings: ServeSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named so that asyncio knows it: else it leaves every answer to wait for an acknowledgement, 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.address, settings.port))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
 
 from callgate.errors import CallgateError, EntryRefused
 from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.runtime.gate import Callgate
 from callgate.serve.oauth import ResourceServer
+from callgate.serve.problems import problem
 
 _SCHEME = "bearer"
 _LONGEST = 16_384
@@ -17,8 +19,8 @@ class NobodySignedIn(CallgateError):
     """A request shows nothing that lets anybody in."""
 
 
-async def bearer(gate: Callgate, request: HTTPConnection) -> Credential:
-    """Whose token the request shows.
+async def bearer(gate: Callgate, request: HTTPConnection, *, oauth: ResourceServer | None) -> Credential:
+    """Whose token the request shows: one of ours, or an access token of the authorization server that was named.
 
     Raises:
         NobodySignedIn: It shows none, or one that opens nothing.
@@ -29,16 +31,17 @@ async def bearer(gate: Callgate, request: HTTPConnection) -> Credential:
         raise NobodySignedIn("show a token: Authorization: Bearer TOKEN; `callgate tokens agent NAME` makes one")
     found = await gate.identify(shown[:_LONGEST])
     if found is None:
-        found = await _issued_elsewhere(request, shown)
+        found = None if oauth is None or len(shown) > _LONGEST else await oauth.credential(shown)
     if found is None:
         raise NobodySignedIn("this token opens nothing; it may have ended, or never was")
     return found
 
 
-async def _issued_elsewhere(request: HTTPConnection, token: str) -> Credential | None:
-    """The agent of an access token of the authorization server that the operator named, where there is one."""
-    oauth: ResourceServer | None = getattr(request.app.state, "oauth", None)
-    return None if oauth is None or len(token) > _LONGEST else await oauth.credential(token)
+def not_signed_in(error: Exception, oauth: ResourceServer | None, *, url: str) -> JSONResponse:
+    """What is answered to who shows nothing that lets anybody in."""
+    where = "" if oauth is None else oauth.asked_for(url)
+    shown = {"WWW-Authenticate": f'Bearer realm="callgate"{where}'}
+    return problem(401, str(error), code="not_signed_in", headers=shown)
 
 
 def need_agent(found: Credential) -> Credential:

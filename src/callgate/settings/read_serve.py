@@ -67,6 +67,12 @@ SERVE = Block(
         ),
         "oauth": Key(_OAUTH, "An authorization server whose access tokens let agents in."),
         "body_bytes": Key(Number(1024, 64 * _MEGABYTE), "The largest request that is read.", _MEGABYTE),
+        "requests_per_second": Key(
+            Number(1, 1_000_000), "How many requests one credential may make in a second, in the long run.", 500
+        ),
+        "requests_at_once": Key(
+            Number(1, 1_000_000), "How many requests one credential may make before it has to slow down.", 3000
+        ),
     },
     _build,
 )

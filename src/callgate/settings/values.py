@@ -299,6 +299,10 @@ class ServeSettings:
     """Names it is reached by besides its own address."""
     body_bytes: int = 1024 * 1024
     oauth: ServeOAuthSettings | None = None
+    requests_per_second: float = 500.0
+    """Of one credential, in the long run."""
+    requests_at_once: int = 3000
+    """Of one credential, before it has to slow down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,12 +69,12 @@ class Confined:
     def __init__(self, grounds: Grounds) -> None:
         if os.open not in os.supports_dir_fd:  # pragma: no cover - Windows
             raise OSError("files are opened by directory handles, which this system does not have")
-        self._grounds = grounds
+        self.grounds = grounds
         self._processes = _device(_PROCESSES)
 
     def show(self, place: str) -> str:
         """A real path as a model writes it: from the working directory where it lies in it."""
-        base = self._grounds.directory
+        base = self.grounds.directory
         if place == base:
             return "."
         return place.removeprefix(base if base.endswith("/") else base + "/")
@@ -89,7 +89,7 @@ class Confined:
         if not path or "\0" in path or len(path) > LONGEST_PATH:
             raise ValueError(f"path must have 1 to {LONGEST_PATH} characters and no NUL")
         try:
-            return os.path.realpath(os.path.join(self._grounds.directory, path))  # noqa: PTH118 - `..` must stay
+            return os.path.realpath(os.path.join(self.grounds.directory, path))  # noqa: PTH118 - `..` must stay
         except UnicodeError:
             raise ValueError(f"path {path!r} is no text that a file can be called") from None
 
@@ -188,7 +188,7 @@ class Confined:
         Raises:
             PermissionError: With the reason.
         """
-        reason = self._grounds.path_refused(place, status)
+        reason = self.grounds.path_refused(place, status)
         if reason is None and status is not None and status.st_dev == self._processes:
             reason = f"{place} is no file of a disk but shows what processes do and know, which no tool may read"
         if reason is not None:
@@ -253,11 +253,21 @@ class Below:
             PermissionError: It may not be touched, or is no regular file.
             OSError: It cannot be opened.
         """
+        folder, name = self.at(path)
+        return self._confined.file_at(folder, name, seen=True)
+
+    def at(self, path: str) -> tuple[Held, str]:
+        """The directory of a path, which is held until another is asked for, and the name in it.
+
+        Raises:
+            PermissionError: It may not be touched, or became a link.
+            OSError: It cannot be opened.
+        """
         *folders, name = path.split("/")
         if folders != self._names:
             self._go(folders)
         _refuse_climbing(name)
-        return self._confined.file_at(self._chain[-1][0] if self._chain else self._folder, name, seen=True)
+        return self._chain[-1][0] if self._chain else self._folder, name
 
     def _go(self, names: list[str]) -> None:
         while self._names != names[: len(self._names)]:

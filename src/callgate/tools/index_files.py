@@ -40,7 +40,7 @@ def open_file(place: Path | None, tables: Tables, *, patience: float) -> sqlite3
     connection = sqlite3.connect(place or ":memory:", timeout=patience, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
-        if not _is_current(connection, tables):
+        if not is_current(connection, tables):
             _make(connection, tables)
     except BaseException:
         connection.close()
@@ -80,14 +80,15 @@ def _make_private(place: Path) -> None:
         place.touch(mode=0o600, exist_ok=False)
 
 
-def _is_current(connection: sqlite3.Connection, tables: Tables) -> bool:
+def is_current(connection: sqlite3.Connection, tables: Tables) -> bool:
+    """Whether an open file has these tables in it."""
     return connection.execute("PRAGMA user_version").fetchone() == (tables.version,)
 
 
 def _make(connection: sqlite3.Connection, tables: Tables) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     with transaction(connection):
-        if not _is_current(connection, tables):  # another process may have been first
+        if not is_current(connection, tables):  # another process may have been first
             _begin_anew(connection, tables)
 
 

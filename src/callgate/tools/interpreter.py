@@ -17,14 +17,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from callgate.adapters.tether import Tether
-from callgate.tools.libraries import places
+from callgate.tools.libraries import out_of_reach, places
 
 _CODE = (
     "import importlib, json, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
     "importlib.import_module(sys.argv.pop(1)).main()"
 )
-_NEEDED = ("LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
-"""Where the interpreter may not start without, and the zone that dates are told in."""
+_PYTHON = os.path.realpath(sys.executable)
+"""Found once, at the start, and started without what lies on the way: a link there may be replaced later."""
+_NEEDED = ("SYSTEMROOT", "TZ")
+"""What the interpreter may not start without, and the zone that dates are told in."""
+_SHARED = "LD_LIBRARY_PATH"
+"""Where its own libraries may lie; what is found there is run, so it must be out of tools' reach."""
 
 
 class Answer(NamedTuple):
@@ -68,7 +72,7 @@ def start(module: str, *, pass_fds: Sequence[int]) -> subprocess.Popen[bytes]:
 
 
 def _words(module: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-I", "-S", "-W", "ignore", "-c", _CODE, json.dumps(places()), module, *arguments]
+    return [_PYTHON, "-I", "-S", "-W", "ignore", "-c", _CODE, json.dumps(places()), module, *arguments]
 
 
 def _surroundings() -> dict[str, Any]:
@@ -76,7 +80,13 @@ def _surroundings() -> dict[str, Any]:
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.DEVNULL,
-        "env": {name: os.environ[name] for name in _NEEDED if name in os.environ},
+        "env": _environment(),
         "cwd": os.sep,
         "start_new_session": True,
     }
+
+
+def _environment() -> dict[str, str]:
+    env = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+    shared = out_of_reach(os.environ.get(_SHARED, "").split(os.pathsep))
+    return env | ({_SHARED: os.pathsep.join(shared)} if shared else {})

@@ -2,7 +2,7 @@
 
 Libraries are imported when a tool first needs them. A program that was started in its project has that directory first
 among the places to import from, and it is mostly the working directory: what a tool wrote there a moment ago must not
-be taken for a library. Directories of installed packages count as installed wherever they are.
+be taken for a library. What Callgate runs from is read-only to tools, and counts as installed wherever it is.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -21,18 +20,26 @@ from typing import Any
 
 from callgate.model.grounds import Grounds
 from callgate.model.tool import Handler
+from callgate.policy.own_code import own_code
+from callgate.policy.ways import is_inside
 
-_OWN = str(Path(__file__).parents[2])
-_INSTALLED = ("site-packages", "dist-packages")
+_OWN = os.path.realpath(Path(__file__).parents[2])
 _grounds: ContextVar[Callable[[], Grounds] | None] = ContextVar("callgate_grounds_of_builtin", default=None)
 
 
 def places() -> list[str]:
-    """Where to import from inside a built-in tool: as everywhere, without where tools may write."""
+    """Where to import from inside a built-in tool: as everywhere, without where tools may write, and over no links."""
+    return out_of_reach(sys.path)
+
+
+def out_of_reach(named: Iterable[str]) -> list[str]:
+    """Those of these places where no tool may write, without the links on the way to them."""
     asked = _grounds.get()
-    roots = ("/",) if asked is None else asked().roots
-    kept = _of_python()
-    return [place for place in sys.path if os.path.isabs(place) and _is_kept(place, roots, kept=kept)]  # noqa: PTH117
+    grounds = None if asked is None else asked()
+    writable = (os.sep,) if grounds is None else (*grounds.roots, *grounds.others)
+    kept = (*(own_code() if grounds is None else grounds.code), _OWN)
+    real = dict.fromkeys(os.path.realpath(place) for place in named if os.path.isabs(place))  # noqa: PTH117
+    return [place for place in real if _is_kept(place, writable, kept=kept)]
 
 
 def from_installed_only(handler: Handler, *, is_async: bool) -> Handler:
@@ -86,18 +93,7 @@ def _watch_imports() -> None:
         sys.meta_path.insert(at, _FINDER)
 
 
-@functools.cache
-def _of_python() -> tuple[str, ...]:
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    return tuple({*(os.path.realpath(sysconfig.get_path(name)) for name in names), os.path.realpath(_OWN)})
-
-
-def _is_kept(place: str, roots: Sequence[str], *, kept: Sequence[str]) -> bool:
-    real = os.path.realpath(place)
-    if real.endswith(_INSTALLED) or any(_inside(real, each) for each in kept):
+def _is_kept(place: str, writable: Sequence[str], *, kept: Sequence[str]) -> bool:
+    if any(is_inside(place, each) for each in kept):
         return True
-    return not any(_inside(real, root) for root in roots)
-
-
-def _inside(place: str, root: str) -> bool:
-    return place == root or place.startswith(root.rstrip(os.sep) + os.sep)
+    return not any(is_inside(place, root) for root in writable)

@@ -25,7 +25,12 @@ def python_server(module: str, *words: str) -> list[str]:
 
 def npm_server(package: str, *words: str) -> list[str]:
     """A server that is an npm package; where it is not installed the test is skipped, and fails in CI."""
-    program = NPM / "node_modules" / "@modelcontextprotocol" / package / "dist" / "index.js"
+    return npm_program(package, "dist/index.js", *words)
+
+
+def npm_program(package: str, file: str, *words: str) -> list[str]:
+    """A program of an npm package of theirs, by its file; skipped or failing like `npm_server`."""
+    program = NPM / "node_modules" / "@modelcontextprotocol" / package / file
     if not (NPM / ".setup-stamp").exists() or not program.exists():
         reason = "the npm servers are not installed; run make setup where npm can be reached"
         if os.environ.get("CI") == "true":

@@ -204,7 +204,7 @@ async def test_sessions_that_are_over_are_found_among_many() -> None:
             clock.time += 8 * 86400
         await notices.leave(replace(MINE, session=f"s{number:03}"), Left(message="x"), call=str(number))
     assert await notices.sweep() == 200
-    assert len(await store.read(lambda reader: reader.documents("notices"))) == 250
+    assert len(await store.read(lambda reader: reader.documents("notices", prefix="session/"))) == 250
     await store.close()
 
 

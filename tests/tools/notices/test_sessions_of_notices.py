@@ -43,6 +43,50 @@ async def test_two_gates_at_once_are_two_sessions_also_for_lasting_ones(tmp_path
         assert messages(await one.notices(Context())) == ["for one"]
 
 
+@pytest.mark.parametrize("how", ["asked", "left"])
+async def test_a_lasting_notice_whose_gate_closes_stays_with_its_session_in_another_gate(
+    tmp_path: Path, how: str
+) -> None:
+    """Somebody came to the session there before the notice was left, and nobody comes until a third session asks."""
+    store = f"sqlite:///{tmp_path}/s.db"
+    async with gate_with_notices(store) as three:
+        async with gate_with_notices(store) as two:
+            async with gate_with_notices(store) as one:
+                await notify(two, "of two") if how == "left" else await two.notices(MINE)
+                assert messages(await one.notices(MINE)) == ["of two"][: how == "left"]
+                await notify(one, "stop the deployment", persist_cross_session=True)
+                await notify(one, "start it again", persist_cross_session=True)
+            assert await three.notices(LATER) == ()
+            assert await two.notices(LATER) == ()
+            assert messages(await two.notices(MINE)) == ["stop the deployment", "start it again"]
+            await notify(two, "and again", persist_cross_session=True, deliver_at="after_tool")
+            assert await two.notices(MINE, at="turn_start") == ()
+        assert messages(await three.notices(LATER)) == ["and again"]
+
+
+async def test_a_session_with_the_name_of_a_secret_is_asked_for_and_not_written_down(tmp_path: Path) -> None:
+    token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    async with gate_with_notices(f"sqlite:///{tmp_path}/s.db") as gate:
+        assert await gate.notices(Context(user="ann", session=token)) == ()
+        assert await gate.notices(Context(user="ann", session="written")) == ()
+    written = (tmp_path / "s.db").read_bytes()
+    assert b"written" in written
+    assert token.encode() not in written
+
+
+async def test_who_came_to_a_session_is_forgotten_when_it_says_nothing_any_more() -> None:
+    clock = HandClock()
+    store = MemoryStore(clock=clock)
+    await store.open()
+    notices = Notices(store, clock)
+    for number in range(5):
+        assert await notices.collect(Context(user="ann", session=f"{number}")) == ()
+        clock.time += HOUR / 2
+    assert await notices.sweep() == 0
+    left = await store.read(lambda reader: reader.documents("notices"))
+    assert [each.body["session"] for each in left] == ["3", "4"]
+
+
 async def test_a_lasting_notice_goes_on_when_nobody_came_to_its_session_for_an_hour() -> None:
     notices, clock = await service()
     await leave(notices, "first")

@@ -119,3 +119,28 @@ async def test_links_that_a_move_of_ones_own_rewrote_are_no_surprise(tmp_path: P
         assert (read["content"], read["digest"]) == ("drank [[chai]]", moved["updated"]["today.md"])
         await noted(gate, "drank [[chai]]", path="today.md")
         assert await told(gate) == []
+
+
+async def test_that_links_followed_is_no_surprise_in_any_of_hundreds_of_notes(tmp_path: Path) -> None:
+    """STL-05: the answer names some of them, and the record has all."""
+    paths = [f"{at}.md" for at in range(620)]
+    top = home(tmp_path, "ann")
+    top.mkdir(parents=True)
+    for path in ("tea.md", *paths):
+        (top / path).write_text("drank [[tea]]")
+    async with opened(tmp_path) as gate:
+        for path in ("1.md", "619.md", "99.md"):
+            assert (await gate.call("vault_read", {"path": path}, asker("ann"))).ok
+            await noted(gate, "drank [[tea]]", path=path)
+        arguments = {"old_path": "tea.md", "new_path": "chai.md"}
+        outcome = await gate.call("vault_move", arguments, asker("ann"))
+        moved = outcome.unwrap()
+        assert (moved["notes_updated"], len(moved["updated"])) == (621, 99)
+        assert outcome.metadata["artifact"].keys() == set(paths)
+        for path in (*paths, "chai.md"):
+            await noted(gate, "drank [[chai]]", path=path)
+        (top / "99.md").write_text("drank nothing")
+        for path in ("1.md", "619.md", "99.md"):
+            assert (await gate.call("vault_read", {"path": path}, asker("ann"))).ok
+        await noted(gate, "drank nothing", path="99.md")
+        assert [event["path"] for event in await told(gate)] == ["99.md"]

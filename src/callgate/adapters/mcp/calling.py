@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from callgate.adapters.mcp.back_channel import ask_back
 from callgate.adapters.mcp.content import output_of
 from callgate.adapters.mcp.not_taken import Forgotten, NotSent, SignedOut, not_taken, unsettled
 from callgate.adapters.mcp.server_log import Allowance
@@ -17,6 +18,7 @@ from callgate.model.visible import cut, visible
 if TYPE_CHECKING:
     from mcp import Client, MCPError
     from mcp.shared.dispatcher import ProgressFnT
+    from mcp_types import InputRequiredResult
     from pydantic import TypeAdapter
 
     from callgate.adapters.mcp.foreign_tool import Request
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE = 500
 _BURST = 20
+_ROUNDS = 8
+"""How often a server may ask for more before it answers."""
 _PER_SECOND = 10.0
 
 
@@ -37,6 +41,8 @@ class Line:
     """Called when the session no longer works, perhaps with the reason."""
     can_be_forgotten: bool
     """Whether the server may forget the session and go on running, as one over HTTP may."""
+    asked: frozenset[str] = frozenset()
+    """What the server may ask of who made the call, by the protocol's methods."""
 
 
 async def call_tool(line: Line, request: Request) -> Any:
@@ -53,17 +59,48 @@ async def call_tool(line: Line, request: Request) -> Any:
             whether it happened is not known.
         ToolExecutionError: The server says that it failed, or asks for what nobody gives here.
     """
-    from mcp import MCPError  # noqa: PLC0415 - the SDK is loaded by now
-    from mcp_types import CallToolRequest, CallToolRequestParams, InputRequiredResult  # noqa: PLC0415 - as above
-    from pydantic import ValidationError  # noqa: PLC0415 - as above
+    from mcp_types import InputRequiredResult  # noqa: PLC0415 - the SDK is loaded by now
 
-    asked = CallToolRequest(params=CallToolRequestParams(name=request.tool, arguments=request.arguments))
     try:
-        session = line.client.session
+        _ = line.client.session
     except RuntimeError as error:
         raise NotSent("the connection was closed") from error
+    more: dict[str, Any] = {}
+    for _ in range(_ROUNDS):
+        answer = await _sent(line, request, more=more)
+        if not isinstance(answer, InputRequiredResult):
+            return output_of(answer)
+        more = await _given(answer, line)
+    raise ToolExecutionError("the server asks for more input again and again")
+
+
+async def _given(answer: InputRequiredResult, line: Line) -> dict[str, Any]:
+    """What a server of the newest protocol asked for, by who made the call.
+
+    Raises:
+        ToolExecutionError: Nobody gives it.
+    """
+    from mcp_types import ErrorData  # noqa: PLC0415 - the SDK is loaded by now
+
+    responses: dict[str, Any] = {}
+    for name, request in (answer.input_requests or {}).items():
+        given = await ask_back(request.method, request.params) if request.method in line.asked else None
+        if given is None or isinstance(given, ErrorData):
+            raise ToolExecutionError("the server asks for more input, which nobody gives it here")
+        responses[name] = given
+    return {"input_responses": responses, "request_state": answer.request_state}
+
+
+async def _sent(line: Line, request: Request, *, more: dict[str, Any]) -> Any:
+    """Send it once, with what was asked for since."""
+    from mcp import MCPError  # noqa: PLC0415 - the SDK is loaded by now
+    from mcp_types import CallToolRequest, CallToolRequestParams  # noqa: PLC0415 - as above
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
+    session = line.client.session
+    asked = CallToolRequest(params=CallToolRequestParams(name=request.tool, arguments=request.arguments, **more))
     try:
-        answer = await session.send_request(asked, _answers(), progress_callback=_progress(request.context))
+        return await session.send_request(asked, _answers(), progress_callback=_progress(request.context))
     except MCPError as error:
         refused = _refusal(error, line)
         if refused is not None:
@@ -71,9 +108,6 @@ async def call_tool(line: Line, request: Request) -> Any:
         raise _translated(error, line) from error
     except ValidationError:
         raise ToolExecutionError("the server's answer is not what the protocol says") from None
-    if isinstance(answer, InputRequiredResult):
-        raise ToolExecutionError("the server asks for more input, which nobody gives it here")
-    return output_of(answer)
 
 
 async def is_known(line: Line, patience: float) -> bool:

@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from callgate.adapters.mcp.back_channel import ELICIT, SAMPLE, ask_back, back_channel
 from callgate.adapters.mcp.not_taken import NotSent, not_taken
 from callgate.errors import CallgateError, SignInFailed, SignInNeeded
 from callgate.model.visible import cut
@@ -40,6 +41,10 @@ class Listeners:
     """The server says that its tools are others now."""
     said: Callable[[Any, str], None]
     """A line of the server's own log, and its level."""
+    heard: Callable[[Any], None] = lambda _message: None
+    """Anything else the server says of itself."""
+    asked: frozenset[str] = frozenset()
+    """What the server may ask of who called it, by the protocol's methods."""
 
 
 @dataclass(slots=True)
@@ -198,6 +203,8 @@ class Connection:
             logging_callback=self._logged,
             log_level="info",
             cache=None,
+            sampling_callback=_sampled if SAMPLE in self._listeners.asked else None,
+            elicitation_callback=_elicited if ELICIT in self._listeners.asked else None,
         )
         session = _Session(client)
         try:
@@ -263,9 +270,22 @@ class Connection:
 
         if isinstance(message, ToolListChangedNotification):
             self._listeners.changed()
+        else:
+            self._listeners.heard(message)
 
     async def _logged(self, params: Any) -> None:
+        channel = back_channel()
+        if channel is not None:
+            await channel.log(params)
         self._listeners.said(params.data, str(params.level))
+
+
+async def _sampled(context: Any, params: Any) -> Any:  # noqa: ARG001 - the SDK's form
+    return await ask_back(SAMPLE, params)
+
+
+async def _elicited(context: Any, params: Any) -> Any:  # noqa: ARG001 - as above
+    return await ask_back(ELICIT, params)
 
 
 def explain(error: BaseException) -> str:

@@ -10,15 +10,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from callgate.adapters.declare import declare
+from callgate.adapters.mcp.back_channel import ELICIT, SAMPLE
 from callgate.adapters.mcp.calling import Line, call_tool, is_known
 from callgate.adapters.mcp.connection import Connection, Ended, Listeners, explain
-from callgate.adapters.mcp.foreign_tool import Home, Request
+from callgate.adapters.mcp.foreign_tool import Home, Request, declaration_of
 from callgate.adapters.mcp.http import http_transport
 from callgate.adapters.mcp.listing import list_tools
 from callgate.adapters.mcp.not_taken import Forgotten, NotSent, Renewed
 from callgate.adapters.mcp.oauth.asking import Ask, check_oauth, oauth_of
 from callgate.adapters.mcp.oauth.drawer import DeskDrawer
 from callgate.adapters.mcp.oauth.keeper import Keeper
+from callgate.adapters.mcp.relay import Relay
 from callgate.adapters.mcp.sdk import need_sdk
 from callgate.adapters.mcp.server_log import ServerLog
 from callgate.adapters.mcp.sieve import Sieve
@@ -33,6 +35,8 @@ from callgate.model.visible import brief
 from callgate.settings.values import McpServerSettings, OAuthSettings
 
 if TYPE_CHECKING:
+    from mcp import Client
+
     from callgate.ports import Desk
 
 _PATIENCE = 10.0
@@ -101,6 +105,9 @@ class McpServer:
             declared={tool: _read(name, tool, fields=given) for tool, given in how.declare.items()},
             send=self._send,
         )
+        self._asked = frozenset(each for each in (SAMPLE, ELICIT) if declaration_of(each, self._home.declared))
+        self.relay = Relay(self._home, self._session)
+        """What else it has beside tools."""
         self._connection: Connection | None = None
         self._keeper: Keeper | None = None
         self._sieve = Sieve()
@@ -151,7 +158,8 @@ class McpServer:
         if changes == self._changes:
             self._fresh.set()
         desk.available(self.connector)
-        return replace(loaded, failures=(*listed.failures, *loaded.failures))
+        unlisted = self.relay.tools(client.server_capabilities)
+        return replace(loaded, failures=(*listed.failures, *loaded.failures), unlisted=unlisted)
 
     async def close(self) -> None:
         """Leave the session, and end the program."""
@@ -174,6 +182,8 @@ class McpServer:
                 lost=lambda reason: desk.unavailable(self.connector, f"the MCP server {self.name} is gone: {reason}"),
                 changed=lambda: self._changed(desk),
                 said=lambda text, level: log.said(text, level=level),
+                heard=self.relay.heard,
+                asked=self._asked,
             )
             self._keeper = self._make_keeper(desk)
             self._connection = Connection(
@@ -247,6 +257,11 @@ class McpServer:
             except (Forgotten, Renewed):
                 return await call_tool(await self._line(request), request)
 
+    async def _session(self, patience: float) -> Client:
+        if self._connection is None:
+            raise NotSent(f"the MCP server {self.name} was let go")
+        return await self._connection.client(patience)
+
     @staticmethod
     def _patience(request: Request) -> float:
         left = request.context.remaining(time.monotonic())
@@ -266,7 +281,12 @@ class McpServer:
         await self._look_again(request, patience)
         # It may be another session by now.
         client = await connection.client(patience)
-        return Line(client, lambda why: connection.doubt(client, why), can_be_forgotten=bool(self._how.url))
+        return Line(
+            client,
+            lambda why: connection.doubt(client, why),
+            can_be_forgotten=bool(self._how.url),
+            asked=self._asked,
+        )
 
     async def _look_again(self, request: Request, patience: float) -> None:
         """What is sent must be what was judged, also when the server changed its tools a moment ago."""

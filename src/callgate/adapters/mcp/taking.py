@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from mcp_types import Tool as Listed
 
 _GLOB = frozenset("*?[")
+_NO_TOOLS = frozenset(
+    {"resources/read", "prompts/get", "completion/complete", "sampling/createMessage", "elicitation/create"}
+)
+"""Declared like tools, and something else: methods of the protocol."""
 
 
 class Taken(NamedTuple):
@@ -54,7 +58,7 @@ def _refuse_repeated(name: str, times: int) -> None:
 def _absent(home: Home, there: set[str]) -> Iterable[Failure]:
     exact = (name for name in home.declared if not _GLOB & set(name))
     for name in exact:
-        if name not in there:
+        if name not in there and name not in _NO_TOOLS:
             yield Failure(brief(name), f"it is declared, and the MCP server {home.name} has no such tool")
 
 

@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse
 from callgate.model.outcome import Outcome, Pending, Refused
 from callgate.runtime.outcome_form import outcome_to_json
 from callgate.serve.problems import problem
+from callgate.serve.wire import Json
 
 _REFUSED = {
     "tool_not_found": 404,
@@ -29,4 +30,4 @@ def outcome_answer(outcome: Outcome) -> JSONResponse:
     if isinstance(outcome, Refused) and outcome.error is not None:
         status = _REFUSED.get(outcome.error.code, 409)
         return problem(status, outcome.error.message, code=outcome.error.code, outcome=body)
-    return JSONResponse(body, status_code=202 if isinstance(outcome, Pending) else 200)
+    return Json(body, status_code=202 if isinstance(outcome, Pending) else 200)

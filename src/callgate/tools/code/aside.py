@@ -31,7 +31,7 @@ class Spared(NamedTuple):
 
 
 def set_aside(before: Inventory, absent: Iterable[str], *, roots: Sequence[str], spared: Spared) -> list[str]:
-    """Rename every `.git` that was not there before the program; what was done, for people.
+    """Rename every `.git` and every `callgate.yaml` that was not there before the program; what was done, for people.
 
     Args:
         before: What was there.
@@ -43,6 +43,10 @@ def set_aside(before: Inventory, absent: Iterable[str], *, roots: Sequence[str],
     known = set(before.git.values())
     made = [path for path, identity in after.git.items() if identity not in known]
     made += [path for path in absent if os.path.lexists(path)]
+    # A policy for whoever starts a Callgate there; our own is kept, and written by nobody but us.
+    ours = set(before.configurations.values())
+    governing = [path for path, identity in after.configurations.items() if identity not in ours]
+    made += [path for path in governing if not any(is_inside(path, place) for place in spared.own)]
     # What lies inside of another comes first: afterwards its path is no longer the same.
     deepest = sorted(dict.fromkeys(made), key=len, reverse=True)
     return [*first(_renamed(deepest, roots=roots, spared=spared)), *first(_unseen(after))]

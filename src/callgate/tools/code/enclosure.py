@@ -13,13 +13,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from callgate.model.grounds import Grounds
+from callgate.policy.git_places import lies_in_git
+from callgate.policy.own_files import is_git, key_of
 from callgate.policy.ways import Way, follow, parts_of
+from callgate.tools.code import code_links
 from callgate.tools.code.aside import Spared, set_aside
 from callgate.tools.code.git_folders import is_repository
 from callgate.tools.code.git_links import second_names
 from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, take
 from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, usable
 from callgate.tools.code.stand_ins import Covers, standing
+
+_MOST_OTHERS = 1000
+"""Each is a mount, and these take time."""
 
 
 @dataclass(slots=True)
@@ -45,6 +51,7 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
     Raises:
         PermissionError: They cannot be looked after; says why.
     """
+    _refuse_ways(grounds.ways_to_code, writable)
     own = _own_places(grounds.closed, writable)
     _refuse_own(own, (*writable, *readable))
     second = own_with_second_names(grounds.closed)
@@ -52,11 +59,14 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
     git = _git_places(before, writable)
     absent = [path for path in git if not os.path.lexists(path)]
     kept = [path for path in own if any(is_inside(path, root) for root in (*SYSTEM, *readable, *writable))]
+    kept += _absent(grounds.code, writable)
     with standing(kept, writable) as covers:
         layout = _Layout(writable=writable, readable=readable)
         layout.keep_git(before, git, granted=grounds.git)
         layout.keep_git_links(before)
         layout.keep_code(grounds.code)
+        layout.keep_code_links(grounds.code)
+        layout.keep_others(before)
         layout.keep_own(covers, before.second_names)
         covered = {path: identity_of(path) for path in covers.covered}
         yield (enclosure := Enclosure(layout.options(), grounds, covered=covered))
@@ -103,6 +113,9 @@ class _Layout:
         # A directory `.git` takes what is put over it along, and a new one in its place is found afterwards.
         for path in (*self._there((*elsewhere, *before.unseen)), *opened):
             self._fix(path)
+        for root in self._open_roots():
+            if _is_of_git(root) and not any(is_inside(root, each) for each in granted):
+                self._shut(root, "it lies in a git repository")
         self.places |= dict.fromkeys(opened, _As.OPEN)
 
     def keep_git_links(self, before: Inventory) -> None:
@@ -116,9 +129,29 @@ class _Layout:
 
     def keep_code(self, code: Iterable[str]) -> None:
         """Let what Callgate runs from only be read and started."""
-        for path in self._there(code):
+        code = tuple(code)
+        inside = [root for root in self._open_roots() if any(is_inside(root, place) for place in code)]
+        for path in dict.fromkeys((*inside, *self._there(code))):
             self._shut(path, "Callgate runs from it")
             self._fix(path)
+
+    def keep_code_links(self, code: Sequence[str]) -> None:
+        """Let what Callgate runs from only be read under its other names, too."""
+        for path in code_links.second_names(code, self._open_roots(), opened=self._opened):
+            self._shut(path, "it is a hard link of what Callgate runs from, or holds such")
+
+    def keep_others(self, before: Inventory) -> None:
+        """Let what governs another Callgate only be read, and hide its store."""
+        files, folders = self._there(before.configurations), self._there(before.stores)
+        if len(files) + len(folders) > _MOST_OTHERS:
+            message = (
+                f"the granted directories hold files of more than {_MOST_OTHERS} Callgates, too many to look after"
+            )
+            raise PermissionError(f"{message}; grant a smaller directory to run programs in")
+        for path in (*files, *folders):
+            self._shut(path, "it is another Callgate's")
+            self._fix(path)
+        self.places |= dict.fromkeys(folders, _As.HIDDEN)
 
     def keep_own(self, covers: Covers, second_names: Iterable[str]) -> None:
         """Hide Callgate's own files, where they are and under other names."""
@@ -172,6 +205,9 @@ class _Layout:
             self.notes.append(f"{path} is granted and was not open: a link leads elsewhere from there now")
         return is_real
 
+    def _open_roots(self) -> list[str]:
+        return [root for root in self._writable if self.places[root] is _As.OPEN]
+
     def _there(self, paths: Iterable[str]) -> list[str]:
         """Those that are there, in a directory that can be written to."""
         there = [path for path in paths if any(is_inside(path, root) for root in self._writable)]
@@ -197,6 +233,24 @@ def _git_places(before: Inventory, writable: Sequence[str]) -> list[str]:
     """Where git keeps what belongs to a working tree elsewhere, in what a program may write to."""
     real = _fixed([(way.real, way) for way in before.behind], writable)
     return [path for path in dict.fromkeys(real) if any(is_inside(path, root) for root in writable)]
+
+
+def _absent(paths: Iterable[str], writable: Sequence[str]) -> list[str]:
+    """Those that are not there, where a program could make them."""
+    inside = [path for path in paths if any(is_inside(path, root) for root in writable)]
+    return [path for path in inside if not os.path.lexists(path)]
+
+
+def _is_of_git(path: str) -> bool:
+    return any(map(is_git, key_of(path))) or lies_in_git(path)
+
+
+def _refuse_ways(links: Iterable[str], writable: Sequence[str]) -> None:
+    for link in links:
+        if any(is_inside(link, root) for root in writable):
+            message = f"{link} is a link, which a program could replace, and Callgate was started over it"
+            advice = f"start Callgate from where it leads to ({os.path.realpath(link)}), or run programs elsewhere"
+            raise PermissionError(f"{message}; {advice}")
 
 
 def _fixed(ways: Iterable[tuple[str, Way]], writable: Sequence[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import stat
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 
+from callgate.policy.own_files import is_configuration, is_store
 from callgate.policy.ways import Way
 from callgate.tools.code.git_folders import has_shape, led_to
 
@@ -37,6 +38,10 @@ class Inventory:
     """Where else git keeps what belongs to them, there or not, and repositories that have no `.git`; only before."""
     second_names: list[str] = field(default_factory=list[str])
     """Of Callgate's own files."""
+    configurations: dict[str, Identity] = field(default_factory=dict[str, "Identity"])
+    """Files that some Callgate takes its policy from, by their paths."""
+    stores: list[str] = field(default_factory=list[str])
+    """Folders that some Callgate keeps its store in; only before."""
     unseen: list[str] = field(default_factory=list[str])
     """Directories that cannot be looked into."""
     too_long: str | None = None
@@ -156,9 +161,18 @@ class _Look:
             if is_directory and (self.own or not only_names):
                 pending.append((entry.path, only_names))
         elif is_directory:
+            if self.known is None and is_store(entry.name.casefold()):
+                self.found.stores.append(entry.path)
             pending.append((entry.path, in_git))
-        elif self.own and identity_of(entry.path) in self.own:
+        elif self.own or is_configuration(entry.name.casefold()):
+            self._note_file(entry)
+
+    def _note_file(self, entry: os.DirEntry[str]) -> None:
+        identity = identity_of(entry.path)
+        if identity in self.own:
             self.found.second_names.append(entry.path)
+        elif identity is not None and is_configuration(entry.name.casefold()):
+            self.found.configurations[entry.path] = identity
 
     def _note_git(self, entry: os.DirEntry[str]) -> bool:
         """Note it; whether it may keep what is inside, because it was there before the program."""

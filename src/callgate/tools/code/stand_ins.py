@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from callgate.tools.code.mounts import between, is_inside
 
-_READ_AS_NOTHING = ("-wal", "-shm", "-journal", ".owners", ".yaml", ".yml")
+_READ_AS_NOTHING = ("-wal", "-shm", "-journal", ".owners", ".yaml", ".yml", ".cfg")
 """Where a file stands in: what reads these takes an empty one for none. Elsewhere it is a directory, which nobody can
 write to by mistake, and which is only taken away while it is empty."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import sysconfig
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -85,7 +86,7 @@ async def run_tests(
     """
     options = ["--color=no", "-p", "no:cacheprovider", "-v" if verbose else "-q", *(("-k", pattern) if pattern else ())]
     async with in_turn(partial(_look, ctx, working_dir, path=path)) as site:
-        python, needed = _interpreter(site.directory, site.roots)
+        python, needed = _interpreter(site)
         async with enclosure(site.grounds, writable=site.roots, readable=needed) as inside, ctx.effect():
             program = Program(command=(python, "-m", "pytest", *options, "--", site.place), directory=site.directory)
             ran = await run(program, inside, bounds=Bounds(seconds=seconds_left(timeout, ctx)))
@@ -119,12 +120,14 @@ def _counts(output: bytes) -> dict[str, int]:
     return counts
 
 
-def _interpreter(directory: str, roots: tuple[str, ...]) -> tuple[str, list[str]]:
-    """Which Python to start, and what has to be seen for it."""
-    ours = [os.path.realpath(place) for place in (sys.prefix, sys.base_prefix)]
-    needed = [place for place in dict.fromkeys(ours) if not any(is_inside(place, r) for r in (_SYSTEM, *roots))]
-    projects = os.path.join(directory, ".venv", "bin", "python")  # noqa: PTH118 - a text all along
+def _interpreter(site: Site) -> tuple[str, list[str]]:
+    """Which Python to start, and what has to be seen for it: what it runs from, and not the folder that lies in."""
+    ours = (*site.grounds.code, os.path.realpath(sysconfig.get_path("include")))
+    hidden = [place for place in ours if not any(is_inside(place, root) for root in (_SYSTEM, *site.roots))]
+    needed = [place for place in dict.fromkeys(hidden) if os.path.exists(place)]  # noqa: PTH110 - a text all along
+    projects = os.path.join(site.directory, ".venv", "bin", "python")  # noqa: PTH118
     real = os.path.realpath(projects)
-    if os.path.exists(real) and any(is_inside(real, seen) for seen in (_SYSTEM, *roots, *needed)):  # noqa: PTH110
+    if os.path.exists(real) and any(is_inside(real, seen) for seen in (_SYSTEM, *site.roots, *needed)):  # noqa: PTH110
         return projects, needed
-    return sys.executable, needed
+    folder, name = os.path.split(sys.executable)
+    return os.path.join(os.path.realpath(folder), name), needed  # noqa: PTH118

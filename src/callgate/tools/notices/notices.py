@@ -1,14 +1,15 @@
 """Notices: the service behind `notify_self` and `gate.notices()`. Each is handed out once, whoever asks at once.
 
 A notice belongs to the agent that left it, with the user it acts for. It waits for its session; where it is to outlive
-that, for any session of theirs once its own is not at work any more: its gate was closed, or nobody came to it for an
-hour. Who comes to a session, to leave a notice or to ask for them, is written down beside what waits.
+that, for any session of theirs once its own is not at work any more: every gate in which somebody came to it is
+closed, or nobody came to it for an hour. Who comes to a session, to leave a notice or to ask for them, is written down
+beside what waits, and for each gate.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from callgate.model.levels import Severity
 from callgate.model.notice import INJECT_AT, Notice
 from callgate.pipeline.shield import finish, landed
 from callgate.ports import Clock, Document, Reader, Store, Transaction
-from callgate.tools.documents import keep, kept, nameable, struck, under, whose
+from callgate.tools.documents import SecretName, keep, kept, nameable, place, struck, under, whose
 
 NOTICES = "notices"
 REMINDER = "reminder"
@@ -31,7 +32,7 @@ SEVERITIES = {
     "high": Severity.WARNING,
     "critical": Severity.ERROR,
 }
-_ANY_SESSION, _OF_SESSION = "any", "session"
+_ANY_SESSION, _OF_SESSION, _SERVED = "any", "session", "served"
 _EVERYBODYS = Context().session
 """The session of whoever names none; it ends with its gate."""
 _WAITING_AT_MOST = 100
@@ -69,6 +70,8 @@ class _Waiting(NamedTuple):
     """To be handed out now, oldest first."""
     on: list[Document]
     """What of their session waits on."""
+    news: bool
+    """Whether it is worth writing down that somebody came to their session."""
 
 
 class Notices:
@@ -99,6 +102,7 @@ class Notices:
         def unit(tx: Transaction) -> Notice:
             own, others = self._of_session(tx, context)
             self._note(tx, own)
+            self._note_coming(tx, context)
             if len(own) + (len(others) if left.persist else 0) >= _WAITING_AT_MOST:
                 raise TooManyWait(f"{_WAITING_AT_MOST} notices wait already; they go to the next turn that asks")
             draft = _draft(context, left, notice_id, call=call, now=now)
@@ -139,10 +143,11 @@ class Notices:
             for each in found.due:
                 tx.drop_document(NOTICES, each.key)
             self._note(tx, found.on)
+            self._note_coming(tx, context)
             return found.due
 
         found = await self._store.read(waiting)
-        if not found.due and not any(self._is_news(each) for each in found.on):
+        if not found.due and not found.news:
             return ()
         work = self._store.submit(unit)
         if await landed(work):
@@ -152,15 +157,19 @@ class Notices:
         return tuple(_notice(each) for each in work.result())
 
     async def sweep(self) -> int:
-        """Forget what waits for sessions that are over; how many."""
+        """Forget what waits for sessions that are over, how many; and who came to those that are not at work."""
+        await self._sweep(under(_SERVED), lambda coming: not self._at_work(coming))
+        return await self._sweep(under(_OF_SESSION), self._is_over)
+
+    async def _sweep(self, prefix: str, over: Callable[[Document], bool]) -> int:
         swept, last = 0, ""
         while page := await self._store.read(
-            lambda reader, last=last: reader.documents(NOTICES, prefix=under(_OF_SESSION), after=last, limit=_SWEPT)
+            lambda reader, last=last: reader.documents(NOTICES, prefix=prefix, after=last, limit=_SWEPT)
         ):
-            over, last = list(self._over(page)), page[-1].key
-            swept += len(over)
-            if over:
-                await self._store.write(lambda tx, over=over: [tx.drop_document(NOTICES, key) for key in over])
+            keys, last = [each.key for each in page if over(each)], page[-1].key
+            swept += len(keys)
+            if keys:
+                await self._store.write(lambda tx, keys=keys: [tx.drop_document(NOTICES, key) for key in keys])
         return swept
 
     async def _put_back(self, documents: list[Document]) -> None:
@@ -168,11 +177,19 @@ class Notices:
 
     def _waiting(self, reader: Reader, context: Context, *, at: str | None) -> _Waiting:
         own, others = self._of_session(reader, context)
-        found = own + [each for each in others if not self._at_work(each)]
+        others = [each for each in others if not self._at_work(each)]
+        served = self._served(reader, context) if others else set[str]()
+        found = own + [each for each in others if each.body["session"] not in served]
         found = [each for each in found if at in (None, each.body["inject_at"])]
         due = sorted(found, key=lambda each: each.body["id"])[:_WAITING_AT_MOST]
         handed = {each.key for each in due}
-        return _Waiting(due, [each for each in own if each.key not in handed])
+        on = [each for each in own if each.key not in handed]
+        return _Waiting(due, on, any(map(self._is_news, on)) or self._is_new_coming(reader, context))
+
+    def _served(self, reader: Reader, context: Context) -> set[str]:
+        """Sessions of whoever asks that are at work in any gate."""
+        comings = reader.documents(NOTICES, prefix=under(_SERVED, context.principal, *whose(context)))
+        return {each.body["session"] for each in comings if self._at_work(each)}
 
     def _of_session(self, reader: Reader, context: Context) -> tuple[list[Document], list[Document]]:
         """What waits for the session of whoever asks, and lasting ones of their other sessions."""
@@ -186,14 +203,29 @@ class Notices:
             if self._is_news(each):
                 tx.put_document(NOTICES, each.key, each.body | self._now())
 
+    def _note_coming(self, tx: Transaction, context: Context) -> None:
+        """Write down that somebody came to the session in this gate, where it is a session of several gates."""
+        if self._is_new_coming(tx, context):
+            tx.put_document(NOTICES, self._coming(context), {"session": context.session} | self._now())
+
+    def _is_new_coming(self, reader: Reader, context: Context) -> bool:
+        if context.session == _EVERYBODYS or not _is_nameable(context):
+            return False
+        body = reader.document(NOTICES, self._coming(context))
+        return body is None or self._clock.now() - body[_SEEN] > _NOTED_EVERY
+
+    def _coming(self, context: Context) -> str:
+        return place(_SERVED, context.principal, *whose(context), context.session, self._store.owner)
+
     def _is_of(self, context: Context, lasting: Document) -> bool:
         """Whether a lasting notice was left in the session of whoever asks."""
         named = context.session != _EVERYBODYS
         return lasting.body["session"] == context.session and (named or _seen_by(lasting) == self._store.owner)
 
-    def _at_work(self, lasting: Document) -> bool:
-        owner = _seen_by(lasting)
-        return bool(owner) and self._store.owner_alive(owner) and self._clock.now() - _seen(lasting) <= _AT_WORK
+    def _at_work(self, document: Document) -> bool:
+        """Whether who came last is there still: to the session of a lasting notice, or in one gate."""
+        owner = _seen_by(document)
+        return bool(owner) and self._store.owner_alive(owner) and self._clock.now() - _seen(document) <= _AT_WORK
 
     def _is_news(self, document: Document) -> bool:
         """Whether it is worth writing down that somebody came to its session."""
@@ -202,12 +234,10 @@ class Notices:
     def _now(self) -> dict[str, Any]:
         return {_SEEN: self._clock.now(), _SEEN_BY: self._store.owner}
 
-    def _over(self, documents: list[Document]) -> Iterator[str]:
-        now = self._clock.now()
-        for each in documents:
-            owner = each.key.split("/")[1]
-            if now - _seen(each) > _OVER_AFTER or (owner and not self._store.owner_alive(owner)):
-                yield each.key
+    def _is_over(self, document: Document) -> bool:
+        """Whether the session that it waits for is."""
+        owner = document.key.split("/")[1]
+        return self._clock.now() - _seen(document) > _OVER_AFTER or (bool(owner) and not self._store.owner_alive(owner))
 
     def _places(self, context: Context) -> tuple[str, str]:
         """Where lasting notices of whoever asks wait, and where those of this session do."""
@@ -217,8 +247,16 @@ class Notices:
         return under(_ANY_SESSION, *asker), under(_OF_SESSION, owner, context.session, *asker)
 
 
+def _is_nameable(context: Context) -> bool:
+    try:
+        nameable(principal=context.principal, user=context.user, session=context.session)
+    except SecretName:
+        return False
+    return True
+
+
 def _seen(document: Document) -> float:
-    return document.body.get(_SEEN, document.body["time"])
+    return document.body[_SEEN] if _SEEN in document.body else document.body["time"]
 
 
 def _seen_by(document: Document) -> str:

@@ -25,9 +25,10 @@ from callgate.tools.vault.keeping_step import look_up
 from callgate.tools.vault.links import Form, address
 from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_path, note_path
 from callgate.tools.vault.note_index import Listed
-from callgate.tools.vault.notes import LARGEST, MOST_NOTES, Note
+from callgate.tools.vault.notes import LARGEST, Note
 from callgate.tools.vault.planning import as_bytes, as_text
 from callgate.tools.vault.resolving import refuse_unlinkable
+from callgate.tools.vault.sight import MOST_NOTES
 from callgate.tools.vault.vaults import Project, Vaults
 from callgate.tools.vault.writing import enter, state_of
 
@@ -49,10 +50,8 @@ def make_index(vaults: Vaults) -> Any:
             if project is None:
                 raise FileNotFoundError("there are no notes in this project yet")
             before = project.notes.read(path)
-            listed = _listed(project, ctx, folder=folder, but=path)
-        after = compose(
-            before, listed, title=_title(arguments.get("title"), folder), summaries=arguments["include_summaries"]
-        )
+            listed = _listed(project, ctx, folder=folder, but=path, summaries=arguments["include_summaries"])
+        after = compose(before, listed, title=_title(arguments.get("title"), folder))
         text = difference(b"" if before is None else before.content, after, name=path, new=before is None)
         return Preview(text=text, state=f"{state_of(path, before)} {digest_of(after)}")
 
@@ -91,8 +90,8 @@ def make_index(vaults: Vaults) -> Any:
         wanted, path = _where(folder)
         with vaults.writing(ctx, project_id, make=False) as project:
             before = project.notes.read(path)
-            listed = _listed(project, ctx, folder=wanted, but=path)
-            after = compose(before, listed, title=_title(title, wanted), summaries=include_summaries)
+            listed = _listed(project, ctx, folder=wanted, but=path, summaries=include_summaries)
+            after = compose(before, listed, title=_title(title, wanted))
             if not ctx.is_as_shown(f"{state_of(path, before)} {digest_of(after)}"):
                 raise PermissionError(f"{path}, or a note it lists, is not as it was when this was approved; ask again")
             project.notes.write(path, after, before=before, point=lambda: enter(ctx))
@@ -101,13 +100,13 @@ def make_index(vaults: Vaults) -> Any:
     return vault_create_index
 
 
-def compose(before: Note | None, listed: list[Listed], *, title: str, summaries: bool) -> bytes:
+def compose(before: Note | None, listed: list[Listed], *, title: str) -> bytes:
     """The note with the list in its own part; behind everything else where it has none yet.
 
     Raises:
         ValueError: It gets too large for a note.
     """
-    lines = [BEGIN, f"# {title}", "", *(_entry(note, summaries=summaries) for note in listed), END]
+    lines = [BEGIN, f"# {title}", "", *(_entry(note) for note in listed), END]
     block = "\n".join(lines)
     if before is None:
         content = as_bytes(f"{block}\n")
@@ -142,14 +141,14 @@ def _own_part(text: str) -> tuple[int, int] | None:
     return None
 
 
-def _entry(note: Listed, *, summaries: bool) -> str:
+def _entry(note: Listed) -> str:
     title = " ".join(_BREAKS_A_LINK.sub(" ", note.title).split()) or note.path.rpartition("/")[2]
     try:
         refuse_unlinkable(note.path)
         link = f"[[{note.path.removesuffix(NOTE)}|{title}]]"
     except ValueError:
         link = f"[{title}](/{address(note.path, Form.PLAIN).removeprefix('./')})"
-    return f"- {link}: {_quiet(note.summary)}" if summaries and note.summary else f"- {link}"
+    return f"- {link}: {_quiet(note.summary)}" if note.summary else f"- {link}"
 
 
 def _quiet(summary: str) -> str:
@@ -157,8 +156,8 @@ def _quiet(summary: str) -> str:
     return summary.replace("<!--", "<! --")
 
 
-def _listed(project: Project, ctx: ToolContext, *, folder: str, but: str) -> list[Listed]:
-    found = look_up(project, ctx, work=lambda index: index.below(folder, MOST_NOTES + 1))
+def _listed(project: Project, ctx: ToolContext, *, folder: str, but: str, summaries: bool) -> list[Listed]:
+    found = look_up(project, ctx, work=lambda index: index.below(folder, MOST_NOTES + 1, summaries=summaries))
     notes = [note for note in found if note.path != but]
     if not notes:
         raise FileNotFoundError(f"there are no notes in {folder or 'this project'}; vault_list says which there are")

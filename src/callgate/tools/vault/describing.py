@@ -10,11 +10,16 @@ from callgate.tools.vault.frontmatter import Frontmatter
 from callgate.tools.vault.links import find_links
 from callgate.tools.vault.names import NOTE
 from callgate.tools.vault.prose import without_code
+from callgate.tools.vault.snippets import beginning, within
 
 MOST_KEYS = 10_000
 """A note that points at more names than this is looked at whatever moves."""
 _LONGEST_TITLE = 500
 _LONGEST_SUMMARY = 240
+_READ = 16
+"""Times as many characters are read for what is shown: marks and targets of links are not."""
+MOST_OF_BODY = within(_READ * _LONGEST_SUMMARY) + 1
+"""So much of a text has to be known for its summary."""
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t](?P<text>[^\r\n]*)", re.MULTILINE)
 """As far as one walk along the line tells; what closes it is taken off by `_heading`."""
 _TAG = re.compile(r"(?<![\w/#&])#(?P<tag>[^\W\d][\w/-]{0,99})")
@@ -24,14 +29,33 @@ _MARKDOWN = re.compile(r"!?\[(?P<text>[^\[\]\n]{0,1024})\]\([^()\n]{0,1024}\)")
 
 
 @dataclass(frozen=True, slots=True)
+class Title:
+    """What a note is called, as it is written there: what is secret in it may become known as such later."""
+
+    text: str
+    is_heading: bool = False
+
+    @property
+    def plain(self) -> str:
+        """As words that are searched for."""
+        return plain(self.text)[:_LONGEST_TITLE] if self.is_heading else self.text[:_LONGEST_TITLE]
+
+    @property
+    def shown(self) -> str:
+        """For whoever reads it; what is secret is struck before anything is taken away."""
+        if not self.is_heading:
+            return beginning(self.text, _LONGEST_TITLE)
+        return plain(beginning(self.text, _READ * _LONGEST_TITLE))[:_LONGEST_TITLE]
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """What an index keeps of a note."""
 
-    title: str
+    title: Title
     headings: str
     tags: str
     body: str
-    summary: str
     keys: frozenset[str]
     """Of the names it points at."""
     many: bool
@@ -50,19 +74,18 @@ def describe(path: str, content: bytes) -> Description:
         headings="\n".join(headings),
         tags=" ".join((*front.tags, *(found["tag"] for found in _TAG.finditer(prose)))),
         body=body,
-        summary=_summary(body),
         keys=frozenset(sorted(keys)[:MOST_KEYS]),
         many=len(keys) > MOST_KEYS,
     )
 
 
-def title_of(path: str, *, front: Frontmatter, prose: str) -> str:
+def title_of(path: str, *, front: Frontmatter, prose: str) -> Title:
     """What a note is called: by its front matter, by the first heading of its text without code, or by its file."""
     if front.title is not None:
-        return front.title
+        return Title(front.title)
     heading = _HEADING.search(prose)
-    name = path.rpartition("/")[2].removesuffix(NOTE)
-    return plain(_heading(heading["text"]))[:_LONGEST_TITLE] or name if heading else name
+    text = _heading(heading["text"])[: within(_READ * _LONGEST_TITLE) + 1] if heading else ""
+    return Title(text, is_heading=True) if plain(text) else Title(path.rpartition("/")[2].removesuffix(NOTE))
 
 
 def _heading(text: str) -> str:
@@ -79,10 +102,10 @@ def plain(text: str) -> str:
     return " ".join(text.replace("**", "").replace("__", "").replace("`", "").split())
 
 
-def _summary(body: str) -> str:
-    """The first paragraph, as one line."""
+def summary_of(body: str) -> str:
+    """The first paragraph of a text, as one line; what is secret in the text is struck first."""
     lines: list[str] = []
-    for line in body[: 16 * _LONGEST_SUMMARY].splitlines():
+    for line in beginning(body, _READ * _LONGEST_SUMMARY).splitlines():
         if line.strip() and not _NO_SENTENCE.match(line):
             lines.append(line.strip().lstrip("> "))
         elif lines:

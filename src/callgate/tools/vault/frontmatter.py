@@ -18,7 +18,6 @@ import yaml
 _LARGEST = 64 * 1024
 _DEEPEST = 16
 _MOST_PARTS = 5000
-_LONGEST_TITLE = 500
 _BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _TITLE_LINE = re.compile(r"^title[ \t]*:(?:[ \t][^\r\n]*)?(?=\r?$)", re.MULTILINE)
 _SOUND_INTEGER = 1 << 63
@@ -40,7 +39,7 @@ class Frontmatter:
     def title(self) -> str | None:
         """The title it gives the note."""
         title = self.values.get("title")
-        return title.strip()[:_LONGEST_TITLE] or None if isinstance(title, str) else None
+        return title.strip() or None if isinstance(title, str) else None
 
     @property
     def tags(self) -> tuple[str, ...]:

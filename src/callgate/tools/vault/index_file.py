@@ -13,13 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from callgate.tools.index_files import Tables, forget, is_broken, open_file
+from callgate.tools.index_files import Tables, forget, is_broken, is_current, open_file
 
 T = TypeVar("T")
 
+_Which = tuple[int, int] | None
+
 _PATIENCE = 10.0
+_MOST_IDLE = 2
 _TABLES = Tables(
-    1,
+    2,
     """
 CREATE TABLE notes (
     id INTEGER PRIMARY KEY,
@@ -30,7 +33,7 @@ CREATE TABLE notes (
     changed INTEGER NOT NULL,
     digest TEXT NOT NULL,
     title TEXT NOT NULL,
-    summary TEXT NOT NULL,
+    is_heading INTEGER NOT NULL,
     many INTEGER NOT NULL
 );
 CREATE INDEX notes_by_key ON notes (key);
@@ -52,12 +55,14 @@ class IndexLost(OSError):
 
 
 class IndexFile:
-    """One database."""
+    """One database, held open between two uses: to close it is to write all of it out, and to forget its pages."""
 
     def __init__(self, place: Path | None) -> None:
         self._place = place
         self._lock = threading.RLock()
         self._memory: sqlite3.Connection | None = None
+        self._idle: list[tuple[sqlite3.Connection, _Which]] = []
+        weakref.finalize(self, _close_all, self._idle)
 
     def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do something with the database.
@@ -74,18 +79,68 @@ class IndexFile:
                 raise IndexLost("the index of the notes was broken, and is made again") from error
             raise OSError(f"the index of the notes cannot be used now: {error}") from error
 
+    def rest(self) -> None:
+        """Let go of what it holds open, except what is only in memory."""
+        _close_all(self._idle)
+
     def _once(self, work: Callable[[sqlite3.Connection], T]) -> T:
         if self._place is not None:
-            with contextlib.closing(open_file(self._place, _TABLES, patience=_PATIENCE)) as connection:
-                return work(connection)
+            return self._with(self._place, work)
         with self._lock:
             if self._memory is None:
                 self._memory = open_file(None, _TABLES, patience=_PATIENCE)
                 weakref.finalize(self, self._memory.close)
             return work(self._memory)
 
+    def _with(self, place: Path, work: Callable[[sqlite3.Connection], T]) -> T:
+        with contextlib.ExitStack() as stack:
+            connection = self._taken(place) or _opened(place)
+            stack.callback(connection.close)
+            which = _which(place)
+            done = work(connection)
+            if which is not None and len(self._idle) < _MOST_IDLE:
+                stack.pop_all()
+                self._idle.append((connection, which))
+            return done
+
+    def _taken(self, place: Path) -> sqlite3.Connection | None:
+        """One that is open, of the file that is there now; None where there is none."""
+        while self._idle:
+            try:
+                connection, which = self._idle.pop()
+            except IndexError:  # another thread was first
+                break
+            with contextlib.suppress(sqlite3.Error):
+                if which == _which(place) and is_current(connection, _TABLES):
+                    return connection
+            connection.close()
+        return None
+
     def _forget(self) -> None:
+        self.rest()
         if self._place is None:
             self._memory = None
         else:
             forget(self._place)
+
+
+def _opened(place: Path) -> sqlite3.Connection:
+    connection = open_file(place, _TABLES, patience=_PATIENCE)
+    # Writing the log out waits for the disk, and falls to whoever's search comes then: seldom, therefore.
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    return connection
+
+
+def _which(place: Path) -> _Which:
+    """Which file it is, since another may have taken its place; None where there is none, or it was emptied."""
+    try:
+        status = place.stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if status.st_size else None
+
+
+def _close_all(idle: list[tuple[sqlite3.Connection, _Which]]) -> None:
+    with contextlib.suppress(IndexError):
+        while True:
+            idle.pop()[0].close()

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from callgate.model.tool_context import ToolContext
-from callgate.tools.vault.describing import Description, describe
+from callgate.tools.vault.describing import Description, Title, describe
 from callgate.tools.vault.index_file import IndexLost
 from callgate.tools.vault.names import NOTE
 from callgate.tools.vault.note_index import Indexed, NoteIndex
-from callgate.tools.vault.notes import Notes, Stamp, TooLarge
+from callgate.tools.vault.notes import Notes, TooLarge
+from callgate.tools.vault.sight import Stamp
 from callgate.tools.vault.vaults import Project
-from callgate.tools.vault.watch import Watch
 
 T = TypeVar("T")
 
@@ -40,7 +40,6 @@ def look_up(project: Project, ctx: ToolContext, *, work: Callable[[NoteIndex], T
         keep_step(project, ctx)
         return work(project.index)
     except IndexLost:
-        project.in_step.last = None
         keep_step(project, ctx)
         return work(project.index)
 
@@ -51,27 +50,44 @@ def keep_step(project: Project, ctx: ToolContext) -> None:
     Raises:
         TimeoutError: There is not enough time; what was taken in stays, and the next call goes on.
     """
-    if project.in_step.is_so(project.notes, project.index):
-        return
-    watch = Watch()
-    _take_in(project, ctx, found=project.notes.stamps(watch))
-    project.in_step.note(project.notes, project.index, watch=watch)
+    state, index = project.in_step, project.index
+    with state.alone(ctx):
+        told = state.sight.look(project.notes)
+        # Until all of it is taken in, nobody knows how far the index is.
+        last, state.generation = state.generation, None
+        generation = index.generation()
+        if told is None or last != generation:
+            told = _differing(index.known(), state.sight.stamps) | (told or set())
+        if not told:
+            state.generation = generation
+        elif _take_in(project, ctx, told=told):
+            state.generation = index.generation()
 
 
-def _take_in(project: Project, ctx: ToolContext, *, found: dict[str, Stamp]) -> None:
-    notes, index = project.notes, project.index
-    known = index.known()
-    if found == known:
-        return
-    changed = [path for path, stamp in found.items() if known.get(path) != stamp]
-    gone = [path for path in known if path not in found]
-    index.change((), gone)
+def _differing(known: dict[str, Stamp], stamps: dict[str, Stamp]) -> set[str]:
+    if known == stamps:
+        return set()
+    changed = {path for path, stamp in stamps.items() if known.get(path) != stamp}
+    return changed | (known.keys() - stamps.keys())
+
+
+def _take_in(project: Project, ctx: ToolContext, *, told: set[str]) -> bool:
+    """Whether every note could be read."""
+    notes, index, stamps = project.notes, project.index, project.in_step.sight.stamps
+    gone = [path for path in told if path not in stamps]
+    changed = sorted(path for path in told if path in stamps)
+    if gone:
+        index.change((), gone)
+    taken = 0
     for at in range(0, len(changed), _AT_ONCE):
         _refuse_late(ctx, done=at, of=len(changed))
         part = changed[at : at + _AT_ONCE]
-        index.change(_read(notes, part, digests=index.digests(part), stamps=found), ())
+        found = list(_read(notes, part, digests=index.digests(part), stamps=stamps))
+        index.change(found, ())
+        taken += len(found)
         if len(changed) > _AT_ONCE:
             ctx.progress(min(1.0, (at + _AT_ONCE) / len(changed)), "reading notes")
+    return taken == len(changed)
 
 
 def _refuse_late(ctx: ToolContext, *, done: int, of: int) -> None:
@@ -100,4 +116,4 @@ def _read(notes: Notes, paths: list[str], *, digests: dict[str, str], stamps: di
 def _unread(path: str) -> Description:
     """Of a note that is too large: its name, so that it is listed."""
     name = path.rpartition("/")[2].removesuffix(NOTE)
-    return Description(name, "", "", "", "", frozenset(), many=False)
+    return Description(Title(name), "", "", "", frozenset(), many=False)

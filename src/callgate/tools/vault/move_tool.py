@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import time
 from typing import Any
 
 from callgate.adapters.function import tool
+from callgate.model.artifact import WithArtifact
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.file_facts import digest_of
 from callgate.tools.replacing import shown
 from callgate.tools.schemas import fields
 from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, touching
-from callgate.tools.vault.keeping_step import look_up
+from callgate.tools.vault.keeping_step import keep_step, look_up
 from callgate.tools.vault.links import Form
 from callgate.tools.vault.moving import carry_out, refuse_endless
 from callgate.tools.vault.names import note_path
@@ -20,7 +24,7 @@ from callgate.tools.vault.resolving import refuse_unlinkable
 from callgate.tools.vault.vaults import Project, Vaults
 
 MOST_TOLD = 99
-"""With the note that moves, as many as the record of what a session has seen takes from one call."""
+"""What a model would do with the digests of hundreds, nobody knows."""
 _MOVED = fields(
     {
         "status": {"const": "ok"},
@@ -37,13 +41,15 @@ _MOVED = fields(
     }
 )
 _BRACKETS = {Form.WIKI: ("[[", "]]"), Form.PLAIN: ("(", ")"), Form.ANGLED: ("<", ">")}
+_SOON = 0.5
+"""Seconds; after a move that took longer, the index is left for the next call to bring in step."""
 _SHOWN_LINKS = 20
 """Of one note."""
 
 
-def what_was_moved(_arguments: dict[str, Any], output: dict[str, Any]) -> dict[str, str]:
-    """The note at its new path, and those whose links followed: nobody is told that these were changed by another."""
-    return {**output["updated"], output["new_path"]: output["digest"]}
+def what_was_moved(_arguments: dict[str, Any], output: dict[str, Any], updated: dict[str, str]) -> dict[str, str]:
+    """The note at its new path, and all whose links followed: nobody is told that these were changed by another."""
+    return {output["new_path"]: output["digest"], **updated}
 
 
 def make_move(vaults: Vaults) -> Any:
@@ -74,7 +80,7 @@ def make_move(vaults: Vaults) -> Any:
     )
     def vault_move(
         old_path: NotePath, new_path: NotePath, *, project_id: ProjectId | None = None, ctx: ToolContext
-    ) -> dict[str, Any]:
+    ) -> WithArtifact:
         """Move or rename a note of the vault. Links in other notes follow, with their headings and aliases.
 
         Args:
@@ -83,6 +89,7 @@ def make_move(vaults: Vaults) -> Any:
             project_id: The project whose notes are meant.
             ctx: Whose notes.
         """
+        begun = time.monotonic()
         old, new = _paths(old_path, new_path)
         with vaults.writing(ctx, project_id, make=False) as project:
             plan = _plan(project, ctx, old=old, new=new)
@@ -90,15 +97,21 @@ def make_move(vaults: Vaults) -> Any:
                 raise PermissionError("what this move changes is not what was approved; ask again")
             links = carry_out(project.notes, plan, ctx=ctx)
             moved = project.notes.read(new)
-        return {
+            if time.monotonic() - begun < _SOON:
+                with contextlib.suppress(OSError, ValueError):  # it is done, and the next call will bring it in step
+                    keep_step(project, ctx)
+        digest = digest_of(b"") if moved is None else moved.digest
+        updated = {rewriting.path: rewriting.after for rewriting in plan.rewritings if rewriting.path != new}
+        output = {
             "status": "ok",
             "old_path": old,
             "new_path": new,
             "links_updated": links,
             "notes_updated": len(plan.rewritings),
-            "updated": {rewriting.path: rewriting.after for rewriting in plan.rewritings[:MOST_TOLD]},
-            "digest": digest_of(b"") if moved is None else moved.digest,
+            "updated": dict(itertools.islice(updated.items(), MOST_TOLD)),
+            "digest": digest,
         }
+        return WithArtifact(output, updated)
 
     return vault_move
 

@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
 from callgate.errors import NoEffect
 from callgate.model.tool_context import ToolContext
-from callgate.tools.vault.notes import ChangedMeanwhile, Notes
+from callgate.tools.vault.notes import Notes
 from callgate.tools.vault.planning import Plan, Rewriting
 from callgate.tools.vault.record import LARGEST, UNFINISHED, Record
+from callgate.tools.vault.together import rewrite_together
 
-_AT_ONCE = 4
 _TRIES = 5
 _VERSION = 1
 
@@ -112,9 +111,7 @@ def _finish(notes: Notes, plan: Plan, *, placed: bool) -> int | None:
             Record(notes.folder).drop()
             return None
         _write_down(notes, plan, placed=True)
-    # Flushing a file is waiting for the disk, and the disk flushes several at the cost of one.
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        done = sum(pool.map(partial(_rewrite, notes), plan.rewritings))
+    done = _rewrite_all(notes, plan.rewritings)
     Record(notes.folder).drop()
     return done
 
@@ -134,23 +131,24 @@ def _placed(notes: Notes, plan: Plan) -> bool:
         raise _NotPlaced(str(error)) from error
 
 
-def _rewrite(notes: Notes, rewriting: Rewriting) -> int:
+def _rewrite_all(notes: Notes, rewritings: Iterable[Rewriting]) -> int:
+    """How many links were changed.
+
+    Raises:
+        OSError: Some could not be; all others are.
+    """
+    links, errors = 0, list[OSError]()
     for _ in range(_TRIES):
-        with contextlib.suppress(ChangedMeanwhile):
-            return _rewrite_once(notes, rewriting)
-    return 0  # somebody writes it all the time; its links can be mended, and what is written cannot
-
-
-def _rewrite_once(notes: Notes, rewriting: Rewriting) -> int:
-    try:
-        note = notes.read(rewriting.path)
-    except (ValueError, PermissionError, IsADirectoryError):
-        return 0  # since then it has become too large, a link, or nobody's to read
-    content = None if note is None else rewriting.apply(note.content)
-    if note is None or content is None:
-        return 0
-    notes.write(rewriting.path, content, before=note)
-    return rewriting.links
+        # What somebody writes all the time is left at last: links can be mended, and what is written cannot.
+        result = rewrite_together(notes, rewritings)
+        links += sum(rewriting.links for rewriting in result.done)
+        errors += result.errors
+        rewritings = result.changed
+        if not rewritings:
+            break
+    if errors:
+        raise errors[0]
+    return links
 
 
 def _write_down(notes: Notes, plan: Plan, *, placed: bool) -> None:

@@ -10,24 +10,30 @@ from pathlib import Path
 from typing import Any
 
 from callgate.tools.index_files import transaction
-from callgate.tools.vault.describing import Description
+from callgate.tools.vault.describing import MOST_OF_BODY, Description, Title, summary_of
 from callgate.tools.vault.index_file import IndexFile
 from callgate.tools.vault.names import key_of
-from callgate.tools.vault.notes import Stamp
+from callgate.tools.vault.sight import Stamp
 from callgate.tools.vault.snippets import told
 
 _MOST_WORDS = 32
 _SHORTEST_BEGINNING = 3
 _AT_ONCE = 500
 _FOUND = """
-SELECT notes.id, notes.path, notes.title, snippet(words, 3, char(2), char(3), char(4), 24), rank
+SELECT notes.id, notes.path, notes.title, notes.is_heading, snippet(words, 3, char(2), char(3), char(4), 24), rank
 FROM words JOIN notes ON notes.id = words.rowid
 WHERE words MATCH ? ORDER BY rank, notes.path LIMIT ?
 """
 _CONTAINS = """
-SELECT notes.id, notes.path, notes.title, substr(words.body, max(1, instr(lower(words.body), ?1) - 80), 200), 0.0
+SELECT notes.id, notes.path, notes.title, notes.is_heading,
+    substr(words.body, max(1, instr(lower(words.body), ?1) - 80), 200), 0.0
 FROM words JOIN notes ON notes.id = words.rowid
 WHERE instr(lower(words.title), ?1) OR instr(lower(words.body), ?1) ORDER BY notes.path LIMIT ?2
+"""
+_BELOW = """
+SELECT path, title, is_heading, size, changed,
+    CASE WHEN ?4 THEN (SELECT substr(body, 1, ?4) FROM words WHERE rowid = notes.id) ELSE '' END
+FROM notes WHERE substr(path, 1, ?1) = ?2 ORDER BY path LIMIT ?3
 """
 
 
@@ -65,6 +71,7 @@ class Listed:
     changed: int
     """Nanoseconds."""
     summary: str
+    """Empty where nobody asked for it."""
 
 
 class NoteIndex:
@@ -83,7 +90,7 @@ class NoteIndex:
         return self._file.use(look)
 
     def known(self) -> dict[str, Stamp]:
-        """Every note it knows, as it was when it was read. Not to be changed."""
+        """Every note it knows, as it was when it was read; for one at a time, until the next change."""
 
         def look(connection: sqlite3.Connection) -> dict[str, Stamp]:
             generation: str = connection.execute("SELECT generation FROM state").fetchone()[0]
@@ -105,17 +112,29 @@ class NoteIndex:
 
     def change(self, notes: Iterable[Indexed], gone: Iterable[str]) -> None:
         """Take in what is new or changed, and let go what is gone; all of it or nothing."""
-        changed, removed = list(notes), list(gone)
+        changed, removed, generation = list(notes), list(gone), secrets.token_hex(8)
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: sqlite3.Connection) -> str:
             with transaction(connection):
+                before: str = connection.execute("SELECT generation FROM state").fetchone()[0]
                 for path in removed:
                     _remove(connection, path)
                 for note in changed:
                     _put(connection, note)
-                connection.execute("UPDATE state SET generation = ?", (secrets.token_hex(8),))
+                connection.execute("UPDATE state SET generation = ?", (generation,))
+            return before
 
-        self._file.use(write)
+        before = self._file.use(write)
+        if self._known is not None and self._known[0] == before:
+            stamps = self._known[1]
+            for path in removed:
+                stamps.pop(path, None)
+            stamps.update((note.path, note.stamp) for note in changed)
+            self._known = generation, stamps
+
+    def rest(self) -> None:
+        """Let go of what it holds open; the next use opens it again."""
+        self._file.rest()
 
     def search(self, query: str, limit: int) -> list[Hit]:
         """The notes that have all words of a query, best first; where there are none, those that have any.
@@ -132,24 +151,24 @@ class NoteIndex:
 
         def tell(connection: sqlite3.Connection) -> list[Hit]:
             return [
-                Hit(path, title, told(_body(connection, note), piece), round(-rank, 6))
-                for note, path, title, piece, rank in look(connection)
+                Hit(path, Title(*title).shown, told(_body(connection, note), piece), round(-rank, 6))
+                for note, path, *title, piece, rank in look(connection)
             ]
 
         return self._file.use(tell)
 
-    def below(self, folder: str, limit: int) -> list[Listed]:
+    def below(self, folder: str, limit: int, *, summaries: bool = False) -> list[Listed]:
         """The notes in a folder and those below it, by path."""
         prefix = f"{folder}/" if folder else ""
 
-        def look(connection: sqlite3.Connection) -> list[Any]:
-            return connection.execute(
-                "SELECT path, title, size, changed, summary FROM notes"
-                " WHERE substr(path, 1, ?) = ? ORDER BY path LIMIT ?",
-                (len(prefix), prefix, limit),
-            ).fetchall()
+        def tell(connection: sqlite3.Connection) -> list[Listed]:
+            found = connection.execute(_BELOW, (len(prefix), prefix, limit, MOST_OF_BODY if summaries else 0))
+            return [
+                Listed(path, Title(*title).shown, size, changed, summary_of(body))
+                for path, *title, size, changed, body in found
+            ]
 
-        return [Listed(*row) for row in self._file.use(look)]
+        return self._file.use(tell)
 
     def named(self, keys: Iterable[str]) -> dict[str, list[str]]:
         """By key: the paths of all notes that share it."""
@@ -200,7 +219,7 @@ def _put(connection: sqlite3.Connection, note: Indexed) -> None:
         return
     _remove(connection, note.path)
     row = connection.execute(
-        "INSERT INTO notes (path, key, stamp, size, changed, digest, title, summary, many)"
+        "INSERT INTO notes (path, key, stamp, size, changed, digest, title, is_heading, many)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         (
             note.path,
@@ -209,14 +228,14 @@ def _put(connection: sqlite3.Connection, note: Indexed) -> None:
             note.size,
             note.changed,
             note.digest,
-            told.title,
-            told.summary,
+            told.title.text,
+            told.title.is_heading,
             told.many,
         ),
     ).fetchone()
     connection.execute(
         "INSERT INTO words (rowid, title, headings, tags, body) VALUES (?, ?, ?, ?, ?)",
-        (*row, told.title, told.headings, told.tags, told.body),
+        (*row, told.title.plain, told.headings, told.tags, told.body),
     )
     connection.executemany("INSERT INTO links VALUES (?, ?)", ((key, *row) for key in told.keys))
 

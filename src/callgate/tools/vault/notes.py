@@ -5,27 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import stat
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 
 from callgate.tools.confined import Below, Confined, Held, Spot, read_all
 from callgate.tools.file_facts import digest_of
 from callgate.tools.replacing import beside, sweep, try_out, version_of
-from callgate.tools.vault.names import LONGEST_PATH, NOTE, folder_of, is_plain
-from callgate.tools.vault.watch import Watch
+from callgate.tools.vault.names import folder_of
 
 LARGEST = 1024 * 1024
 """What a note may have, in bytes."""
-MOST_NOTES = 100_000
 _NO_SECOND_NAMES = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.EXDEV})
 _NO_FOLDER = (FileNotFoundError, NotADirectoryError, PermissionError)
-
-Stamp = int
-"""Differs when a file was changed: made of its times, by its own word and by the system's, its size and its number.
-
-One number, since a search looks at the stamps of all notes: thousands of tuples would wake the garbage collector.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +48,7 @@ class Notes:
     """The notes below one folder."""
 
     def __init__(self, confined: Confined, folder: Held) -> None:
-        self._confined = confined
+        self.confined = confined
         self.folder = folder
 
     def read(self, path: str) -> Note | None:
@@ -70,35 +61,20 @@ class Notes:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._at(path) as spot:
             if spot.status is None:
                 return None
-            with self._confined.file_at(spot.folder, spot.name) as held:
-                return _taken(held, path)
+            with self.confined.file_at(spot.folder, spot.name) as held:
+                return taken(held, path)
         return None
 
     @contextlib.contextmanager
     def reader(self) -> Generator[Callable[[str], Note]]:
         """Reads many notes that somebody saw a moment ago; those in one folder at the least cost."""
-        with Below(self._confined, self.folder) as below:
+        with Below(self.confined, self.folder) as below:
 
             def read(path: str) -> Note:
                 with below.file(path) as held:
-                    return _taken(held, path)
+                    return taken(held, path)
 
             yield read
-
-    def stamps(self, watch: Watch) -> dict[str, Stamp]:
-        """Every note there is.
-
-        Args:
-            watch: Told of every folder before it is looked at.
-
-        Raises:
-            ValueError: There are too many.
-        """
-        found: dict[str, Stamp] = {}
-        self._look(self.folder, "", found=found, watch=watch)
-        for path in [path for path, stamp in found.items() if not stamp or len(path) > LONGEST_PATH]:
-            del found[path]
-        return found
 
     def write(self, path: str, content: bytes, *, before: Note | None, point: Callable[[], None] | None = None) -> None:
         """Put a content into a note, all of it or nothing; folders on the way are made.
@@ -180,7 +156,7 @@ class Notes:
             held = self.folder
             with contextlib.suppress(FileNotFoundError):
                 for part in folder.split("/") if folder else ():
-                    held = handles.enter_context(self._confined.directory_at(held, part))
+                    held = handles.enter_context(self.confined.directory_at(held, part))
             try_out(held)
 
     @contextlib.contextmanager
@@ -192,47 +168,21 @@ class Notes:
             for part in folders:
                 if make and _make(folder, part):
                     made.callback(_remove_empty, folder.fd, part)
-                folder = handles.enter_context(self._confined.directory_at(folder, part))
-            yield self._confined.spot_in(folder, name)
+                folder = handles.enter_context(self.confined.directory_at(folder, part))
+            yield self.confined.spot_in(folder, name)
             made.pop_all()
 
-    def _look(self, folder: Held, prefix: str, *, found: dict[str, Stamp], watch: Watch) -> None:
-        below: list[str] = []
-        watch.add(folder.fd)
-        with os.scandir(folder.fd) as entries:
-            for entry in entries:
-                if not is_plain(entry.name):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    below.append(entry.name)
-                elif entry.name.endswith(NOTE):
-                    found[prefix + entry.name] = _stamp(entry)
-        if len(found) > MOST_NOTES:
-            raise ValueError(f"there are more than {MOST_NOTES} notes in this project; put some into another")
-        for name in below:
-            if len(prefix) + len(name) < LONGEST_PATH:
-                # A link in its place is not followed; what may not be opened holds no notes of ours.
-                with contextlib.suppress(*_NO_FOLDER), self._confined.directory_at(folder, name) as held:
-                    self._look(held, f"{prefix}{name}/", found=found, watch=watch)
 
+def taken(held: Held, path: str) -> Note:
+    """What is in a note that is held.
 
-def _taken(held: Held, path: str) -> Note:
+    Raises:
+        TooLarge: It is larger than a note may be.
+    """
     content = read_all(held.fd, LARGEST + 1)
     if len(content) > LARGEST:
         raise TooLarge(path, held.status)
     return Note(content, held.status)
-
-
-def _stamp(entry: os.DirEntry[str]) -> Stamp:
-    """The stamp of a regular file; 0 for what is none, or went away."""
-    try:
-        status = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return 0
-    if not stat.S_ISREG(status.st_mode):
-        return 0
-    # The hash of whole numbers is the same in every process.
-    return hash((status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino))
 
 
 def _give_name(source: Spot, target: Spot) -> bool:

@@ -98,7 +98,7 @@ def make_read(vaults: Vaults) -> Any:
         front, body = frontmatter.split(text)
         return {
             "path": wanted,
-            "title": title_of(wanted, front=front, prose=without_code(body)),
+            "title": title_of(wanted, front=front, prose=without_code(body)).shown,
             "content": body if front.error is None else text,
             "metadata": dict(front.values),
             "metadata_error": front.error,

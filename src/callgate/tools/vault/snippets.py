@@ -1,4 +1,4 @@
-"""Snippets: a piece of a note for whoever searches, without the secrets that it holds or cuts through."""
+"""Snippets: pieces of a note for whoever searches or lists, without the secrets that they hold or cut through."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from callgate.model.visible import CUT
 from callgate.secrets.strike import process_striker
 
 _AROUND = 16 * 1024
-"""Characters on each side of a piece in which a secret may begin or end that it cuts through."""
+"""Characters on each side of a piece in which a secret may begin or end that it cuts through: none is longer."""
 _LONGEST = 400
 _MOST = 20
 _MARKS = {2: "**", 3: "**", 4: CUT}
@@ -34,6 +34,21 @@ def told(body: str, found: str) -> str:
         if not _is_clean(before + piece + after):
             return _struck_piece(piece, before=before, after=after)
     return marked
+
+
+def beginning(text: str, most: int) -> str:
+    """The beginning of a text, struck before it is cut: so no half of a secret is in it."""
+    part = text[: within(most)]
+    struck = process_striker().strike(part)
+    if len(part) < len(text):
+        # What the first cut goes through nobody knows as a secret; it is at the end, whatever was struck before it.
+        struck = struck[: max(0, len(struck) - _AROUND)]
+    return struck[:most]
+
+
+def within(most: int) -> int:
+    """How many characters of a text have to be known so that its beginning can be told."""
+    return most + 2 * _AROUND
 
 
 def _starts(body: str, piece: str) -> Iterator[int]:

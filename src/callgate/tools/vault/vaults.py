@@ -6,9 +6,10 @@ import contextlib
 import hashlib
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from callgate.model.tool_context import ToolContext
@@ -18,10 +19,13 @@ from callgate.tools.vault.moving import finish, is_unfinished
 from callgate.tools.vault.names import folder_name, owner_folder
 from callgate.tools.vault.note_index import NoteIndex
 from callgate.tools.vault.notes import Notes
-from callgate.tools.vault.watch import Watch
+from callgate.tools.vault.sight import Sight
 
 DEFAULT_PROJECT = "default"
 _MOST_INDEXES = 64
+_MOST_AWAKE = 16
+"""Projects whose folder is watched and whose index is held open: the system lends only so many of either."""
+_LONGEST_WAIT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +39,35 @@ class Project:
 
 @dataclass(slots=True)
 class InStep:
-    """What an index was last brought in step with: until something changes there or in it, it is."""
+    """How far an index is in step with the notes; for one at a time."""
 
-    last: tuple[Watch, str, tuple[int, int]] | None = None
-    """What watches the folders, the index's generation, and which folder it was: another may be in its place."""
+    sight: Sight = field(default_factory=Sight)
+    generation: str | None = None
+    """The index's, when it was in step with what is in sight; None: it was not, or nobody knows."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def is_so(self, notes: Notes, index: NoteIndex) -> bool:
-        """Whether nothing changed."""
-        if self.last is None:
-            return False
-        watch, generation, folder = self.last
-        return watch.is_quiet() and folder == _which(notes) and index.generation() == generation
+    @contextlib.contextmanager
+    def alone(self, ctx: ToolContext) -> Generator[None]:
+        """Nobody else in this process brings it in step meanwhile.
 
-    def note(self, notes: Notes, index: NoteIndex, *, watch: Watch) -> None:
-        """It is in step now."""
-        self.last = watch, index.generation(), _which(notes)
+        Raises:
+            TimeoutError: Somebody else does for too long.
+        """
+        left = ctx.remaining(time.monotonic())
+        if not self._lock.acquire(timeout=_LONGEST_WAIT if left is None else min(left, _LONGEST_WAIT)):
+            raise TimeoutError("the index of the notes is being brought up to date for another call; call again")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def rest(self) -> None:
+        """Let go of what it holds open, if nobody is at it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self.sight.rest()
+            finally:
+                self._lock.release()
 
 
 class Vaults:
@@ -136,11 +154,10 @@ class Vaults:
             self._open.move_to_end(digest)
             while len(self._open) > _MOST_INDEXES:
                 self._open.popitem(last=False)
+            for index, in_step in list(self._open.values())[-_MOST_AWAKE - 1 : -_MOST_AWAKE]:
+                index.rest()
+                in_step.rest()
             return self._open[digest]
-
-
-def _which(notes: Notes) -> tuple[int, int]:
-    return notes.folder.status.st_dev, notes.folder.status.st_ino
 
 
 @contextlib.contextmanager

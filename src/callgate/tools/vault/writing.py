@@ -90,7 +90,7 @@ def make_write(vaults: Vaults) -> Any:
         return {
             "status": "ok",
             "path": wanted,
-            "title": title_of(wanted, front=front, prose=without_code(text)),
+            "title": title_of(wanted, front=front, prose=without_code(text)).shown,
             "digest": digest_of(after),
         }
 

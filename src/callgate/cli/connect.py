@@ -1,0 +1,133 @@
+"""`callgate connect`: has a host on this machine go through Callgate. Shows what it would write, and takes it back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from callgate.cli.changed_files import Change, as_text, backup_of, is_changed, undo, write
+from callgate.cli.exit_codes import ExitCode
+from callgate.cli.host_entries import Entries, is_own_server, literal_values, same_server
+from callgate.cli.host_files import HOSTS, HostFile, host_files, is_plain, parse, read_raw, servers_of
+from callgate.cli.opening import settings_of, stdin_is_terminal, store_url
+from callgate.cli.place import Place, place_options
+from callgate.cli.screen import Screen
+from callgate.cli.trouble import wrong
+from callgate.errors import ConfigurationError
+from callgate.runtime.offline import store_file
+from callgate.settings.values import Settings
+
+
+@click.command("connect")
+@click.argument("hosts", nargs=-1, required=True, type=click.Choice(HOSTS))
+@click.option("--undo", "back", is_flag=True, help="Put their files back exactly as they were.")
+@click.option("--user", "of_user", is_flag=True, help="For everything you do with it, and not for this folder alone.")
+@click.option("--write", is_flag=True, help="Write without asking; the difference is shown all the same.")
+@click.option("--no-hooks", is_flag=True, help="Leave the host's own tools alone.")
+@click.option("--no-mcp", is_flag=True, help="Leave the host's MCP servers alone.")
+@place_options
+@click.pass_obj
+def command(place: Place, /, *, hosts: Sequence[str], back: bool, **choices: bool) -> ExitCode:
+    """Have HOSTS on this machine use Callgate: its MCP server, and hooks around their own tools.
+
+    Every difference is shown before it is written, and what was there is kept for --undo. Servers that the
+    configuration has as well are taken out of the host's file: the host reaches them through Callgate.
+    """
+    if back:
+        return _undo([file for file in host_files(Path.cwd()) if file.host in hosts])
+    kinds = {kind for kind in ("mcp", "hooks") if not choices[f"no_{kind}"]}
+    files = [each for host in hosts for each in _files(host, kinds, of_user=choices["of_user"])]
+    settings = settings_of(place)
+    entries = Entries(_place(place, settings), Path.cwd())
+    changes = [_change(file, settings, entries=entries) for file in files]
+    return _write([change for change in changes if not change.is_none], unasked=choices["write"], of=hosts)
+
+
+def _files(host: str, kinds: set[str], *, of_user: bool) -> list[HostFile]:
+    """Where it is written: one file of each kind, the user's where a host has no other."""
+    found: dict[str, HostFile] = {}
+    for file in host_files(Path.cwd()):
+        if file.host != host or file.kind not in kinds:
+            continue
+        known = found.get(file.kind)
+        if known is None or (of_user and file.of_user and not known.of_user):
+            found[file.kind] = file
+    return list(found.values())
+
+
+def _place(place: Place, settings: Settings) -> list[str]:
+    """Options that name this place wherever the host starts us."""
+    words: list[str] = []
+    if settings.file is not None:
+        words += ["--config", str(Path(settings.file).absolute())]
+    store = store_file(store_url(place, settings))
+    if store is None:
+        wrong("a store in memory is forgotten with every process; name one in a file")
+    words += ["--store", str(store)]
+    for name in place.modules:
+        words += ["--module", str(Path(name).absolute()) if name.endswith(".py") else name]
+    return words
+
+
+def _change(file: HostFile, settings: Settings, *, entries: Entries) -> Change:
+    raw = read_raw(file.path)
+    document = {} if raw is None else parse(raw, file.path)
+    taken = _taken(document, file, settings=settings) if file.kind == "mcp" else {}
+    new = entries.connected(document, file, taken=taken)
+    if raw is not None and not is_plain(raw):
+        shown = json.dumps(entries.connected({}, file, taken={}), indent=2)
+        raise ConfigurationError(f"has comments, which would be lost; add this by hand:\n{shown}", file=str(file.path))
+    after = raw if new == document and raw is not None else as_text(new, raw)
+    return Change(path=file.path, before=raw, after=after, hide=tuple(literal_values(document, file)))
+
+
+def _taken(document: dict[str, Any], file: HostFile, *, settings: Settings) -> dict[str, Any]:
+    """The host's servers that the configuration has as well."""
+    known = settings.mcp_servers.values()
+    return {
+        name: entry
+        for name, entry in servers_of(document, file).items()
+        if not is_own_server(entry) and any(same_server(entry, each.command, url=each.url) for each in known)
+    }
+
+
+def _write(changes: list[Change], *, unasked: bool, of: Sequence[str]) -> ExitCode:
+    screen = Screen(sys.stdout)
+    if not changes:
+        screen.say(f"{', '.join(of)}: connected already", style="green")
+        return ExitCode.SUCCEEDED
+    for change in changes:
+        screen.say(change.difference())
+        screen.say()
+    if not unasked and not stdin_is_terminal():
+        wrong("nothing was written: look at the difference, then say --write")
+    if not unasked and not click.confirm("Write this?", default=False, err=True):
+        screen.say("Nothing was written.")
+        return ExitCode.REFUSED
+    for change in changes:
+        write(change)
+        screen.say(f"{change.path} is written; what was there is kept in {backup_of(change.path)}", style="green")
+    screen.say(f"Start {', '.join(of)} anew. To take it back: callgate connect --undo {' '.join(of)}")
+    return ExitCode.SUCCEEDED
+
+
+def _undo(files: list[HostFile]) -> ExitCode:
+    screen = Screen(sys.stdout)
+    known = [file.path for file in files if is_changed(file.path)]
+    if not known:
+        screen.say("There is nothing to take back: these files were not written by callgate connect.")
+        return ExitCode.SUCCEEDED
+    code = ExitCode.SUCCEEDED
+    for path in known:
+        try:
+            undo(path)
+            screen.say(f"{path} is as it was", style="green")
+        except ConfigurationError as error:
+            Screen(sys.stderr).say(f"callgate: {error}", style="red")
+            code = ExitCode.USAGE
+    return code

@@ -1,0 +1,177 @@
+"""`callgate init`: a configuration to begin with, from the MCP servers that other clients here already have."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from callgate.cli.away import sources_away, tell_away
+from callgate.cli.changed_files import Change, replace_file
+from callgate.cli.exit_codes import ExitCode
+from callgate.cli.found_servers import Findings, find_servers
+from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
+from callgate.cli.place import Place, place_options
+from callgate.cli.screen import Cell, Column, Screen
+from callgate.cli.trouble import wrong
+from callgate.cli.trust_text import show_groups
+from callgate.errors import ConfigurationError
+from callgate.runtime.configuring import read_configuration
+from callgate.runtime.gate import Callgate
+from callgate.runtime.keeping import keep_secret, look_for_secret
+from callgate.runtime.trusting import Proposal
+from callgate.settings.values import SecretsSettings, Settings
+
+_FILE = "callgate.yaml"
+_HEAD = """\
+# Callgate: who may do what. `callgate policy check` looks it over, `callgate policy explain` says why.
+version: 1
+autonomy: A2              # reads run; what changes something is asked about
+"""
+_SECRETS = SecretsSettings(backend="file")
+
+
+@click.command("init")
+@click.option(
+    "--from",
+    "source",
+    metavar="auto|FILE",
+    help="Take over the MCP servers of other clients: of all that are found here, or those of one file.",
+)
+@click.option("--write", is_flag=True, help="Write without asking; what would be written is shown all the same.")
+@click.option("--no-start", is_flag=True, help="Do not start the servers to propose what their tools should declare.")
+@place_options
+@click.pass_obj
+def command(place: Place, /, *, source: str | None, write: bool, no_start: bool) -> ExitCode:
+    """Write callgate.yaml: empty, or with the MCP servers that other clients on this machine have.
+
+    Secrets that stand openly in their files are kept with Callgate's secrets instead, and only named. Then proposes
+    what the tools should declare; nothing of that is in force before you accept it.
+    """
+    file = Path(place.config or _FILE).absolute()
+    if file.exists():
+        wrong(f"{file} is there already; write into it, or name another with --config")
+    findings = _found(source)
+    names = _free_names(findings)
+    text = _text(findings, names)
+    _check(text)
+    screen = Screen(sys.stdout)
+    _show(screen, findings, names=names)
+    screen.say(Change(path=file, before=None, after=text.encode()).difference())
+    if not _agreed(unasked=write):
+        screen.say("Nothing was written.")
+        return ExitCode.REFUSED
+    for found in findings.servers.values():
+        for key, value in found.secrets.items():
+            keep_secret(Settings(secrets=_SECRETS), found.name, names[found.name, key], value=value)
+    replace_file(file, text.encode())
+    screen.say(f"{file} is written", style="green")
+    if not findings.servers or no_start:
+        return ExitCode.SUCCEEDED
+    place.config = str(file)
+    return _propose(place, screen)
+
+
+def _found(source: str | None) -> Findings:
+    if source is None:
+        return Findings()
+    if source == "auto":
+        return find_servers(Path.cwd())
+    only = Path(source).expanduser().absolute()
+    if not only.exists():
+        wrong(f"there is no file {only}")
+    return find_servers(Path.cwd(), only=only)
+
+
+def _free_names(findings: Findings) -> dict[tuple[str, str], str]:
+    """Under which key each secret is kept: one that is there already belongs to somebody, and is left alone."""
+    settings, names = Settings(secrets=_SECRETS), dict[tuple[str, str], str]()
+    for found in findings.servers.values():
+        for key in found.secrets:
+            name, number = key, 2
+            while look_for_secret(settings, found.name, name) is None:
+                name, number = f"{key}_{number}", number + 1
+            names[found.name, key] = name
+    return names
+
+
+def _text(findings: Findings, names: Mapping[tuple[str, str], str]) -> str:
+    lines = [_HEAD.rstrip()]
+    if any(found.secrets or found.missing for found in findings.servers.values()):
+        lines.append("secrets: {backend: file}")
+    if findings.servers:
+        lines.append("mcp_servers:")
+    for name, found in findings.servers.items():
+        lines += [f"  # {', '.join(found.where)}".replace("\n", " "), f"  {name}:"]
+        for key, value in found.entry.items():
+            lines.append(f"    {key}: {json.dumps(_renamed(value, found.name, names=names), ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
+
+
+def _renamed(value: Any, server: str, *, names: Mapping[tuple[str, str], str]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    new: dict[str, str] = dict(value)  # pyright: ignore[reportUnknownArgumentType] - ours: names and texts
+    for (owner, key), name in names.items():
+        if owner == server and key != name:
+            new = {at: text.replace(f"secret:{server}/{key}", f"secret:{server}/{name}") for at, text in new.items()}
+    return new
+
+
+def _check(text: str) -> None:
+    """Read it as it will be read, before anybody is asked to write it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / _FILE
+        path.write_text(text, encoding="utf-8")
+        try:
+            read_configuration(path, required=True)
+        except ConfigurationError as error:
+            message = f"what these clients have cannot be written as a configuration: {error}"
+            raise ConfigurationError(message.replace(f"{path}:", "line ")) from None
+
+
+def _show(screen: Screen, findings: Findings, *, names: Mapping[tuple[str, str], str]) -> None:
+    if findings.servers:
+        heads = [Column("SERVER", whole=True), Column("REACHED BY"), Column("FOUND IN")]
+        rows = [[each.name, _reached(each.entry), ", ".join(each.where)] for each in findings.servers.values()]
+        screen.table(heads, rows)
+        screen.say()
+    facts: list[tuple[str, str | Cell]] = [("not read", each) for each in findings.unread]
+    facts += [("not usable", f"{name} of {where}: {why}") for name, where, why in findings.unusable]
+    for each in findings.servers.values():
+        facts += [("kept as secret", f"{each.name}/{names[each.name, key]}") for key in each.secrets]
+        facts += [("to be set", Cell(f"callgate secrets set {each.name} {key}", whole=True)) for key in each.missing]
+        facts += [("look at", f"{each.name}: {text}") for text in each.warnings]
+    if facts:
+        screen.facts(facts)
+        screen.say()
+
+
+def _reached(entry: Mapping[str, Any]) -> str:
+    return str(entry["url"]) if "url" in entry else " ".join(entry["command"][:1])
+
+
+def _agreed(*, unasked: bool) -> bool:
+    if unasked:
+        return True
+    if not stdin_is_terminal():
+        wrong("nothing was written: look at what would be, then say --write")
+    return click.confirm("Write this?", default=False, err=True)
+
+
+def _propose(place: Place, screen: Screen) -> ExitCode:
+    async def work(gate: Callgate) -> tuple[tuple[Proposal, ...], dict[str, str]]:
+        return gate.proposals(), sources_away(gate)
+
+    proposals, away = run(place, work, need=Need.NONE, tools=Tools.SERVERS)
+    screen.say()
+    show_groups(screen, proposals)
+    if proposals:
+        Screen(sys.stderr).say("Nothing of this is in force; accept it group by group with: callgate tools review")
+    Screen(sys.stderr).say("Then have your clients use Callgate: callgate connect claude-code cursor …")
+    return tell_away(away)

@@ -1,0 +1,86 @@
+"""Errands: the face of a gate for askers who do not wait. A call is begun under an id, and asked about later."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from callgate.approvals.bind import intact
+from callgate.errors import LimitExceeded
+from callgate.events import projections
+from callgate.model.ids import uuid7
+from callgate.pipeline.pipeline import run
+from callgate.pipeline.stored_outcome import read_outcome
+from callgate.runtime.entering import as_asked, enter
+from callgate.runtime.errand_book import Errand
+from callgate.runtime.opened import Face
+
+if TYPE_CHECKING:
+    from callgate.model.approval import Grant
+    from callgate.model.attempt import Attempt
+    from callgate.model.call import Call
+    from callgate.model.context import Context
+    from callgate.model.outcome import Outcome
+
+_log = logging.getLogger("callgate")
+
+
+class Errands(Face):
+    """Calls whose askers come back for them, and what doors need to know whose something is."""
+
+    def begin(self, call: Call, context: Context, *, wait: float | None = None) -> Errand:
+        """Begin a call and do not wait for it. Its id is the call's own, from here to the audit.
+
+        Raises:
+            LimitExceeded: Too many such calls run already.
+        """
+        opened = self._open()
+        book = opened.errands
+        if book.is_full(context.principal):
+            raise LimitExceeded("too many calls were begun and have not ended; wait for some of them")
+        errand = Errand(uuid7(), call.tool, context)
+        book.running[errand.id] = errand
+
+        async def core(inner: Call, inner_context: Context) -> Outcome:
+            asked = as_asked(opened.parts, inner, inner_context, wait)
+            asked.call_id = errand.id
+            return await run(opened.parts, asked)
+
+        async def make() -> None:
+            try:
+                errand.outcome = await enter(opened, call, context, core=core)
+            except Exception as error:  # noqa: BLE001 - nobody waits for it: what became of it is in the record
+                _log.warning("the call %s ended without an outcome: %s", errand.id, type(error).__name__)
+            finally:
+                book.end(errand)
+
+        opened.background(make())
+        return errand
+
+    def errand(self, call_id: str) -> Errand | None:
+        """A call that was begun in this process; None if it never was, or is not kept any more."""
+        return self._open().errands.find(call_id)
+
+    async def attempt_of_call(self, call_id: str) -> Attempt | None:
+        """The ledger's row whose latest call has this id."""
+        store = self._open().parts.store
+        await store.flush()
+        return await store.read(lambda reader: reader.attempt_of_call(call_id))
+
+    async def outcome_of_call(self, call_id: str) -> Outcome | None:
+        """What the ledger says of a call by its id; Refused in_flight while it runs, None if it has no row."""
+        row = await self.attempt_of_call(call_id)
+        return None if row is None else read_outcome(row)
+
+    async def call_entry(self, call_id: str) -> dict[str, Any] | None:
+        """One entry of `calls()`: who called what and how it stands; None if no call of that id was recorded."""
+        store = self._open().parts.store
+        await projections.refresh(store, "calls")
+        return await store.read(lambda reader: reader.projection("calls", call_id))
+
+    async def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
+        """The grants that are in force, oldest first."""
+        parts = self._open().parts
+        now = parts.clock.now()
+        found = await parts.store.read(lambda reader: reader.grants(principal=principal, tool=tool))
+        return [grant for grant in found if now < grant.until and intact(grant, parts.keys)]

@@ -1,0 +1,127 @@
+"""Hosting: the face of a gate for hosts that run their own tools. Each question of theirs may come in a new process.
+
+What has to outlast a process is in the store: a tool use finds its judgement by the key that its id gives it, and the
+user's own words are kept sealed for the session they were said in.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from callgate.errors import OutcomeNotFound, StoreError
+from callgate.model.attempt import AttemptKey, AttemptState
+from callgate.model.canonical import dumps
+from callgate.pipeline import judge as judging
+from callgate.pipeline.question import question_about
+from callgate.runtime.call_key import call_key
+from callgate.runtime.calls import Calls
+
+if TYPE_CHECKING:
+    from callgate.model.call import Call
+    from callgate.model.context import Context
+    from callgate.model.outcome import Outcome
+    from callgate.pipeline.judge import Judgement
+    from callgate.ports import Reader, Transaction
+
+AREA = "callgate.hosts"
+MOST_WORDS = 8000
+"""So many characters of what the user said are kept, the latest."""
+_KEPT = 7 * 86_400.0
+_LOOKED_AT = 1000
+
+
+class Hosting(Calls):
+    """Judging the tools of a host, in one process, and hearing of their end in another."""
+
+    async def judge_use(self, call: Call, context: Context, *, wait: float | None = None) -> Judgement:
+        """Decide about a tool use of a host; its id (`call.id`) is what its end is reported under.
+
+        The same call again, under a new id, is the same question and has the same answer. What the user said in this
+        session is its intent. Equal calls of a host that gives no ids are told apart by their order: the next begins
+        when the last was reported.
+        """
+        parts = self._open().parts
+        use = call.id or await self._by_order(call, context)
+        standing = await question_about(parts, call._replace(key=None), context, judged=True)
+        key = call_key(use, context)
+        if standing is not None and standing.key != key:
+            key, now = standing.key, parts.clock.now()
+            body = {"key": key, "at": now}
+            await parts.store.write(lambda tx: tx.put_document(AREA, _place("use", context, use), body))
+        words = context.intent or await self.words(context)
+        return await self.judge(call._replace(key=key), replace(context, intent=words), wait=wait)
+
+    async def report_use(
+        self, call: Call, context: Context, *, ok: bool, output: Any = None, error: str | None = None
+    ) -> Outcome:
+        """Say what became of a tool use that was allowed; of the call, its id counts, and all of it where it has none.
+
+        Raises:
+            OutcomeNotFound: None of that id was.
+            OutcomeConflict: It was settled otherwise already.
+        """
+        parts = self._open().parts
+        use = call.id or await self._by_order(call, context)
+
+        def found(reader: Reader) -> str | None:
+            kept = reader.document(AREA, _place("use", context, use)) or {}
+            key = str(kept.get("key") or call_key(use, context))
+            row = reader.attempt(AttemptKey(context.principal, context.session, key))
+            return None if row is None else row.call_id
+
+        judged = await parts.store.read(found)
+        if judged is None:
+            raise OutcomeNotFound(f"no tool use of this session that was allowed has the id {use}")
+        return await judging.report(parts, judged, ok=ok, output=output, error=error)
+
+    async def _by_order(self, call: Call, context: Context) -> str:
+        """The id of that one of equal tool uses that runs, or that comes next."""
+        digest = hashlib.sha256(dumps([call.tool, call.arguments])).hexdigest()
+
+        def found(reader: Reader) -> str:
+            for number in count():
+                use = f"{digest}.{number}"
+                row = reader.attempt(AttemptKey(context.principal, context.session, call_key(use, context)))
+                if row is None or row.state is AttemptState.STARTED:
+                    return use
+            raise AssertionError
+
+        return await self._open().parts.store.read(found)
+
+    async def note_words(self, text: str, context: Context) -> None:
+        """Keep what the user said, as the intent of what is called in this session from now on."""
+        parts, place = self._open().parts, _place("words", context)
+        before = await self.words(context)
+        words = text if before is None else f"{before}\n{text}"
+        sealed = parts.keys.seal(words[-MOST_WORDS:].encode(errors="replace"), bound_to=place.encode())
+        now = parts.clock.now()
+        body = {"sealed": base64.b64encode(sealed).decode(), "at": now}
+
+        def unit(tx: Transaction) -> None:
+            for old in tx.documents(AREA, limit=_LOOKED_AT):
+                if float(old.body.get("at", 0)) < now - _KEPT:
+                    tx.drop_document(AREA, old.key)
+            tx.put_document(AREA, place, body)
+
+        await parts.store.write(unit)
+
+    async def words(self, context: Context) -> str | None:
+        """What the user said in this session, the latest last; None if nothing is known, or somebody changed it."""
+        parts, place = self._open().parts, _place("words", context)
+        body = await parts.store.read(lambda reader: reader.document(AREA, place))
+        if body is None:
+            return None
+        try:
+            return parts.keys.unseal(base64.b64decode(str(body.get("sealed"))), bound_to=place.encode()).decode()
+        except (StoreError, ValueError):
+            return None
+
+
+def _place(what: str, context: Context, *more: str) -> str:
+    """Where something of a session is kept; a host's ids may be anything."""
+    digest = hashlib.sha256(dumps([context.principal, context.session, *more])).hexdigest()
+    return f"{what}/{digest}"

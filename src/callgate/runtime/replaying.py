@@ -1,0 +1,119 @@
+"""Replaying: the face of a gate that decides recorded calls anew, by the policy as it is. Runs and records nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from callgate.errors import StoreError
+from callgate.model.call import Call
+from callgate.model.ids import uuid7
+from callgate.model.levels import Verdict
+from callgate.pipeline.authorize import authorize
+from callgate.pipeline.gate import answered_by, standing_grant
+from callgate.pipeline.parts import Asked
+from callgate.pipeline.resolve import resolve
+from callgate.pipeline.seal import Sealed, open_blob
+from callgate.pipeline.stopped import Stopped
+from callgate.pipeline.validate import validate
+from callgate.pipeline.weigh import decide
+from callgate.runtime.reviewing import Reviewing
+
+if TYPE_CHECKING:
+    from callgate.model.decision import Decision
+    from callgate.pipeline.parts import Parts
+    from callgate.ports import Reader
+
+_NO_DECISION = frozenset({"deduped", "resumed"})
+"""A call that the ledger answered, and one that a later call went on with: the other one tells what was decided."""
+_NOT_HERE = frozenset({"tool_not_found", "tool_unavailable"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A recorded call, and what would be decided about it now."""
+
+    call: str
+    tool: str
+    asked_at: float
+    was: str | None
+    """What was decided then; in observe mode, what would have been."""
+    now: str | None
+    """allow, confirm, preview or deny; None where it cannot be known."""
+    why: str
+    """What decides, or why it cannot be known."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether it would be decided otherwise."""
+        return self.now is not None and self.was is not None and self.now != self.was
+
+
+class Replaying(Reviewing):
+    """Recorded calls under the present policy."""
+
+    async def replay(self, *, since: float | None = None, until: float | None = None) -> list[Replayed]:
+        """Decide again what was called in that time, oldest first. An observe mode does not count.
+
+        Where the exact arguments were not kept, or are gone, or their tool is not here, it is not known what would be
+        decided, and that is what is said.
+        """
+        parts = self._open().parts
+        first, last = since or 0.0, float("inf") if until is None else until
+        wanted = [each for each in await self.calls() if first <= each["asked_at"] < last]
+        return [await _again(parts, each) for each in wanted if each["status"] not in _NO_DECISION]
+
+
+async def _again(parts: Parts, entry: dict[str, Any]) -> Replayed:
+    now, why = await _decided(parts, entry)
+    return Replayed(
+        call=entry["call"],
+        tool=entry.get("tool", ""),
+        asked_at=entry["asked_at"],
+        was=entry.get("observed") or entry.get("verdict") or ("deny" if entry["status"] == "refused" else None),
+        now=now,
+        why=parts.striker.strike_text(why),
+    )
+
+
+async def _decided(parts: Parts, entry: dict[str, Any]) -> tuple[str | None, str]:
+    try:
+        sealed = await parts.store.read(lambda reader: _sealed(parts, reader, entry))
+    except StoreError as error:
+        return None, str(error)
+    if sealed is None:
+        return None, "its arguments were not kept, or are gone"
+    call = Call(entry.get("tool", ""), sealed.extra.get("asked", sealed.arguments))
+    asked = Asked(call, sealed.context, uuid7(), None, None, parts.clock.monotonic())
+    # Whether its host runs it or we do is no question here.
+    asked.judged = True
+    try:
+        authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
+        # It would count as a repetition of itself.
+        authorized.repeated = False
+        decision = await decide(parts, authorized)
+        if decision.verdict is Verdict.CONFIRM:
+            grant = await standing_grant(parts, authorized, decision)
+            decision = decision if grant is None else answered_by(grant, decision)
+    except Stopped as stop:
+        error = stop.outcome.error
+        assert error is not None  # noqa: S101 - nothing here but a refusal stops
+        return (None if error.code in _NOT_HERE else Verdict.DENY.label), error.message
+    return _verdict(decision)
+
+
+def _verdict(decision: Decision) -> tuple[str, str]:
+    verdict = decision.verdict if decision.observed is None else decision.observed
+    speaking = [reason.text for reason in decision.reasons if reason.verdict is verdict]
+    return verdict.label, "; ".join(dict.fromkeys(speaking))
+
+
+def _sealed(parts: Parts, reader: Reader, entry: dict[str, Any]) -> Sealed | None:
+    """The exact call: where it was attempted, with its row; else with the question about it."""
+    row = reader.attempt_of_call(entry["call"])
+    approval = reader.approval(entry["approval_id"]) if entry.get("approval_id") else None
+    for sealed_id in (row and row.sealed_id, approval and approval.sealed_id):
+        blob = reader.sealed(sealed_id) if sealed_id else None
+        if sealed_id and blob is not None:
+            return open_blob(parts, sealed_id, blob)
+    return None

@@ -1,0 +1,47 @@
+"""Whose something is. An agent is shown what its own principal and session asked for, and not told of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from callgate.errors import ApprovalNotFound, NotFound
+from callgate.model.approval import Approval
+from callgate.model.context import Context
+from callgate.model.credential import Credential
+from callgate.runtime.gate import Callgate
+
+
+def is_own(agent: Credential, principal: Any, session: Any) -> bool:
+    """Whether what this principal asked for in this session is this agent's own."""
+    if principal != agent.name or not isinstance(session, str):
+        return False
+    return session == agent.session or (agent.many_sessions and session.startswith(f"{agent.session}/"))
+
+
+async def own_question(gate: Callgate, agent: Credential, approval_id: str) -> Approval:
+    """A question of this agent's.
+
+    Raises:
+        ApprovalNotFound: There is none of that id, or it is another's.
+        ApprovalConflict: It was changed by somebody without the key.
+    """
+    found = await gate.approval(approval_id)
+    if not is_own(agent, found.principal, found.session):
+        raise ApprovalNotFound(f"Unknown approval: {approval_id}")
+    return found
+
+
+async def need_own_call(gate: Callgate, agent: Credential, call_id: str) -> None:
+    """Refuse what is another's.
+
+    Raises:
+        NotFound: The ledger has no call of that id, or it is another's.
+    """
+    row = await gate.attempt_of_call(call_id)
+    if row is None or not is_own(agent, row.key.principal, row.key.session):
+        raise NotFound(f"no call has the id {call_id}")
+
+
+def asker_of(approval: Approval) -> Context:
+    """Who asked a question, as far as it says whose it is."""
+    return Context(principal=approval.principal, session=approval.session)

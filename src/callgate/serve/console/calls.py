@@ -1,0 +1,86 @@
+"""Calls: who called what and how it ended, and one call's story, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from callgate.model.credential import Right
+from callgate.runtime.gate import Callgate
+from callgate.serve.console.pages import page_for
+from callgate.serve.console.story import Step, step_of
+from callgate.serve.console.visiting import gate_of, visiting
+
+STATUSES = ("started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed")
+_FILTERS = ("tool", "status", "principal", "session", "trace")
+_PAGE = 50
+_PAGES = 200
+_LONGEST = 512
+
+
+async def calls(request: Request) -> Response:
+    """A page of calls, the newest first; what is looked for stands in the address."""
+    visitor = await visiting(request, Right.READ)
+    chosen = {name: request.query_params.get(name, "").strip()[:_LONGEST] for name in _FILTERS}
+    equal = {name: value for name, value in chosen.items() if value}
+    number = _number(request.query_params.get("page", ""))
+    found = await gate_of(request).calls(limit=number * _PAGE + 1, **equal)
+    newest = found[::-1][(number - 1) * _PAGE :]
+    return await page_for(
+        request,
+        visitor,
+        "calls.html",
+        section="calls",
+        calls=newest[:_PAGE],
+        chosen=chosen,
+        filtered=bool(equal),
+        statuses=STATUSES,
+        newer=_address(equal, number - 1) if number > 1 else "",
+        older=_address(equal, number + 1) if len(newest) > _PAGE and number < _PAGES else "",
+    )
+
+
+async def story(request: Request) -> Response:
+    """Everything that was recorded of one call, in order."""
+    visitor = await visiting(request, Right.READ)
+    gate, which = gate_of(request), request.path_params["id"]
+    known = await gate.calls(call=which)
+    call: dict[str, Any] = known[-1] if known else {}
+    asked = call.get("approval_id")
+    # What a person let through may have run under a later call: the story is that of both.
+    others = [] if asked is None else [each["call"] for each in await gate.calls(approval_id=asked)]
+    steps = await _steps(gate, {which, *others})
+    if not steps:
+        raise HTTPException(404)
+    ended = [each for each in await _each(gate, others) if each["status"] != "resumed"]
+    return await page_for(
+        request,
+        visitor,
+        "call.html",
+        section="calls",
+        which=which,
+        steps=steps,
+        call=ended[-1] if ended else call,
+        trace=steps[0].trace,
+    )
+
+
+async def _each(gate: Callgate, calls: list[str]) -> list[dict[str, Any]]:
+    return [found for call in calls for found in await gate.calls(call=call)]
+
+
+async def _steps(gate: Callgate, calls: set[str]) -> list[Step]:
+    found = [event for call in sorted(calls) async for event in gate.events(call_id=call)]
+    return [step_of(event) for event in sorted(found, key=lambda event: event.position)]
+
+
+def _number(text: str) -> int:
+    return min(max(int(text), 1), _PAGES) if text.isdecimal() and len(text) < len(str(_PAGES)) + 1 else 1
+
+
+def _address(equal: dict[str, str], number: int) -> str:
+    return "/calls?" + urlencode(equal | ({"page": str(number)} if number > 1 else {}))

@@ -1,0 +1,38 @@
+"""Replay: what the policy in force would have said to the calls of before. Runs and records nothing."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from callgate.model.credential import Right
+from callgate.serve.console.pages import page_for
+from callgate.serve.console.visiting import gate_of, visiting
+
+_SPANS = {"1h": 3600.0, "24h": 86_400.0, "7d": 7 * 86_400.0}
+_SHOWN = 200
+
+
+async def replay(request: Request) -> Response:
+    """The calls that would be decided otherwise now, and those of which it cannot be known."""
+    visitor = await visiting(request, Right.READ)
+    asked = request.query_params.get("span", "")
+    span = asked if asked in _SPANS else "1h"
+    found = (await gate_of(request).replay(since=time.time() - _SPANS[span]))[::-1]
+    changed = [each for each in found if each.changed]
+    unknown = [each for each in found if each.now is None]
+    return await page_for(
+        request,
+        visitor,
+        "replay.html",
+        section="policy",
+        span=span,
+        spans=list(_SPANS),
+        total=len(found),
+        same=len(found) - len(changed) - len(unknown),
+        changed=changed[:_SHOWN],
+        unknown=unknown[:_SHOWN],
+        counts_of={"changed": len(changed), "unknown": len(unknown)},
+    )

@@ -1,0 +1,99 @@
+"""Claude Code: its hook events PreToolUse, PostToolUse, PostToolUseFailure and UserPromptSubmit.
+
+A hook that ends with 0 decides by its JSON, with 2 it blocks with what it wrote to stderr, and any other end lets the
+tool run: that is why `callgate connect` writes the command so that it ends with 2 where it cannot start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from callgate.runtime.host_names import CLAUDE_CODE
+from callgate.serve.hooks.moment import Kind, Misread, Moment, Reply, mapping, text
+
+OWN_SERVER = "callgate"
+"""The name under which `callgate connect` writes Callgate's own MCP server; its calls are judged there."""
+_WITH_ITS_USER = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})
+"""The host talks to its user with these: a yes of ours would answer in the user's place."""
+_AFTER = {"PostToolUse": True, "PostToolUseFailure": False}
+_BLOCKS = 2
+
+
+class ClaudeCode:
+    """How Claude Code speaks."""
+
+    name = "claude-code"
+    seconds = 60.0
+    quiet = Reply()
+
+    def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
+        """What happens there.
+
+        Raises:
+            Misread: It cannot be understood.
+        """
+        event = text(told, "hook_event_name")
+        place: dict[str, Any] = {
+            "told": told,
+            "session": text(told, "session_id"),
+            "folder": text(told, "cwd", needed=False) or None,
+            "root": environment.get("CLAUDE_PROJECT_DIR") or text(told, "cwd", needed=False) or None,
+        }
+        if event == "UserPromptSubmit":
+            return Moment(kind=Kind.PROMPT, prompt=text(told, "prompt", needed=False), **place)
+        if event != "PreToolUse" and event not in _AFTER:
+            return Moment(kind=Kind.ELSE, **place)
+        host_tool = text(told, "tool_name")
+        if host_tool in _WITH_ITS_USER or host_tool.startswith(f"mcp__{OWN_SERVER}__"):
+            return Moment(kind=Kind.ELSE, **place)
+        name, arguments = named(host_tool, mapping(told, "tool_input"))
+        place |= {"use": text(told, "tool_use_id"), "tool": name, "arguments": arguments}
+        if event == "PreToolUse":
+            return Moment(kind=Kind.BEFORE, **place)
+        ok = _AFTER[event]
+        error = None if ok else _told_error(told)
+        return Moment(kind=Kind.AFTER, ok=ok, output=told.get("tool_response"), error=error, **place)
+
+    def takes_edits(self, moment: Moment) -> bool:
+        """It does, of every tool."""
+        del moment
+        return True
+
+    def allow(self, moment: Moment, edited: Mapping[str, Any] | None) -> Reply:
+        """The tool may run."""
+        decision: dict[str, Any] = {"permissionDecision": "allow", "permissionDecisionReason": "allowed by Callgate"}
+        if edited is not None:
+            decision["updatedInput"] = dict(edited.get("arguments", {}) if moment.tool == "host.mcp" else edited)
+        return Reply(out=_decided(decision))
+
+    def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
+        """The tool may not run. What cannot be read blocks, whatever it was."""
+        if told.get("hook_event_name") == "PreToolUse":
+            return Reply(out=_decided({"permissionDecision": "deny", "permissionDecisionReason": reason}))
+        return Reply(err=reason, code=_BLOCKS)
+
+    def note(self, message: str) -> Reply:
+        """A message that the user sees."""
+        return Reply(out={"systemMessage": message})
+
+
+def named(host_tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The gate's name of a tool, and the arguments it is judged with."""
+    if host_tool.startswith("mcp__"):
+        server, _, tool = host_tool.removeprefix("mcp__").partition("__")
+        if not server or not tool:
+            raise Misread(f"{host_tool} is no name of a tool of an MCP server")
+        return "host.mcp", {"server": server, "tool": tool, "arguments": arguments}
+    # A name with a colon is nobody's: what is not declared is refused, and the refusal recorded.
+    return CLAUDE_CODE.get(host_tool, f"host:{host_tool}"), arguments
+
+
+def _decided(decision: dict[str, Any]) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
+
+
+def _told_error(told: Mapping[str, Any]) -> str:
+    interrupted = "its user interrupted it" if told.get("is_interrupt") is True else "it failed at its host"
+    error = told.get("error")
+    return error if isinstance(error, str) and error else interrupted

@@ -1,0 +1,107 @@
+"""Codex: its hook events PreToolUse, PostToolUse and UserPromptSubmit.
+
+A denial is an exit with 2 and the reason on stderr, which every version understands: JSON that a version does not know
+lets the tool run. For the same reason a yes is silence, after which Codex goes by its own rules, and nothing is edited.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any, cast
+
+from callgate.runtime.host_names import CODEX
+from callgate.serve.hooks.claude_code import OWN_SERVER, named
+from callgate.serve.hooks.moment import Kind, Misread, Moment, Reply, mapping, text
+
+_BLOCKS = 2
+_FILE = re.compile(r"^\*\*\* (?:(Add|Update|Delete) File|(Move) to): (.+?)\s*$", re.MULTILINE)
+
+
+class Codex:
+    """How Codex speaks."""
+
+    name = "codex"
+    seconds = 60.0
+    quiet = Reply()
+
+    def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
+        """What happens there.
+
+        Raises:
+            Misread: It cannot be understood.
+        """
+        del environment
+        event = text(told, "hook_event_name")
+        folder = text(told, "cwd", needed=False) or None
+        place: dict[str, Any] = {"told": told, "session": text(told, "session_id"), "folder": folder, "root": folder}
+        if event == "UserPromptSubmit":
+            return Moment(kind=Kind.PROMPT, prompt=text(told, "prompt", needed=False), **place)
+        if event not in {"PreToolUse", "PostToolUse"}:
+            return Moment(kind=Kind.ELSE, **place)
+        host_tool = text(told, "tool_name")
+        if host_tool.startswith(f"mcp__{OWN_SERVER}__"):
+            return Moment(kind=Kind.ELSE, **place)
+        name, arguments = _named(host_tool, mapping(told, "tool_input"), folder=folder)
+        place |= {"use": text(told, "tool_use_id"), "tool": name, "arguments": arguments}
+        if event == "PreToolUse":
+            return Moment(kind=Kind.BEFORE, **place)
+        # It does not say whether a command failed: what came back is recorded as it is.
+        return Moment(kind=Kind.AFTER, output=told.get("tool_response"), **place)
+
+    def takes_edits(self, moment: Moment) -> bool:
+        """Versions differ, and one that does not would run what was asked."""
+        del moment
+        return False
+
+    def allow(self, moment: Moment, edited: Mapping[str, Any] | None) -> Reply:
+        """The tool may run, if Codex itself lets it."""
+        del moment, edited
+        return self.quiet
+
+    def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
+        """The tool may not run."""
+        del told
+        return Reply(err=reason, code=_BLOCKS)
+
+    def note(self, message: str) -> Reply:
+        """A message that the user sees."""
+        return Reply(out={"systemMessage": message})
+
+
+def _named(host_tool: str, given: dict[str, Any], *, folder: str | None) -> tuple[str, dict[str, Any]]:
+    if host_tool.startswith("mcp__"):
+        return named(host_tool, given)
+    name = CODEX.get(host_tool, f"host:{host_tool}")
+    if name == "host.patch":
+        return name, _patch(given, folder=folder)
+    if name == "host.bash":
+        return name, {**given, "command": _command(given)}
+    return name, given
+
+
+def _command(given: Mapping[str, Any]) -> str:
+    command = given.get("command") or given.get("cmd")
+    if isinstance(command, list):
+        return shlex.join(str(word) for word in cast("list[Any]", command))
+    if not isinstance(command, str):
+        raise Misread("the host did not say which command")
+    return command
+
+
+def _patch(given: Mapping[str, Any], *, folder: str | None) -> dict[str, Any]:
+    """A patch with the files it touches, so that they can be judged."""
+    command = given.get("command") or given.get("input") or given.get("patch")
+    words: list[Any] = cast("list[Any]", command) if isinstance(command, list) else [command]
+    patch = next((word for word in reversed(words) if isinstance(word, str)), "")
+    found = _FILE.findall(patch)
+    if not found:
+        raise Misread("the patch names no file")
+    files = [os.path.join(folder or "", path) for _, _, path in found]  # noqa: PTH118 - `..` must stay as it was said
+    return {
+        "patch": patch,
+        "files": list(dict.fromkeys(files)),
+        "deletes": any(kind == "Delete" for kind, _, _ in found),
+    }

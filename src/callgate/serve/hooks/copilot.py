@@ -1,0 +1,97 @@
+"""GitHub Copilot CLI: its hook events preToolUse, postToolUse, postToolUseFailure and userPromptSubmitted.
+
+What it tells has neither the name of the event, which is why the command line has it (`--event`), nor an id of the tool
+use: equal calls are told apart by their order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from callgate.runtime.host_names import COPILOT
+from callgate.serve.hooks.claude_code import OWN_SERVER
+from callgate.serve.hooks.moment import Kind, Misread, Moment, Reply, text
+
+EVENT = "hook_event_name"
+"""Under which the event that the command line names is put into what was told."""
+_BLOCKS = 2
+_PATHS = {"host.read": "file_path", "host.write": "file_path", "host.edit": "file_path"}
+_NAMES = {"path": "file_path", "file_text": "content", "old_str": "old_string", "new_str": "new_string"}
+
+
+class Copilot:
+    """How Copilot speaks."""
+
+    name = "copilot"
+    seconds = 60.0
+    quiet = Reply(out={})
+
+    def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
+        """What happens there.
+
+        Raises:
+            Misread: It cannot be understood.
+        """
+        del environment
+        event = text(told, EVENT)
+        folder = text(told, "cwd", needed=False) or None
+        session = text(told, "sessionId", needed=False) or "default"
+        place: dict[str, Any] = {"told": told, "session": session, "folder": folder, "root": folder}
+        if event == "userPromptSubmitted":
+            return Moment(kind=Kind.PROMPT, prompt=text(told, "prompt", needed=False), **place)
+        if event not in {"preToolUse", "postToolUse", "postToolUseFailure"}:
+            return Moment(kind=Kind.ELSE, **place)
+        host_tool = text(told, "toolName")
+        if host_tool.startswith((f"{OWN_SERVER}-", f"{OWN_SERVER}/")):
+            return Moment(kind=Kind.ELSE, **place)
+        name, arguments = _named(host_tool, _arguments(told))
+        place |= {"tool": name, "arguments": arguments}
+        if event == "preToolUse":
+            return Moment(kind=Kind.BEFORE, **place)
+        result: Any = told.get("toolResult")
+        said: dict[str, Any] = cast("dict[str, Any]", result) if isinstance(result, dict) else {}
+        ok = event == "postToolUse" and said.get("resultType", "success") == "success"
+        error = None if ok else str(said.get("textResultForLlm") or told.get("error") or "it failed at its host")
+        return Moment(kind=Kind.AFTER, ok=ok, output=said.get("textResultForLlm"), error=error, **place)
+
+    def takes_edits(self, moment: Moment) -> bool:
+        """Versions differ, and one that does not would run what was asked."""
+        del moment
+        return False
+
+    def allow(self, moment: Moment, edited: Mapping[str, Any] | None) -> Reply:
+        """The tool may run."""
+        del moment, edited
+        return Reply(out={"permissionDecision": "allow"})
+
+    def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
+        """The tool may not run. What cannot be read blocks, whatever it was."""
+        answer = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+        known = told.get(EVENT) == "preToolUse"
+        return Reply(out=answer) if known else Reply(out=answer, err=reason, code=_BLOCKS)
+
+    def note(self, message: str) -> Reply:
+        """A message in its log."""
+        return Reply(out={}, err=message)
+
+
+def _arguments(told: Mapping[str, Any]) -> dict[str, Any]:
+    given = told.get("toolArgs")
+    try:
+        found: Any = json.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        raise Misread("toolArgs is not JSON") from None
+    if not isinstance(found, dict):
+        raise Misread("toolArgs is no mapping")
+    return cast("dict[str, Any]", found)
+
+
+def _named(host_tool: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    name = COPILOT.get(host_tool, f"host:{host_tool}")
+    if name in _PATHS:
+        return name, {_NAMES.get(key, key): value for key, value in given.items()}
+    if host_tool == "write_bash":
+        return name, {"command": str(given.get("input", ""))} | given
+    return name, given

@@ -1,0 +1,135 @@
+"""Cursor: preToolUse and postToolUse for its own tools, beforeMCPExecution and afterMCPExecution for those of servers.
+
+Only the latter say which server a tool is of. The other narrow events (beforeShellExecution and its like) are no place
+to judge at: every tool comes by preToolUse as well. Whoever wired one of them is told so, and nothing runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from callgate.runtime.host_names import CURSOR
+from callgate.serve.hooks.claude_code import OWN_SERVER
+from callgate.serve.hooks.moment import Kind, Misread, Moment, Reply, mapping, text
+
+_BLOCKS = 2
+_BEFORE = frozenset({"preToolUse", "beforeMCPExecution"})
+_AFTER = {"postToolUse": True, "postToolUseFailure": False, "afterMCPExecution": True}
+_OF_SERVERS = frozenset({"beforeMCPExecution", "afterMCPExecution"})
+_ELSEWHERE = frozenset({"beforeShellExecution", "beforeReadFile", "subagentStart"})
+_PATHS = ("file_path", "path", "target_file", "filePath", "target_notebook")
+
+
+class Cursor:
+    """How Cursor speaks."""
+
+    name = "cursor"
+    seconds = 60.0
+    # Nothing at all would be read as a fault.
+    quiet = Reply(out={})
+
+    def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
+        """What happens there.
+
+        Raises:
+            Misread: It cannot be understood.
+        """
+        event = text(told, "hook_event_name")
+        if event in _ELSEWHERE:
+            raise Misread(f"it is judged at preToolUse, and not at {event}; take {event} out of hooks.json")
+        place: dict[str, Any] = {"told": told, "session": text(told, "conversation_id")}
+        place["root"] = _root(told) or environment.get("CURSOR_PROJECT_DIR") or None
+        place["folder"] = text(told, "cwd", needed=False) or place["root"]
+        if event == "beforeSubmitPrompt":
+            return Moment(kind=Kind.PROMPT, prompt=text(told, "prompt", needed=False), **place)
+        if event not in _BEFORE and event not in _AFTER:
+            return Moment(kind=Kind.ELSE, **place)
+        host_tool = text(told, "tool_name")
+        of_server = event in _OF_SERVERS
+        if (not of_server and host_tool.startswith("MCP:")) or (of_server and _is_own(told)):
+            return Moment(kind=Kind.ELSE, **place)
+        use = "" if of_server else text(told, "tool_use_id")
+        name, arguments = _of_server(told) if of_server else _named(host_tool, mapping(told, "tool_input"))
+        place |= {"use": use, "tool": name, "arguments": arguments}
+        if event in _BEFORE:
+            return Moment(kind=Kind.BEFORE, **place)
+        ok = _AFTER[event]
+        error = None if ok else text(told, "error_message", needed=False) or "it failed at its host"
+        output = told.get("result_json") if of_server else told.get("tool_output")
+        return Moment(kind=Kind.AFTER, ok=ok, output=output, error=error, **place)
+
+    def takes_edits(self, moment: Moment) -> bool:
+        """It does, of its own tools."""
+        return moment.tool != "host.mcp"
+
+    def allow(self, moment: Moment, edited: Mapping[str, Any] | None) -> Reply:
+        """The tool may run."""
+        answer: dict[str, Any] = {"permission": "allow"}
+        if edited is not None:
+            answer["updated_input"] = _as_given(moment, edited)
+        return Reply(out=answer)
+
+    def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
+        """The tool may not run. What cannot be read blocks, whatever it was."""
+        answer = {"permission": "deny", "user_message": reason, "agent_message": reason}
+        known = told.get("hook_event_name") in _BEFORE
+        return Reply(out=answer) if known else Reply(out=answer, err=reason, code=_BLOCKS)
+
+    def note(self, message: str) -> Reply:
+        """A message in the log of hooks; the user's prompt goes on."""
+        return Reply(out={"continue": True}, err=message)
+
+
+def _root(told: Mapping[str, Any]) -> str | None:
+    roots: Any = told.get("workspace_roots")
+    return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else None
+
+
+def _is_own(told: Mapping[str, Any]) -> bool:
+    """Whether it is a tool of Callgate's own server, whose calls are judged there: by the command that starts it."""
+    command = told.get("command")
+    words = command.split() if isinstance(command, str) else []
+    names = [PurePath(word.strip("\"'")).name for word in words]
+    return names[:2] == [OWN_SERVER, "mcp"] or names[1:4] == ["-m", OWN_SERVER, "mcp"]
+
+
+def _of_server(told: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A tool of a server, by the command or the address that the host reaches it by."""
+    given = told.get("tool_input")
+    try:
+        arguments = json.loads(given) if isinstance(given, str) and given else given
+    except ValueError:
+        raise Misread("tool_input is not JSON") from None
+    if arguments is not None and not isinstance(arguments, dict):
+        raise Misread("tool_input is no mapping")
+    server = told.get("command") or told.get("url") or "unknown"
+    return "host.mcp", {"server": str(server), "tool": text(told, "tool_name"), "arguments": arguments or {}}
+
+
+def _named(host_tool: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The gate's name of a tool, and the arguments it is judged with: Cursor's under the names of the declaration."""
+    name = CURSOR.get(host_tool, f"host:{host_tool}")
+    found = [given[key] for key in _PATHS if isinstance(given.get(key), str)]
+    rest = {key: value for key, value in given.items() if key not in _PATHS}
+    if name in {"host.read", "host.write", "host.edit", "host.delete"}:
+        if len(set(found)) != 1:
+            raise Misread(f"the host did not say which file {host_tool} is about")
+        return name, {"file_path": found[0], **_contents(name, rest)}
+    return name, given
+
+
+def _contents(name: str, rest: dict[str, Any]) -> dict[str, Any]:
+    if name != "host.write":
+        return rest
+    content = next((rest[key] for key in ("content", "contents", "code_edit") if isinstance(rest.get(key), str)), "")
+    return {"content": content} | rest
+
+
+def _as_given(moment: Moment, edited: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person changed, under the names that the host gave."""
+    given: Any = moment.told.get("tool_input", {})
+    renamed = {"file_path": next((key for key in _PATHS if key in given), "file_path")}
+    return {renamed.get(key, key): value for key, value in edited.items()}

@@ -1,0 +1,83 @@
+"""The way back: what a server behind the gate asks of the client whose call it is answering, while it answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import (
+    INVALID_REQUEST,
+    LOG_LEVEL_META_KEY,
+    CreateMessageRequest,
+    CreateMessageResult,
+    CreateMessageResultWithTools,
+    ElicitRequest,
+    ElicitResult,
+    ErrorData,
+    LoggingMessageNotification,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
+
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_LEVEL = "callgate.level"
+
+
+class ClientChannel:
+    """The client of one request, for as long as the request lasts.
+
+    Args:
+        asked: The request.
+    """
+
+    def __init__(self, asked: ServerRequestContext[Any, Any]) -> None:
+        self._asked = asked
+        self._open = True
+
+    def close(self) -> None:
+        """The call is over: nothing more is asked."""
+        self._open = False
+
+    async def ask(self, method: str, params: Any, /) -> Any:
+        """What the client answers, or why nobody does."""
+        session = self._asked.session
+        can = session.client_capabilities
+        form = method == "elicitation/create"
+        able = can is not None and (can.elicitation if form else can.sampling) is not None
+        if not self._open or not able or not session.can_send_request:
+            return ErrorData(code=INVALID_REQUEST, message=f"the client does not answer {method}")
+        request: Any = ElicitRequest(params=params) if form else CreateMessageRequest(params=params)
+        with_tools = getattr(params, "tools", None) is not None
+        result: Any = ElicitResult if form else (CreateMessageResultWithTools if with_tools else CreateMessageResult)
+        try:
+            related = ServerMessageMetadata(related_request_id=self._asked.request_id)
+            return await session.send_request(request, result, metadata=related)
+        except MCPError as error:
+            return error.error
+        except ValidationError:
+            return ErrorData(code=INVALID_REQUEST, message="the client's answer is not what the protocol says")
+
+    async def log(self, params: Any, /) -> None:
+        """Pass on a line that the client asked to see."""
+        if self._open and _LEVELS.index(params.level) >= _LEVELS.index(self._level()):
+            line = LoggingMessageNotification(params=params)
+            await self._asked.session.send_notification(line, related_request_id=self._asked.request_id)
+
+    def _level(self) -> str:
+        if self._asked.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return (self._asked.meta or {}).get(LOG_LEVEL_META_KEY) or _LEVELS[-1]
+        return state_of(self._asked).get(_LEVEL, "info")
+
+
+def set_level(asked: ServerRequestContext[Any, Any], level: str) -> None:
+    """From now on this session sees lines of that level and above."""
+    state_of(asked)[_LEVEL] = level
+
+
+def state_of(asked: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    """What is kept for as long as a session lasts."""
+    return asked.session._connection.state  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the SDK has no other way to it

@@ -1,0 +1,109 @@
+"""MCP over streamable HTTP: who comes in is found out for every request, then the SDK's transport has it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import HTTPConnection
+
+from callgate.errors import EntryRefused
+from callgate.serve.mcp.asker import CREDENTIAL, SOURCE, by_credential
+from callgate.serve.mcp.door import McpDoor
+from callgate.serve.problems import problem
+from callgate.serve.who import NobodySignedIn, bearer, need_agent, not_signed_in
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from callgate.model.credential import Credential
+    from callgate.runtime.gate import Callgate
+    from callgate.serve.oauth import ResourceServer
+
+
+_PATH = "/mcp"
+
+
+class McpEndpoint:
+    """The ASGI app behind `/mcp` and `/mcp/{source}`.
+
+    Args:
+        gate: An open gate.
+        url: Where people decide.
+        body_bytes: The largest request that is read.
+    """
+
+    def __init__(self, gate: Callgate, *, url: str, body_bytes: int, oauth: ResourceServer | None = None) -> None:
+        self._gate = gate
+        self._url = url
+        self._oauth = oauth
+        self.door = McpDoor(gate, by_credential(gate), url=url)
+        self._manager = StreamableHTTPSessionManager(self.door, max_request_body_size=body_bytes)
+        self._streams: set[asyncio.Task[None]] = set()
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Serve while the block lasts."""
+        started, stop = asyncio.Event(), asyncio.Event()
+
+        # The SDK's task group has to be entered and left in one task, and whoever serves may be in another by then.
+        async def hold() -> None:
+            async with self._manager.run():
+                started.set()
+                await stop.wait()
+
+        holding = asyncio.ensure_future(hold())
+        try:
+            await started.wait()
+            yield
+        finally:
+            stop.set()
+            await holding
+            self.door.close()
+
+    def end_streams(self) -> None:
+        """Close what only waits for news, so that the server can let what runs end."""
+        self.door.end_streams()
+        for task in self._streams:
+            task.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI's signature
+        try:
+            credential = need_agent(await bearer(self._gate, HTTPConnection(scope), oauth=self._oauth))
+        except NobodySignedIn as error:
+            await not_signed_in(error, self._oauth, url=self._url)(scope, receive, send)
+            return
+        except EntryRefused as error:
+            await problem(403, str(error), code="entry_refused")(scope, receive, send)
+            return
+        source = unquote(scope["path"].removeprefix(_PATH).strip("/")) or None
+        shown = {**scope, CREDENTIAL: credential, SOURCE: source, "user": _owner(credential, source)}
+        if scope["method"] == "GET":
+            await self._stream(shown, receive, send)
+        else:
+            await self._manager.handle_request(shown, receive, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - as above
+        task = asyncio.ensure_future(self._manager.handle_request(scope, receive, send))
+        self._streams.add(task)
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                task.cancel()
+                raise
+            # We end it, and not who reads it: it comes to its end as it should.
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._streams.discard(task)
+
+
+def _owner(credential: Credential, source: str | None) -> AuthenticatedUser:
+    """What the SDK binds a session to: another credential, or another endpoint, finds none of that id."""
+    return AuthenticatedUser(AccessToken(token="", client_id=credential.id, scopes=[], subject=source))

@@ -1,0 +1,122 @@
+"""Signing in at the console: a link that works once, a password, and what the cookie is."""
+
+import httpx2
+import pytest
+
+from tests.doors.console.conftest import Console
+
+
+async def test_a_link_lets_in_once_and_leaves_no_code_in_the_address(console: Console):
+    link = await console.link()
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        first = await client.get(link)
+        assert (first.status_code, first.headers["location"]) == (303, "/")
+        cookie = first.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=lax" in cookie
+        assert "Path=/" in cookie
+        assert "Secure" not in cookie
+        assert (await client.get(console.url + "/")).status_code == 200
+    async with httpx2.AsyncClient(trust_env=False) as other:
+        again = await other.get(link)
+        assert again.status_code == 403
+        assert "used already" in again.text
+        assert "set-cookie" not in again.headers
+
+
+async def test_who_has_not_signed_in_is_sent_to_the_form_and_back_to_the_page_they_wanted(console: Console):
+    (person, _) = await console.gate.admit_person("ada", by="operator")
+    await console.gate.set_password(person.id, "correct horse battery")
+    async with httpx2.AsyncClient(base_url=console.url, trust_env=False) as client:
+        sent = await client.get("/calls?tool=pay")
+        assert (sent.status_code, sent.headers["location"]) == (303, "/sign-in?next=/calls%3Ftool%3Dpay")
+        form = {"name": "Ada", "password": "correct horse battery", "next": "/calls?tool=pay"}
+        entered = await client.post("/sign-in", data=form)
+        assert (entered.status_code, entered.headers["location"]) == (303, "/calls?tool=pay")
+        assert (await client.get("/")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:1", ""]
+)
+async def test_nobody_is_sent_elsewhere_after_signing_in(console: Console, elsewhere: str):
+    (person, _) = await console.gate.admit_person("ada", by="operator")
+    await console.gate.set_password(person.id, "correct horse battery")
+    async with httpx2.AsyncClient(base_url=console.url, trust_env=False) as client:
+        form = {"name": "ada", "password": "correct horse battery", "next": elsewhere}
+        assert (await client.post("/sign-in", data=form)).headers["location"] == "/"
+
+
+@pytest.mark.slow
+async def test_a_wrong_password_lets_nobody_in_and_cannot_be_tried_for_long(console: Console):
+    (person, _) = await console.gate.admit_person("ada", by="operator")
+    await console.gate.set_password(person.id, "correct horse battery")
+    async with httpx2.AsyncClient(base_url=console.url, trust_env=False, timeout=60) as client:
+        for _ in range(10):
+            answer = await client.post("/sign-in", data={"name": "ada", "password": "wrong", "next": "/"})
+            assert answer.status_code == 403
+            assert "set-cookie" not in answer.headers
+        right = {"name": "ada", "password": "correct horse battery", "next": "/"}
+        answer = await client.post("/sign-in", data=right)
+    assert answer.status_code == 429
+    assert 0 < int(answer.headers["retry-after"]) <= 300
+
+
+async def test_signing_out_ends_the_visit_in_the_store_too(console: Console):
+    async with console.signed_in() as client:
+        cookie, stamp = client.cookies["callgate_visit"], await console.stamp(client)
+        answer = await client.post("/sign-out", data={"stamp": stamp})
+        assert answer.headers["location"] == "/sign-in"
+    async with httpx2.AsyncClient(base_url=console.url, trust_env=False, cookies={"callgate_visit": cookie}) as client:
+        assert (await client.get("/")).status_code == 303
+
+
+async def test_a_revoked_person_is_out_at_once(console: Console):
+    async with console.signed_in() as client:
+        assert (await client.get("/")).status_code == 200
+        (person,) = [each for each in await console.gate.credentials() if each.name == "ada"]
+        await console.gate.revoke_credential(person.id, by="operator")
+        assert (await client.get("/")).headers["location"] == "/sign-in"
+
+
+async def test_an_agents_token_is_no_cookie_and_a_persons_neither(console: Console):
+    _, agents = await console.gate.admit_agent("crawler", by="operator")
+    _, persons = await console.gate.admit_person("ada", by="operator")
+    for token in (agents, persons, "x", ""):
+        async with httpx2.AsyncClient(
+            base_url=console.url, trust_env=False, cookies={"callgate_visit": token}
+        ) as client:
+            assert (await client.get("/")).headers["location"] == "/sign-in"
+            answer = await client.post("/approvals/x", data={"answer": "approve"})
+            assert answer.headers["location"] == "/sign-in"
+
+
+async def test_over_tls_the_cookie_travels_no_other_way():
+    from callgate import Callgate  # noqa: PLC0415 - a gate of its own
+    from callgate.serve.server import serving  # noqa: PLC0415
+    from callgate.settings.values import ServeSettings  # noqa: PLC0415
+
+    async with Callgate.open("memory://") as gate:
+        settings = ServeSettings(port=0, url="https://gate.example")
+        async with serving(gate, settings) as where:
+            assert where.url == "https://gate.example"
+            person, _ = await gate.admit_person("ada", by="operator")
+            code = await gate.sign_in_link(person.id)
+            (local,) = [each for each in where.hosts if each.startswith("127.0.0.1")]
+            async with httpx2.AsyncClient(trust_env=False) as client:
+                answer = await client.get(f"http://{local}/enter?code={code}")
+    assert "Secure" in answer.headers["set-cookie"]
+
+
+async def test_every_page_says_what_a_browser_may_do_with_it(console: Console):
+    async with console.signed_in() as client:
+        for path in ("/", "/sign-in", "/nothing"):
+            answer = await client.get(path)
+            policy = answer.headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+            assert "unsafe" not in policy
+            assert answer.headers["referrer-policy"] == "same-origin"
+            assert answer.headers["cache-control"] == "no-store"
+            assert "<script>" not in answer.text
+            assert "style=" not in answer.text
+            assert " onclick" not in answer.text

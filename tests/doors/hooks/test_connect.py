@@ -1,0 +1,194 @@
+"""`callgate connect`: hosts are connected, their files shown, kept, put back exactly, and never overrun."""
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.running import Cli
+
+PROJECT = (".mcp.json", ".claude/settings.local.json")
+DESKTOP = ".config/Claude/claude_desktop_config.json"
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_claude_code_is_connected_and_put_back_exactly(cli: Cli, home: Path):
+    mine = '"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}]}'
+    before = f'{{\n    "permissions": {{"allow": ["Bash(ls)"]}},\n    {mine}\n}}'
+    settings = put(cli.folder / ".claude" / "settings.local.json", before)
+    settings.chmod(0o640)
+    done = cli("connect", "claude-code", "--write")
+    assert done.code == 0, done
+    assert "+" in done.out
+    assert "callgate connect --undo claude-code" in done.out
+    written = read(settings)
+    assert written["permissions"] == {"allow": ["Bash(ls)"]}
+    assert written["hooks"]["PreToolUse"][0] == {"matcher": "Bash", "hooks": []}
+    [hook] = written["hooks"]["PreToolUse"][1]["hooks"]
+    assert hook["command"].endswith(" || exit 2")
+    assert hook["timeout"] == 60
+    assert "exit 2" not in written["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
+    server = read(cli.folder / ".mcp.json")["mcpServers"]["callgate"]
+    assert server["args"][server["args"].index("mcp") :][:2] == ["mcp", "--store"]
+    assert cli("connect", "claude-code", "--undo").code == 0
+    assert settings.read_text() == before
+    assert settings.stat().st_mode & 0o777 == 0o640
+    assert not (cli.folder / ".mcp.json").exists()
+    assert not list((home / ".config" / "callgate" / "connections").iterdir())
+
+
+def test_the_hook_that_is_written_judges(cli: Cli, home: Path):
+    """The witness is a shell, as the host has one."""
+    cli("connect", "claude-code", "--write", "--no-mcp")
+    [entry] = read(cli.folder / ".claude" / "settings.local.json")["hooks"]["PreToolUse"]
+    command: str = entry["hooks"][0]["command"]
+    words = shlex.split(command.removesuffix(" || exit 2"))
+    assert words[words.index("hook") :][:2] == ["hook", "claude-code"]
+    gone = shlex.join([str(cli.folder / "gone" / "callgate"), *words[words.index("hook") :]])
+    done = subprocess.run(
+        ["sh", "-c", f"{gone} || exit 2"], input="{}", capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2, "what cannot start blocks"
+
+
+def test_connecting_twice_changes_nothing_and_undo_goes_all_the_way_back(cli: Cli, home: Path):
+    put(cli.folder / ".mcp.json", "{}")
+    assert cli("connect", "claude-code", "--write").code == 0
+    after = [(cli.folder / name).read_bytes() for name in PROJECT]
+    assert "connected already" in cli("connect", "claude-code", "--write").out
+    assert [(cli.folder / name).read_bytes() for name in PROJECT] == after
+    # Another place, the same host: still one entry, and one way back.
+    assert cli("connect", "claude-code", "--write", "--store", "other.db").code == 0
+    assert len(read(cli.folder / ".claude" / "settings.local.json")["hooks"]["PreToolUse"]) == 1
+    assert cli("connect", "claude-code", "--undo").code == 0
+    assert (cli.folder / ".mcp.json").read_text() == "{}"
+
+
+def test_undo_leaves_a_file_alone_that_somebody_changed_since(cli: Cli, home: Path):
+    cli("connect", "claude-code", "--write", "--no-hooks")
+    changed = put(cli.folder / ".mcp.json", '{"mcpServers": {"mine": {"command": "x"}}}')
+    done = cli("connect", "claude-code", "--undo")
+    assert done.code == 2
+    assert "changed since it was connected" in done.err
+    assert read(changed) == {"mcpServers": {"mine": {"command": "x"}}}
+
+
+def test_nothing_is_written_where_nobody_said_yes(cli: Cli, home: Path):
+    done = cli("connect", "cursor")
+    assert done.code == 2
+    assert "nothing was written" in done.err
+    assert ".cursor/mcp.json" in done.out
+    assert not (cli.folder / ".cursor").exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "key"),
+    [
+        ("cursor", ".cursor/mcp.json", "mcpServers"),
+        ("vscode", ".vscode/mcp.json", "servers"),
+    ],
+)
+def test_each_host_has_its_own_file(cli: Cli, home: Path, *, host: str, name: str, key: str):
+    assert cli("connect", host, "--write", "--no-hooks").code == 0
+    assert list(read(cli.folder / name)[key]) == ["callgate"]
+    assert cli("connect", host, "--undo").code == 0
+    assert not (cli.folder / name).exists()
+
+
+def test_claude_desktop_is_the_users(cli: Cli, home: Path):
+    put(home / DESKTOP, '{"theme": "dark"}')
+    assert cli("connect", "claude-desktop", "--write").code == 0
+    written = read(home / DESKTOP)
+    assert written["theme"] == "dark"
+    assert Path(written["mcpServers"]["callgate"]["args"][-3]).is_absolute()
+
+
+def test_cursors_hooks_fail_closed(cli: Cli, home: Path):
+    assert cli("connect", "cursor", "--write", "--user").code == 0
+    hooks = read(home / ".cursor" / "hooks.json")
+    assert hooks["version"] == 1
+    assert [each["failClosed"] for each in hooks["hooks"]["preToolUse"]] == [True]
+
+
+def test_secrets_of_the_file_are_not_shown(cli: Cli, home: Path):
+    entry = {
+        "command": "npx",
+        "args": ["git-mcp", "--token", "hunter2a", "--key=hunter2b"],
+        "env": {"TOKEN": 'ghp_"hunter2'},
+    }
+    put(cli.folder / ".mcp.json", json.dumps({"mcpServers": {"git": entry}}, indent=2))
+    done = cli("connect", "claude-code", "--write", "--no-hooks")
+    assert "hunter2" not in done.out + done.err
+    assert read(cli.folder / ".mcp.json")["mcpServers"]["git"] == entry
+
+
+def test_servers_that_the_configuration_has_are_reached_through_the_gate_alone(cli: Cli, home: Path):
+    put(cli.folder / "callgate.yaml", "mcp_servers: {git: {command: [git-mcp, --stdio]}}\n")
+    servers = {"git": {"command": "git-mcp", "args": ["--stdio"]}, "other": {"command": "other"}}
+    put(cli.folder / ".mcp.json", json.dumps({"mcpServers": servers}))
+    assert cli("connect", "claude-code", "--write", "--no-hooks").code == 0
+    assert list(read(cli.folder / ".mcp.json")["mcpServers"]) == ["other", "callgate"]
+
+
+def test_a_file_with_comments_is_not_rewritten(cli: Cli, home: Path):
+    text = '{\n  // mine\n  "servers": {}\n}'
+    put(cli.folder / ".vscode" / "mcp.json", text)
+    done = cli("connect", "vscode", "--write")
+    assert done.code == 2
+    assert "has comments" in done.err
+    assert (cli.folder / ".vscode" / "mcp.json").read_text() == text
+
+
+def test_a_link_stays_a_link(cli: Cli, home: Path):
+    real = put(home / "dotfiles" / "mcp.json", "{}")
+    (cli.folder / ".mcp.json").symlink_to(real)
+    assert cli("connect", "claude-code", "--write", "--no-hooks").code == 0
+    assert (cli.folder / ".mcp.json").is_symlink()
+    assert "callgate" in read(real)["mcpServers"]
+    assert cli("connect", "claude-code", "--undo").code == 0
+    assert real.read_text() == "{}"
+
+
+def test_what_was_there_is_kept_for_this_user_alone(cli: Cli, home: Path):
+    put(cli.folder / ".mcp.json", '{"mcpServers": {}}')
+    cli("connect", "claude-code", "--write", "--no-hooks")
+    [kept] = (home / ".config" / "callgate" / "connections").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+    assert kept.parent.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("text", ["not json", "[]"])
+def test_a_file_that_cannot_be_read_is_left_alone(cli: Cli, home: Path, text: str):
+    path = put(cli.folder / ".mcp.json", text)
+    assert cli("connect", "claude-code", "--write").code == 2
+    assert path.read_text() == text
+    assert not (cli.folder / ".claude").exists()
+
+
+def test_a_store_in_memory_cannot_be_connected_to(cli: Cli, home: Path):
+    done = cli("connect", "claude-code", "--write", "--store", "memory://")
+    assert done.code == 2
+    assert "forgotten with every process" in done.err
+
+
+def test_codex_and_copilot_get_hooks_that_say_what_they_do_not(cli: Cli, home: Path):
+    assert cli("connect", "codex", "copilot", "--write").code == 0
+    [entry] = read(cli.folder / ".codex" / "hooks.json")["hooks"]["PreToolUse"]
+    assert "hook codex" in entry["hooks"][0]["command"]
+    assert f"--root {cli.folder}" in entry["hooks"][0]["command"]
+    hooks = read(cli.folder / ".github" / "hooks" / "callgate.json")["hooks"]
+    assert all(f"--event {event}" in each["bash"] for event, [each] in hooks.items())
+    assert cli("connect", "codex", "copilot", "--undo").code == 0
+    assert not (cli.folder / ".codex").exists()

@@ -1,0 +1,164 @@
+"""Deciding over HTTP: by people who are signed in, never by an agent; the agent that asked collects."""
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+
+from callgate.model.levels import Assurance
+from tests.doors.http.conftest import Served
+
+
+async def _asked(client: httpx2.AsyncClient, amount: int = 5, **context: Any) -> str:
+    body = {"tool": "pay", "arguments": {"amount": amount}, "context": context}
+    return (await client.post("/api/v1/calls", json=body)).json()["approval_id"]
+
+
+async def test_a_person_approves_and_the_agent_collects_once(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        question = await _asked(agent)
+        early = await agent.post(f"/api/v1/approvals/{question}/result")
+        assert (early.status_code, early.json()["status"]) == (202, "pending")
+        decided = await ada.post(f"/api/v1/approvals/{question}/approve")
+        assert (decided.status_code, decided.json()["state"], served.paid) == (200, "approved", [])
+        made = await agent.post(f"/api/v1/approvals/{question}/result", json={"wait": 1})
+        again = await agent.post(f"/api/v1/approvals/{question}/result")
+        twice = await ada.post(f"/api/v1/approvals/{question}/approve")
+    assert (made.status_code, made.json()["value"]) == (200, "paid 5")
+    assert again.json()["deduped"] is True
+    assert (twice.status_code, twice.json()["code"]) == (409, "approval_conflict")
+    assert served.paid == [5]
+    vote = (await served.gate.approval(question)).votes[0]
+    assert (vote.by, vote.assurance) == ("ada", Assurance.SIGNED_IN)
+
+
+async def test_collecting_waits_for_a_person_for_so_long(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        question = await _asked(agent)
+        collecting = asyncio.create_task(agent.post(f"/api/v1/approvals/{question}/result", json={"wait": 30}))
+        await ada.post(f"/api/v1/approvals/{question}/approve")
+        made = await collecting
+        too_long = await agent.post(f"/api/v1/approvals/{question}/result", json={"wait": 61})
+    assert made.json()["value"] == "paid 5"
+    assert too_long.status_code == 422
+
+
+async def test_an_edit_is_previewed_then_approved_and_the_model_is_told(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        question = await _asked(agent)
+        shown = await ada.post(f"/api/v1/approvals/{question}/preview", json={"arguments": {"amount": 2}})
+        assert (shown.json()["edited"], shown.json()["what"]) == (True, "pay\n  amount: 2")
+        assert (await ada.get(f"/api/v1/approvals/{question}")).json()["edited"] is False
+        wrong = await ada.post(f"/api/v1/approvals/{question}/approve", json={"arguments": {"amount": "two"}})
+        assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_arguments")
+        await ada.post(f"/api/v1/approvals/{question}/approve", json={"arguments": {"amount": 2}})
+        made = (await agent.post(f"/api/v1/approvals/{question}/result")).json()
+    assert made["value"] == "paid 2"
+    assert served.paid == [2]
+
+
+async def test_a_person_rejects_or_answers_and_nothing_happens(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        first, second = await _asked(agent, 1), await _asked(agent, 2)
+        await ada.post(f"/api/v1/approvals/{first}/reject", json={"why": "too much"})
+        await ada.post(f"/api/v1/approvals/{second}/respond", json={"text": "ask bob first"})
+        no = await agent.post(f"/api/v1/approvals/{first}/result")
+        answered = await agent.post(f"/api/v1/approvals/{second}/result")
+        seen = (await agent.get(f"/api/v1/approvals/{second}")).json()
+        wordless = await ada.post(f"/api/v1/approvals/{await _asked(agent, 3)}/respond", json={"text": ""})
+    assert (no.status_code, no.json()["code"]) == (409, "approval_rejected")
+    assert "too much" in no.json()["detail"]
+    assert answered.json()["code"] == "approval_answered"
+    assert "ask bob first" in answered.json()["detail"]
+    assert (seen["state"], seen["text"]) == ("answered", "ask bob first")
+    assert wordless.status_code == 422
+    assert served.paid == []
+
+
+async def test_the_agent_withdraws_what_it_asked(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        question = await _asked(agent)
+        refused = await ada.post(f"/api/v1/approvals/{question}/withdraw")
+        done = await agent.post(f"/api/v1/approvals/{question}/withdraw")
+        late = await ada.post(f"/api/v1/approvals/{question}/approve")
+    assert (refused.status_code, done.json()["state"], late.status_code) == (403, "withdrawn", 409)
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"),
+    [
+        ("approve", {}),
+        ("approve", {"arguments": {"amount": 1}}),
+        ("preview", {"arguments": {"amount": 1}}),
+        ("reject", {}),
+        ("respond", {"text": "yes"}),
+    ],
+)
+async def test_no_agent_decides_whatever_it_is_called(served: Served, verb: str, body: dict[str, Any]):
+    """Its own question, another's, and with a person's name in all but spelling."""
+    async with await served.agent() as agent, await served.agent("operator", user="operator") as other:
+        question = await _asked(agent)
+        for client in (agent, other):
+            answer = await client.post(f"/api/v1/approvals/{question}/{verb}", json=body)
+            assert (answer.status_code, answer.json()["code"]) == (403, "entry_refused")
+    async with served.nobody() as nobody:
+        assert (await nobody.post(f"/api/v1/approvals/{question}/{verb}", json=body)).status_code == 401
+    assert (await served.gate.approval(question)).state.value == "pending"
+    assert served.paid == []
+
+
+async def test_a_person_who_may_only_read_or_administer_does_not_decide(served: Served):
+    async with await served.agent() as agent, await served.person("bob", rights=["read", "administer"]) as bob:
+        question = await _asked(agent)
+        answer = await bob.post(f"/api/v1/approvals/{question}/approve")
+        assert (answer.status_code, answer.json()["code"]) == (403, "entry_refused")
+        assert (await bob.get(f"/api/v1/approvals/{question}")).status_code == 200
+    async with await served.person("eve", rights=["decide"]) as eve:
+        assert (await eve.get("/api/v1/approvals")).status_code == 403
+
+
+async def test_questions_of_others_are_not_found(served: Served):
+    async with await served.agent() as agent, await served.agent("other") as other:
+        question = await _asked(agent)
+        for verb in ("withdraw", "result"):
+            answer = await other.post(f"/api/v1/approvals/{question}/{verb}")
+            assert (answer.status_code, answer.json()["code"]) == (404, "approval_not_found")
+        looked = await other.get(f"/api/v1/approvals/{question}")
+        assert looked.json()["detail"] == f"Unknown approval: {question}"
+        assert (await other.get("/api/v1/approvals", params={"state": "all"})).json()["items"] == []
+        assert [each["id"] for each in (await agent.get("/api/v1/approvals")).json()["items"]] == [question]
+    assert (await served.gate.approval(question)).state.value == "pending"
+
+
+async def test_an_agent_is_shown_less_of_its_question_than_people(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        question = await _asked(agent)
+        await ada.post(f"/api/v1/approvals/{question}/approve")
+        seen = await agent.get(f"/api/v1/approvals/{question}")
+        whole = (await ada.get(f"/api/v1/approvals/{question}")).json()
+    assert {"votes", "decided_by", "origins"}.isdisjoint(seen.json())
+    assert (whole["decided_by"], whole["principal"], whole["risk"]) == ("ada", "crawler", "high")
+    assert {"mac", "sealed_id", "final_fingerprint"}.isdisjoint(whole)
+
+
+async def test_people_page_through_questions_that_change_meanwhile(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        asked = [await _asked(agent, number) for number in range(7)]
+        first = (await ada.get("/api/v1/approvals", params={"limit": 3})).json()
+        await ada.post(f"/api/v1/approvals/{asked[4]}/reject")
+        newer = await _asked(agent, 100)
+        rest = (await ada.get("/api/v1/approvals", params={"limit": 3, "cursor": first["next"]})).json()
+        last = (await ada.get("/api/v1/approvals", params={"limit": 3, "cursor": rest["next"]})).json()
+    pages = [[each["id"] for each in found["items"]] for found in (first, rest, last)]
+    assert pages == [asked[6:3:-1], asked[3:0:-1], [asked[0]]]
+    assert last["next"] is None
+    assert all(newer not in found for found in pages)
+
+
+async def test_an_id_that_never_was_is_not_found_by_anybody(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        for client in (agent, ada):
+            assert (await client.get("/api/v1/approvals/nothing")).status_code == 404
+        assert (await ada.post("/api/v1/approvals/nothing/approve")).status_code == 404
+        assert (await ada.get("/api/v1/approvals", params={"state": "odd"})).status_code == 422

@@ -1,0 +1,57 @@
+"""`callgate mcp`: a client starts it, and its pipes carry the protocol and nothing else."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.doors.mcp.conftest import text_of
+
+_TOOLS = '''
+import os, subprocess, sys
+from callgate import tool
+
+print("a module that prints")
+
+@tool(effects="read_only")
+def loud(text: str) -> str:
+    """Print and answer."""
+    print("a tool that prints")
+    os.write(1, b"and one that writes to the descriptor\\n")
+    subprocess.run([sys.executable, "-c", "print('and a program'); import sys; print(repr(sys.stdin.read()))"])
+    return text.upper()
+
+@tool(effects="system_state", risk="high")
+def pay(amount: int) -> str:
+    """Pay somebody."""
+    open("paid", "a").write(f"{amount}\\n")
+    return f"paid {amount}"
+'''
+
+
+def _server(folder: Path, *words: str) -> StdioServerParameters:
+    (folder / "loud_tools.py").write_text(_TOOLS)
+    args = ["-m", "callgate", "mcp", "--store", "memory://", "--module", "loud_tools.py", *words]
+    env = {"PYTHONPATH": ":".join(str(Path(each).resolve()) for each in sys.path if each), "HOME": str(folder)}
+    return StdioServerParameters(command=sys.executable, args=args, cwd=folder, env=env)
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+async def test_what_tools_print_never_meets_the_protocol(tmp_path: Path, era: str):
+    async with Client(stdio_client(_server(tmp_path)), mode=era, cache=None) as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        answer = await client.call_tool("loud", {"text": "a"})
+        again = await client.call_tool("loud", {"text": "b"})
+    assert {"loud", "pay"} <= listed
+    assert (text_of(answer), text_of(again)) == ("A", "B")
+
+
+async def test_who_started_it_says_how_much_may_be_done(tmp_path: Path):
+    async with Client(stdio_client(_server(tmp_path, "--autonomy", "A4")), cache=None) as client:
+        answer = await client.call_tool("pay", {"amount": 4})
+    assert answer.is_error is False
+    assert (tmp_path / "paid").read_text() == "4\n"
+    async with Client(stdio_client(_server(tmp_path, "--read-only")), cache=None) as client:
+        assert "pay" not in {tool.name for tool in (await client.list_tools()).tools}

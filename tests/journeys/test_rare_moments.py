@@ -1,0 +1,43 @@
+"""Moments that rarely come: what only looks like a secret, events of no call, a parent that ends as a child begins."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from callgate import Callgate, Context, tool
+from callgate.errors import SecretsClosed
+from callgate.model.event import Event
+from callgate.pipeline.execute import ParentEnded, _start_effect  # pyright: ignore[reportPrivateUsage]
+from callgate.pipeline.past_calls import _Newest  # pyright: ignore[reportPrivateUsage]
+from callgate.secrets.strike import process_striker
+
+
+@tool(effects="system_state", risk="low")
+def note(text: str) -> str:
+    """Note something."""
+    return text
+
+
+async def test_a_session_that_only_begins_as_a_secret_does_is_a_session():
+    async with Callgate.open("memory://") as gate:
+        gate.add(note)
+        assert (await gate.call("note", {"text": "a"}, Context(session="ask-"))).ok
+
+
+def test_a_child_does_not_begin_when_its_parent_has_just_ended():
+    def took_effect() -> None:
+        raise SecretsClosed
+
+    child: Any = SimpleNamespace(permit=SimpleNamespace(tool=SimpleNamespace(name="inner")))
+    parent: Any = SimpleNamespace(tool="outer", took_effect=took_effect)
+    with pytest.raises(ParentEnded, match="inner was not entered: the call of outer it belongs to has ended"):
+        _start_effect(child, parent)
+
+
+def test_events_of_no_call_are_of_nobodys_past():
+    kept = _Newest(Context())
+    kept.take([cast("Event", SimpleNamespace(call=None))])
+    assert not kept.struck(process_striker())
