@@ -13,7 +13,7 @@ import pytest
 from callgate import Callgate
 from callgate.model.levels import Category
 from callgate.tools.files import ripgrep, search
-from callgate.tools.files.ripgrep import Hit
+from callgate.tools.files.ripgrep_messages import Hit, Messages
 from callgate.tools.programs import find_program
 from tests.tools.files.calling import call, once, opened
 
@@ -64,6 +64,36 @@ async def test_a_long_line_is_shown_around_the_match(tree: Path) -> None:
     [(_, _, text)] = await found(tree, "haystack")
     assert "haystack" in text
     assert len(text) <= 300
+
+
+@pytest.mark.parametrize(
+    "sign", ["a", "ä", "\x01", '"', "\udcff"], ids=["plain", "two-bytes", "escaped", "quote", "no-utf-8"]
+)
+async def test_a_very_long_line_is_found_by_its_beginning(tree: Path, sign: str) -> None:
+    """A file that is one line: ripgrep says all of it, and every match in it."""
+    content = os.fsencode(sign * 300_000) + b"needle" + b"\nnext\n"
+    (tree / "bundle.js").write_bytes(b"first\n" + content)
+    ((_, line, text),) = await found(tree, "(?-u)needle", path="bundle.js")
+    assert line == 2
+    assert text.endswith("needle")
+    assert [line for _, line, _ in await found(tree, "(?-u).", path="bundle.js")] == [1, 2, 3]
+
+
+def test_messages_are_read_however_they_are_cut() -> None:
+    said = b"".join(
+        b'{"type":"match","data":{"path":{"text":"./%s"},"lines":{"text":"%s"},"line_number":7,"absolute_offset":42,'
+        b'"submatches":[{"match":{"text":"%s"},"start":3,"end":4}%s]}}\n' % (name, text, text, b',{"start":9}' * more)
+        for name, text, more in ((b"a}", b"x\\u0001" * 50_000, 9), (b"b", b"short", 1), (b"c", b"y", 40_000))
+    ) + b'{"type":"end","data":{"path":{"text":"%s"}}}\n' % (b"z" * 300_000)
+    for size in (1000, 4093, len(said)):
+        messages = Messages()
+        hits = [hit for at in range(0, len(said), size) for hit in messages.read(said[at : at + size])]
+        assert [(hit.path, hit.offset, hit.number, hit.column) for hit in hits] == [
+            (name, 42, 7, 3) for name in ("a}", "b", "c")
+        ]
+        assert hits[0].line.startswith(b"x\1x\1")
+        assert len(hits[0].line) < 65_536
+        assert hits[1].line == b"short"
 
 
 async def test_lines_that_are_no_utf8_and_names_that_are_none_are_found(tree: Path) -> None:

@@ -7,7 +7,6 @@ to by what is left out.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import io
 import select
@@ -15,12 +14,11 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
-
-import orjson
+from typing import IO, cast
 
 from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
+from callgate.tools.files.ripgrep_messages import Hit, Messages
 from callgate.tools.programs import find_program
 
 _ALWAYS = (
@@ -44,20 +42,6 @@ _TROUBLE = 2
 """Its return code when it could not read something: a file among others, or what it was asked for."""
 _ENDING_SECONDS = 10
 _HANDLES = Path("/dev/fd")
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Hit:
-    """A line that ripgrep says matches."""
-
-    path: str
-    """From the directory it was started in."""
-    offset: int
-    """Where the line begins in the file."""
-    number: int
-    line: bytes
-    column: int
-    """Where the first match begins in the line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +137,7 @@ def _literal(path: str) -> str:
 
 def _collect(output: io.BufferedReader, stop: Callable[[], bool]) -> tuple[list[Hit], bool]:
     hits: list[Hit] = []
-    rest = b""
+    messages = Messages()
     seen = 0
     while True:
         if stop():
@@ -164,24 +148,6 @@ def _collect(output: io.BufferedReader, stop: Callable[[], bool]) -> tuple[list[
         if not piece:
             return hits, False
         seen += len(piece)
-        *lines, rest = (rest + piece).split(b"\n")
-        hits += (_read(line) for line in lines if line.startswith(b'{"type":"match"'))
+        hits += messages.read(piece)
         if seen > _MOST_OUTPUT or len(hits) > _MOST_HITS:
             return hits, True
-
-
-def _read(line: bytes) -> Hit:
-    data: dict[str, Any] = orjson.loads(line)["data"]
-    matches: list[dict[str, int]] = data["submatches"]
-    return Hit(
-        path=_bytes(data["path"]).decode("utf-8", "surrogateescape").removeprefix("./"),
-        offset=data["absolute_offset"],
-        number=data["line_number"],
-        line=_bytes(data["lines"]),
-        column=matches[0]["start"] if matches else 0,
-    )
-
-
-def _bytes(value: dict[str, str]) -> bytes:
-    """A text as ripgrep writes it: as such, or in base64 where it is no UTF-8."""
-    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])

@@ -1,7 +1,8 @@
 """search_files: lines that match a regular expression, found by ripgrep and read again by handle.
 
 Ripgrep walks by name, so a directory that becomes a link meanwhile may lead it astray. It therefore only says where to
-look: a line is given when the file, opened by handle and judged, has these bytes in that place.
+look: a line is given when the file, opened by handle and judged, has these bytes in that place (of a line that is
+very long, those of its beginning), and what is shown is read from there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Below, Confined, Held, kind_of
 from callgate.tools.files.arguments import DirectoryPath
-from callgate.tools.files.ripgrep import Hit, Search, find, program_of
+from callgate.tools.files.ripgrep import Search, find, program_of
+from callgate.tools.files.ripgrep_messages import Hit
 
 _MOST = 1000
 _SHOWN = 300
@@ -157,7 +159,7 @@ def _proven(confined: Confined, base: Held, *, hits: Iterable[Hit]) -> Iterator[
             with contextlib.suppress(OSError, ValueError), opener.file(path) as held:
                 proof = _Proof(held)
                 shown = os.fsencode(confined.show(held.place)).decode("utf-8", "backslashreplace")
-                yield from (_match(shown, hit) for hit in among if proof.holds(hit))
+                yield from (_match(shown, hit, fd=held.fd) for hit in among if proof.holds(hit))
 
 
 class _Proof:
@@ -178,9 +180,11 @@ class _Proof:
         return self._number == hit.number and os.pread(self._fd, len(hit.line), hit.offset) == hit.line
 
 
-def _match(path: str, hit: Hit) -> dict[str, Any]:
+def _match(path: str, hit: Hit, *, fd: int) -> dict[str, Any]:
     start = max(0, hit.column - _SHOWN // 2) if hit.column > _SHOWN else 0
-    text = hit.line[start : start + 4 * _SHOWN].decode("utf-8", "replace").rstrip("\r\n")[:_SHOWN]
+    # Only one line: a match may be shown far behind what was told of it.
+    line, _, _ = os.pread(fd, 4 * _SHOWN, hit.offset + start).partition(b"\n")
+    text = line.decode("utf-8", "replace").rstrip("\r")[:_SHOWN]
     return {"path": path, "line": hit.number, "text": text}
 
 
