@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 @click.option("--read-only", is_flag=True, help="Only tools that change nothing.")
 @click.option("--source", metavar="NAME", help="Only the tools of this source, under its own names.")
 @click.option("--attended", is_flag=True, help="A person sits at the client and may be asked through it.")
+@click.option(
+    "--permission-prompt", is_flag=True, help="Answer the host about its own tools, too (`permission_prompt`)."
+)
 @place_options
 @click.pass_obj
 def command(place: Place, /, **options: Any) -> ExitCode:
@@ -50,6 +53,7 @@ def command(place: Place, /, **options: Any) -> ExitCode:
         attended=options["attended"],
         source=options["source"],
         url=settings.url,
+        prompts=options["permission_prompt"],
     )
     wire = Wire.take()
     with stdout_kept():

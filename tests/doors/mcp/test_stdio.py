@@ -1,5 +1,6 @@
 """`callgate mcp`: a client starts it, and its pipes carry the protocol and nothing else."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -55,3 +56,15 @@ async def test_who_started_it_says_how_much_may_be_done(tmp_path: Path):
     assert (tmp_path / "paid").read_text() == "4\n"
     async with Client(stdio_client(_server(tmp_path, "--read-only")), cache=None) as client:
         assert "pay" not in {tool.name for tool in (await client.list_tools()).tools}
+
+
+async def test_a_host_asks_before_its_own_tools_run_where_that_was_wanted(tmp_path: Path):
+    async with Client(stdio_client(_server(tmp_path, "--permission-prompt")), cache=None) as client:
+        assert "permission_prompt" in {tool.name for tool in (await client.list_tools()).tools}
+        asked = {"tool_name": "Read", "input": {"file_path": str(tmp_path / "loud_tools.py")}, "tool_use_id": "t1"}
+        read = json.loads(text_of(await client.call_tool("permission_prompt", asked)))
+        odd = json.loads(text_of(await client.call_tool("permission_prompt", {"tool_name": 5, "input": {}})))
+    assert (read["behavior"], read["updatedInput"]) == ("allow", asked["input"])
+    assert odd["behavior"] == "deny"
+    async with Client(stdio_client(_server(tmp_path)), cache=None) as client:
+        assert "permission_prompt" not in {tool.name for tool in (await client.list_tools()).tools}

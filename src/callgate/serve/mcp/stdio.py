@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import anyio
@@ -15,8 +16,10 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from callgate.serve.hooks.answering import prepare
 from callgate.serve.mcp.asker import always
 from callgate.serve.mcp.door import McpDoor
+from callgate.serve.mcp.prompting import PromptingDoor
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -58,12 +61,17 @@ class Client:
     source: str | None = None
     url: str | None = None
     """Where people decide, where there is a console."""
+    prompts: bool = False
+    """Whether it asks here before its own tools run."""
 
 
 async def serve_stdio(gate: Callgate, client: Client, *, wire: Wire) -> None:
     """Serve one client until it closes its end."""
     who = always(client.context, attended=client.attended, source=client.source)
-    async with _door(McpDoor(gate, who, url=client.url)) as door, _streams(wire) as (reading, writing):
+    kind = PromptingDoor if client.prompts else McpDoor
+    if client.prompts:
+        prepare(gate, Path.cwd())
+    async with _door(kind(gate, who, url=client.url)) as door, _streams(wire) as (reading, writing):
         await door.run(reading, writing, door.create_initialization_options())
 
 
