@@ -179,4 +179,6 @@ def _read(written: bytes) -> tuple[Plan, bool]:
     value: Any = json.loads(written)
     if value["version"] != _VERSION:
         raise ValueError("it is of another version")
-    return Plan.from_json(value["move"]), bool(value["placed"])
+    if not isinstance(value["placed"], bool):
+        raise TypeError("whether it has begun is a yes or a no")
+    return Plan.from_json(value["move"]), value["placed"]
