@@ -38,8 +38,10 @@ asyncio.run(main())
 
 @pytest.mark.slow
 @pytest.mark.crash
-def test_at_whatever_step_it_dies_everything_is_old_or_everything_is_new() -> None:
-    command = [sys.executable, "-m", "tests.tools.vault.dying"]
+@pytest.mark.parametrize("how", ["in-one-step", "in-two-steps"])
+def test_at_whatever_step_it_dies_everything_is_old_or_everything_is_new(how: str) -> None:
+    """The note gets its new path as the system can give it."""
+    command = [sys.executable, "-m", "tests.tools.vault.dying", how]
     told = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=110).stdout)
     assert told["steps"] > 80, "it died at every one of them"
     assert set(told["found"]) == {"old", "new"}

@@ -98,7 +98,7 @@ def finish(notes: Notes) -> None:
         record.set_aside()
         return
     try:
-        notes.sweep(rewriting.path for rewriting in plan.rewritings)
+        notes.sweep((plan.old, plan.new, *(rewriting.path for rewriting in plan.rewritings)))
         with contextlib.suppress(_NotPlaced):
             _finish(notes, plan, placed=placed)
     except OSError as error:
