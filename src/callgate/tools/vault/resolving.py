@@ -89,7 +89,8 @@ def _by_name(target: str, home: str, *, notes: Collection[str]) -> str | None:
     wanted = target if target.casefold().endswith(NOTE) else f"{target}{NOTE}"
     if wanted.startswith(("/", "./", "../")):
         path = _from(home, wanted)
-        return _best((note for note in notes if _same(note, path)), wanted, home=home)
+        # Compared as a path: what is written begins with a slash or dots, and no note's path does.
+        return _best((note for note in notes if _same(note, path)), path, home=home)
     if "/" not in wanted:
         return _best(notes, wanted, home=home)
     exact = _best((note for note in notes if _same(note, wanted)), wanted, home=home)
