@@ -33,7 +33,7 @@ def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Gene
         content: What is in it.
         like: The file whose permissions it gets; None is a new one.
     """
-    name = f"{_BEGINNING}{secrets.token_hex(8)}{_ENDING}"
+    name = name_beside()
     fd = create(folder, name)
     try:
         try:
@@ -49,6 +49,11 @@ def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Gene
         raise
 
 
+def name_beside() -> str:
+    """A name that nothing has, and that `sweep` knows."""
+    return f"{_BEGINNING}{secrets.token_hex(8)}{_ENDING}"
+
+
 def try_out(folder: Held) -> None:
     """Make a file there and remove it; where the system can, one that never has a name.
 
@@ -62,7 +67,7 @@ def try_out(folder: Held) -> None:
             raise
     else:
         return
-    name = f"{_BEGINNING}{secrets.token_hex(8)}{_ENDING}"
+    name = name_beside()
     os.close(create(folder, name))
     os.unlink(name, dir_fd=folder.fd)
 

@@ -6,6 +6,7 @@ before it, so that every instant between two changes is one at which somebody di
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -21,6 +22,7 @@ from typing import Any
 
 from callgate import Context, ToolContext
 from callgate.model.grounds import Grounds
+from callgate.tools.vault import placing
 from callgate.tools.vault.keeping_step import keep_step
 from callgate.tools.vault.moving import carry_out
 from callgate.tools.vault.planning import plan_move
@@ -137,8 +139,15 @@ def die_once(folder: Path, step: int, *, again: int) -> tuple[bool, str]:
     )
 
 
+def _cannot(*_spots: object) -> None:
+    """As where no file system renames without replacing."""
+    raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
 def main() -> None:
     """Die at every step there is, one after the other; print what was found."""
+    if "in-two-steps" in sys.argv:
+        placing.rename_in_one_step = _cannot
     os.fsync = lambda _: None  # who is killed loses nothing of what the system holds, and there are thousands of them
     luck = random.Random(7)
     found: list[str] = []

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,8 +38,10 @@ asyncio.run(main())
 
 @pytest.mark.slow
 @pytest.mark.crash
-def test_at_whatever_step_it_dies_everything_is_old_or_everything_is_new() -> None:
-    command = [sys.executable, "-m", "tests.tools.vault.dying"]
+@pytest.mark.parametrize("how", ["in-one-step", "in-two-steps"])
+def test_at_whatever_step_it_dies_everything_is_old_or_everything_is_new(how: str) -> None:
+    """The note gets its new path as the system can give it."""
+    command = [sys.executable, "-m", "tests.tools.vault.dying", how]
     told = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=110).stdout)
     assert told["steps"] > 80, "it died at every one of them"
     assert set(told["found"]) == {"old", "new"}
@@ -120,6 +123,13 @@ async def test_what_a_person_did_between_the_crash_and_the_next_access_is_kept(t
         assert (await done(gate, "vault_read", path="a.md"))["content"] == "a new one"
 
 
+def _forged(*, placed: Any = True, rewriting: dict[str, Any] | None = None, **fields: Any) -> bytes:
+    """A record that is one but for these fields; NaN and halves of letters are written as Python does."""
+    usual = {"path": "n.md", "before": "", "after": "", "changes": [["wiki", "a", "b"]], "links": 1}
+    move = {"old": "gone.md", "new": "n.md", "digest": "", "rewritings": [usual | (rewriting or {})]} | fields
+    return json.dumps({"version": 1, "placed": placed, "move": move}).encode()
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -130,16 +140,70 @@ async def test_what_a_person_did_between_the_crash_and_the_next_access_is_kept(t
         b'{"version": 1, "placed": true, "move": {"old": "../x.md", "new": "b.md", "digest": "", "rewritings": []}}',
         b'{"version": 1, "placed": true, "move": {"old": "a.md", "new": "b.md", "digest": "", "rewritings": [1]}}',
         b"\xff\xfe",
+        _forged(placed="false"),
+        _forged(placed=False, old="a.md", new="a.md"),
+        _forged(old=["a"]),
+        _forged(new={"a": 1}),
+        _forged(digest=None),
+        _forged(rewritings={"path": "n.md"}),
+        _forged(rewriting={"path": ["n.md"]}),
+        _forged(rewriting={"changes": [["wiki", "a", "\ud800"]]}),
+        _forged(rewriting={"changes": [["wiki", "\ud800", "b"]]}),
+        _forged(rewriting={"changes": [["wiki", "a", "b]] and whatever else\n"]]}),
+        _forged(rewriting={"changes": [[["wiki"], "a", "b"]]}),
+        _forged(rewriting={"changes": [["wiki", "a"]]}),
+        _forged(rewriting={"changes": "abc"}),
+        _forged(rewriting={"links": float("inf")}),
+        _forged(rewriting={"links": -1}),
+        _forged(rewriting={"before": 1}),
     ],
-    ids=["empty", "half", "deep", "version", "climbing", "no-object", "no-text"],
+    ids=[
+        "empty",
+        "half",
+        "deep",
+        "version",
+        "climbing",
+        "no-object",
+        "no-text",
+        "begun-is-no-yes-or-no",
+        "to-where-it-is",
+        "list-for-a-path",
+        "mapping-for-a-path",
+        "no-digest",
+        "no-list",
+        "list-for-a-note",
+        "half-a-letter",
+        "half-a-letter-before",
+        "no-target",
+        "list-for-a-form",
+        "half-a-change",
+        "text-for-changes",
+        "endless",
+        "less-than-none",
+        "number-for-a-digest",
+    ],
 )
 async def test_a_record_that_somebody_else_made_is_set_aside(tmp_path: Path, written: bytes) -> None:
-    put(tmp_path, {"a.md": "a"})
+    """It costs that record, and neither a note nor any access after it."""
+    notes = {"a.md": "an hour of work", "n.md": "[[a]]"}
+    put(tmp_path, notes)
     (home(tmp_path) / ".callgate-move.json").write_bytes(written)
     async with opened(tmp_path) as gate:
         assert (await call(gate, "vault_read", path="a.md")).ok
     assert [file.name for file in home(tmp_path).glob(".*")] == [".callgate-move.unreadable.json"]
-    assert texts(tmp_path) == {"a.md": "a"}
+    assert texts(tmp_path) == notes
+
+
+async def test_a_record_with_a_link_that_is_no_text_is_one_of_ours(tmp_path: Path) -> None:
+    """Bytes that are no text are kept in a note, and so in what is written down of it."""
+    put(tmp_path, {"n.md": "x"})
+    (home(tmp_path) / "m.md").write_bytes(b"[[caf\xe9/a]]")
+    changes = {"path": "m.md", "changes": [["wiki", "caf\udce9/a", "b"]]}
+    (home(tmp_path) / ".callgate-move.json").write_bytes(_forged(rewriting=changes))
+    async with opened(tmp_path) as gate:
+        assert (await call(gate, "vault_read", path="n.md")).ok
+    assert (home(tmp_path) / "m.md").read_bytes() == b"[[b]]"
+    assert not list(home(tmp_path).glob(".*"))
 
 
 async def test_a_record_that_is_a_link_or_a_folder_leads_nowhere(tmp_path: Path) -> None:

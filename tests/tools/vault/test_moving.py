@@ -126,6 +126,29 @@ CASES: dict[str, tuple[dict[str, str], str, str, dict[str, str]]] = {
         "日本.md",
         {"n.md": "a\r\n[[日本]]\r\n[t](日本.md)\r\n"},
     ),
+    "a-link-by-accident-where-two-names-differ-in-capitals": (
+        {"Tea.md": "a person", "tea.md": "a drink", "old.md": "x", "sub/n.md": "[[tea]] [[Tea]]"},
+        "old.md",
+        "sub/tea.md",
+        {"sub/n.md": "[[/tea]] [[Tea]]"},
+    ),
+    "to-a-name-that-differs-in-capitals": (
+        {"Tea.md": "a person", "sub/tea.md": "other", "old.md": "a drink", "sub/n.md": "[[old]] [[/Tea]]"},
+        "old.md",
+        "tea.md",
+        {"sub/n.md": "[[/tea]] [[/Tea]]"},
+    ),
+    "from-a-name-that-differs-in-capitals": (
+        {
+            "a/Tea.md": "a person",
+            "a/tea.md": "a drink",
+            "a/n.md": "[[./tea]] [[./Tea]] [[/a/tea]] [[/A/Tea]]",
+            "b/n.md": "[[../a/tea]] [[../a/Tea]]",
+        },
+        "a/tea.md",
+        "chai.md",
+        {"a/n.md": "[[chai]] [[./Tea]] [[chai]] [[/A/Tea]]", "b/n.md": "[[chai]] [[../a/Tea]]"},
+    ),
     "only-case-changes": (
         {"tea.md": "x", "n.md": "[[tea]] [t](tea.md)"},
         "tea.md",

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -112,24 +111,6 @@ async def test_a_folder_in_the_place_of_a_record_stops_nobody(tmp_path: Path, na
         assert (await done(gate, "vault_read", path="a.md"))["content"] == "text\n"
         await done(gate, "vault_move", old_path="a.md", new_path="b.md")
     assert texts(tmp_path) == {"b.md": "text\n", "n.md": "[[b]]\n"}
-
-
-async def test_what_an_editor_saves_while_its_note_moves_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new file takes the name, as editors do, between the two steps of a move."""
-    put(tmp_path, {"tea.md": "old text\n", "n.md": "[[tea]]\n"})
-    usual = os.link
-
-    def linking(*args: Any, **named: Any) -> None:
-        usual(*args, **named)
-        (home(tmp_path) / "saving").write_text("an hour of work\n")
-        (home(tmp_path) / "saving").rename(home(tmp_path) / "tea.md")
-
-    monkeypatch.setattr(os, "supports_dir_fd", {*os.supports_dir_fd, linking})
-    monkeypatch.setattr(os, "supports_follow_symlinks", {*os.supports_follow_symlinks, linking})
-    monkeypatch.setattr(os, "link", linking)
-    async with opened(tmp_path) as gate:
-        assert not (await call(gate, "vault_move", old_path="tea.md", new_path="chai.md")).ok
-    assert texts(tmp_path) == {"tea.md": "an hour of work\n", "n.md": "[[tea]]\n"}
 
 
 async def _refused(gate: Callgate, **arguments: str) -> str:

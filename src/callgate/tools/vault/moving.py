@@ -4,8 +4,9 @@ What is intended is written down and flushed first. Then the note gets its new p
 that it has happened is written down, too; then every note gets its new links, each replaced as a whole. Only then the
 record goes. Who comes while there is a record goes through it again: what is done already is left as it is.
 
-What cannot get its new path keeps the old one, and what cannot be finished after that is set aside for a person: one
-folder that nobody may write in stops no other note.
+What cannot get its new path keeps the old one. What cannot be finished after that for now, since the disk is full,
+keeps its record, and the next access tries again; what never can is set aside for a person: one folder that nobody may
+write in stops no other note.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from callgate.errors import NoEffect
 from callgate.model.tool_context import ToolContext
 from callgate.tools.vault.notes import Notes
 from callgate.tools.vault.planning import Plan, Rewriting
-from callgate.tools.vault.record import LARGEST, UNFINISHED, Record
+from callgate.tools.vault.record import LARGEST, UNFINISHED, Record, is_passing
 from callgate.tools.vault.together import rewrite_together
 
 _TRIES = 5
@@ -27,7 +28,7 @@ _VERSION = 1
 
 
 class Unfinished(OSError):
-    """A move could not be finished, and was set aside."""
+    """A move could not be finished: it was set aside, or is tried again by the next access."""
 
 
 class _NotPlaced(Exception):
@@ -41,7 +42,8 @@ def carry_out(notes: Notes, plan: Plan, *, ctx: ToolContext) -> int:
         ValueError: It changes more than can be written down.
         PermissionError: One of the folders cannot be written.
         NoEffect: Something came to lie at the new path meanwhile, or it could not be moved there.
-        OSError: It could not be finished; the next access tries again.
+        Unfinished: The note is there, and not all links follow yet; the next access tries again.
+        OSError: It could not be written down.
     """
     refuse_endless(plan)
     notes.refuse_unwritable(("", plan.old, plan.new, *(rewriting.path for rewriting in plan.rewritings)))
@@ -51,6 +53,8 @@ def carry_out(notes: Notes, plan: Plan, *, ctx: ToolContext) -> int:
             done = _finish(notes, plan, placed=False)
         except _NotPlaced as error:
             raise NoEffect(f"{plan.old} could not be moved to {plan.new}, and stays where it is: {error}") from error
+        except OSError as error:
+            raise _not_yet(plan, error) from error
     if done is None:
         raise NoEffect(f"{plan.old} is gone, or something came to lie at {plan.new} meanwhile; nothing was moved")
     return done
@@ -79,7 +83,8 @@ def finish(notes: Notes) -> None:
     """Finish a move that was begun, or forget it where it cannot have begun. To be done alone.
 
     Raises:
-        Unfinished: It cannot be finished. It is set aside, so that the next access is not stopped by it.
+        Unfinished: It cannot be finished now, and the next access tries again; or it never can, and is set aside, so
+            that the next access is not stopped by it.
         OSError: Not even that can be done.
     """
     record = Record(notes.folder)
@@ -92,16 +97,25 @@ def finish(notes: Notes) -> None:
         # None of ours is ever half written: somebody else made this one.
         record.set_aside()
         return
-    notes.sweep(rewriting.path for rewriting in plan.rewritings)
     try:
+        notes.sweep((plan.old, plan.new, *(rewriting.path for rewriting in plan.rewritings)))
         with contextlib.suppress(_NotPlaced):
             _finish(notes, plan, placed=placed)
     except OSError as error:
+        if is_passing(error):
+            raise _not_yet(plan, error) from error
         kept = record.set_aside(UNFINISHED)
         raise Unfinished(
             f"the move of {plan.old} to {plan.new}, which was interrupted, cannot be finished ({error}): some links to"
             f" it may still have the old path. What it was to change is in {kept} beside the notes; call again"
         ) from error
+
+
+def _not_yet(plan: Plan, error: OSError) -> Unfinished:
+    return Unfinished(
+        f"the move of {plan.old} to {plan.new} could not be finished ({error}): some links to it may still have the old"
+        " path. It is tried again whenever these notes are used; see to that, and call again"
+    )
 
 
 def _finish(notes: Notes, plan: Plan, *, placed: bool) -> int | None:
@@ -121,12 +135,14 @@ def _placed(notes: Notes, plan: Plan) -> bool:
 
     Raises:
         _NotPlaced: It cannot get it; it is where it was, and the move is forgotten.
-        OSError: It may have both, and neither can be taken away.
+        OSError: It may have both, and neither can be taken away; or it has it, and that may not be on the disk.
     """
     try:
         return notes.relocate(plan.old, plan.new)
     except OSError as error:
         notes.put_back(plan.old, plan.new)
+        if not notes.exists(plan.old):
+            raise
         Record(notes.folder).drop()
         raise _NotPlaced(str(error)) from error
 
@@ -147,7 +163,7 @@ def _rewrite_all(notes: Notes, rewritings: Iterable[Rewriting]) -> int:
         if not rewritings:
             break
     if errors:
-        raise errors[0]
+        raise next(filter(is_passing, errors), errors[0])
     return links
 
 
@@ -163,4 +179,6 @@ def _read(written: bytes) -> tuple[Plan, bool]:
     value: Any = json.loads(written)
     if value["version"] != _VERSION:
         raise ValueError("it is of another version")
-    return Plan.from_json(value["move"]), bool(value["placed"])
+    if not isinstance(value["placed"], bool):
+        raise TypeError("whether it has begun is a yes or a no")
+    return Plan.from_json(value["move"]), value["placed"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from callgate.tools.confined import Below, Confined, Held, Spot, read_all
 from callgate.tools.file_facts import digest_of
 from callgate.tools.replacing import beside, sweep, try_out, version_of
 from callgate.tools.vault.names import folder_of
+from callgate.tools.vault.placing import are_two_names, give_name, status_of, take_away
 
 LARGEST = 1024 * 1024
 """What a note may have, in bytes."""
-_NO_SECOND_NAMES = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.EXDEV})
 _NO_FOLDER = (FileNotFoundError, NotADirectoryError, PermissionError)
 
 
@@ -91,7 +90,7 @@ class Notes:
         """
         status = None if before is None else before.status
         with self._at(path, make=before is None) as spot, beside(spot.folder, content, like=status) as name:
-            if version_of(spot.status) != version_of(status) or version_of(_status(spot)) != version_of(status):
+            if version_of(spot.status) != version_of(status) or version_of(status_of(spot)) != version_of(status):
                 raise ChangedMeanwhile(f"{path} was changed by somebody else meanwhile; nothing is written")
             if point is not None:
                 point()
@@ -119,7 +118,7 @@ class Notes:
                 if source.status is None:
                     return self.exists(new)
                 with self._at(new, make=True) as target:
-                    return _give_name(source, target)
+                    return give_name(source, target)
         except (FileNotFoundError, NotADirectoryError):
             return self.exists(new)
 
@@ -134,8 +133,8 @@ class Notes:
             self._at(old) as source,
             self._at(new) as target,
         ):
-            if source.status is not None and _are_one(source.status, target.status):
-                os.unlink(target.name, dir_fd=target.folder.fd)
+            if source.status is not None and are_two_names(source.status, target.status):
+                take_away(target, source.status)
                 os.fsync(target.folder.fd)
 
     def exists(self, path: str) -> bool:
@@ -183,54 +182,6 @@ def taken(held: Held, path: str) -> Note:
     if len(content) > LARGEST:
         raise TooLarge(path, held.status)
     return Note(content, held.status)
-
-
-def _give_name(source: Spot, target: Spot) -> bool:
-    if target.status is not None and version_of(target.status) != version_of(source.status):
-        return False
-    if target.status is None and not _link(source, target):
-        return False
-    moved, left = _status(target), _status(source)
-    if left is not None and not _are_one(left, moved):
-        # An editor saved it anew meanwhile: what it saved stays, and what we hold is the text before that.
-        os.unlink(target.name, dir_fd=target.folder.fd)
-        return False
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(source.name, dir_fd=source.folder.fd)
-    os.fsync(target.folder.fd)
-    os.fsync(source.folder.fd)
-    return True
-
-
-def _are_one(one: os.stat_result, other: os.stat_result | None) -> bool:
-    """Whether two names are of one file."""
-    return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-
-
-def _link(source: Spot, target: Spot) -> bool:
-    """A second name for a file, never in the place of another."""
-    try:
-        os.link(
-            source.name,
-            target.name,
-            src_dir_fd=source.folder.fd,
-            dst_dir_fd=target.folder.fd,
-            follow_symlinks=False,
-        )
-    except FileExistsError:
-        return False
-    except OSError as error:
-        if error.errno not in _NO_SECOND_NAMES:
-            raise
-        os.rename(source.name, target.name, src_dir_fd=source.folder.fd, dst_dir_fd=target.folder.fd)
-    return True
-
-
-def _status(spot: Spot) -> os.stat_result | None:
-    try:
-        return os.stat(spot.name, dir_fd=spot.folder.fd, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
 
 
 def _make(folder: Held, name: str) -> bool:

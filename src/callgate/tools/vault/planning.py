@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from callgate.tools.vault.links import Form, Spelling, find_links, rewrite
 from callgate.tools.vault.names import key_of, note_path
 from callgate.tools.vault.note_index import NoteIndex
 from callgate.tools.vault.notes import LARGEST, Notes, digest_of
-from callgate.tools.vault.resolving import resolve, spell
+from callgate.tools.vault.resolving import holds, resolve, spell
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,12 @@ class Rewriting:
 
         Raises:
             ValueError: It was not.
+            KeyError: It was not.
+            TypeError: It was not.
         """
-        changes = {Spelling(Form(form), str(target)): str(new) for form, target, new in value["changes"]}
-        path = note_path(value["path"])
-        return cls(path, str(value["before"]), str(value["after"]), changes, int(value["links"]))
+        changes = dict(_change(each) for each in _list(value["changes"]))
+        path = note_path(_text(value["path"]))
+        return cls(path, _text(value["before"]), _text(value["after"]), changes, _count(value["links"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +96,14 @@ class Plan:
 
         Raises:
             ValueError: It was not.
+            KeyError: It was not.
+            TypeError: It was not.
         """
-        rewritings = tuple(Rewriting.from_json(item) for item in value["rewritings"])
-        return cls(note_path(value["old"]), note_path(value["new"]), str(value["digest"]), rewritings)
+        old, new = note_path(_text(value["old"])), note_path(_text(value["new"]))
+        if old == new:
+            raise ValueError("a note does not move to where it is")
+        rewritings = tuple(Rewriting.from_json(item) for item in _list(value["rewritings"]))
+        return cls(old, new, _text(value["digest"]), rewritings)
 
 
 def plan_move(notes: Notes, index: NoteIndex, *, old: str, new: str) -> Plan:
@@ -186,3 +193,31 @@ def as_text(content: bytes) -> str:
 def as_bytes(text: str) -> bytes:
     """Back again, byte for byte."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def _change(value: Any) -> tuple[Spelling, str]:
+    form, target, new = _list(value)
+    spelling = Spelling(Form(form), _text(new))
+    if not holds(spelling):
+        raise ValueError("this is no target that a link could have")
+    return Spelling(spelling.form, _text(target)), spelling.target
+
+
+def _text(value: Any) -> str:
+    """A text that was written down; one that no file could hold was not."""
+    if not isinstance(value, str):
+        raise TypeError("this is no text")
+    as_bytes(value)
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("this is no list")
+    return cast("list[Any]", value)
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("this is no number of links")
+    return value

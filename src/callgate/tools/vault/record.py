@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -15,6 +16,26 @@ UNFINISHED = ".callgate-move.unfinished.json"
 _FRESH = ".callgate-move.new"
 LARGEST = 64 * 1024 * 1024
 """Bytes; what would be larger is not written, since it would not be read."""
+_PASSING = frozenset(
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EIO,
+        errno.EAGAIN,
+        errno.EINTR,
+        errno.ENOMEM,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.EBUSY,
+        errno.ETIMEDOUT,
+        errno.ESTALE,
+    }
+)
+
+
+def is_passing(error: OSError) -> bool:
+    """Whether it may be otherwise in a moment: a disk that is full, a share that is away, too many open files."""
+    return error.errno in _PASSING
 
 
 class Record:
@@ -40,17 +61,17 @@ class Record:
             self._set_aside(_FRESH, SET_ASIDE)
 
     def read(self) -> bytes:
-        """What is in it; nothing where it is no file, or too large to be one of ours."""
+        """What is in it; nothing where it is no file, or too large to be one of ours.
+
+        Raises:
+            OSError: It cannot be read now, and perhaps in a moment.
+        """
         try:
-            fd = os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._folder.fd)
-        except OSError:
+            content = self._content()
+        except OSError as error:
+            if is_passing(error):
+                raise
             return b""
-        try:
-            content = read_all(fd, LARGEST + 1)
-        except OSError:
-            return b""
-        finally:
-            os.close(fd)
         return content if len(content) <= LARGEST else b""
 
     def write(self, content: bytes) -> None:
@@ -73,6 +94,13 @@ class Record:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(NAME, dir_fd=self._folder.fd)
         os.fsync(self._folder.fd)
+
+    def _content(self) -> bytes:
+        fd = os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._folder.fd)
+        try:
+            return read_all(fd, LARGEST + 1)
+        finally:
+            os.close(fd)
 
     def _set_aside(self, name: str, other: str) -> str:
         try:

@@ -35,14 +35,14 @@ def refuse_unlinkable(path: str, *, argument: str = "path") -> None:
         target = address(path, form).removesuffix(NOTE) if form is Form.WIKI else address(path, form)
         spelling = Spelling(form, target)
         meant = resolve(spelling, "", named=lambda key: [path] if key == key_of(path) else [])
-        if meant != path or not _holds(spelling):
+        if meant != path or not holds(spelling):
             raise ValueError(
                 f"{argument} {path!r} is a name that no link to it could hold: leave out blanks at the ends of its"
                 f" parts and a second {NOTE}, or take a shorter one"
             )
 
 
-def _holds(spelling: Spelling) -> bool:
+def holds(spelling: Spelling) -> bool:
     """Whether a link with this target is read as one."""
     before, after = _BRACKETS[spelling.form]
     return [link.spelling for link in find_links(f"{before}{spelling.target}{after}")] == [spelling]
@@ -80,7 +80,7 @@ def spell(spelling: Spelling, home: str, *, meant: str, named: Named) -> str | N
     )
     spellings = (Spelling(spelling.form, way) for way in ways)
     return next(
-        (new.target for new in spellings if resolve(new, home, named=named) == meant and _holds(new)),
+        (new.target for new in spellings if resolve(new, home, named=named) == meant and holds(new)),
         None,
     )
 
@@ -89,7 +89,8 @@ def _by_name(target: str, home: str, *, notes: Collection[str]) -> str | None:
     wanted = target if target.casefold().endswith(NOTE) else f"{target}{NOTE}"
     if wanted.startswith(("/", "./", "../")):
         path = _from(home, wanted)
-        return _best((note for note in notes if _same(note, path)), wanted, home=home)
+        # Compared as a path: what is written begins with a slash or dots, and no note's path does.
+        return _best((note for note in notes if _same(note, path)), path, home=home)
     if "/" not in wanted:
         return _best(notes, wanted, home=home)
     exact = _best((note for note in notes if _same(note, wanted)), wanted, home=home)

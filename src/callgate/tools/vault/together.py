@@ -7,17 +7,22 @@ have taken it is on the disk before the next ones are begun. A note that somebod
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from callgate.tools.confined import Held
 from callgate.tools.replacing import beside, version_of
 from callgate.tools.vault.notes import Notes, taken
 from callgate.tools.vault.planning import Rewriting
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _AT_ONCE = 16
 """To flush is to wait for the disk, and the disk flushes several at the cost of one."""
@@ -87,12 +92,16 @@ class _Batch:
                     break
                 some = True
                 places += self._place(rewriting, handles)
-            ready = [fresh for fresh in self._pool.map(partial(self._begin, handles=handles), places) if fresh]
-            for _ in self._pool.map(self._try_replacing, ready):
-                pass
-            for _ in self._pool.map(os.fsync, self._touched):
-                pass
+            ready = [fresh for fresh in self._all(partial(self._begin, handles=handles), places) if fresh]
+            self._all(self._try_replacing, ready)
+            self._all(self._flush, self._touched)
         return some
+
+    def _all(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """Do it with each; when this ends nobody is at work any more, so that handles can be closed."""
+        begun = [self._pool.submit(work, item) for item in items]
+        wait(begun)
+        return [each.result() for each in begun]
 
     def _place(self, rewriting: Rewriting, handles: contextlib.ExitStack) -> list[_Place]:
         """Where the note lies; nothing where its folder has gone since, or become a link or nobody's to read."""
@@ -123,6 +132,9 @@ class _Batch:
                 note = taken(held, place.rewriting.path)
         except (ValueError, FileNotFoundError, PermissionError, IsADirectoryError):
             return None  # since then it has gone, or become too large, or nobody's to read
+        except OSError as error:
+            self._result.errors.append(_of_this_note(error, place.rewriting.path))
+            return None
         try:
             content = place.rewriting.apply(note.content)
             if content is None:
@@ -141,6 +153,12 @@ class _Batch:
         except OSError as error:
             self._result.errors.append(error)
 
+    def _flush(self, folder: int) -> None:
+        try:
+            os.fsync(folder)
+        except OSError as error:
+            self._result.errors.append(error)
+
     def _replace(self, fresh: _Fresh, *, at: int) -> bool:
         """Whether the new content has taken its place; it is gone where it has not."""
         with contextlib.ExitStack() as stack:
@@ -156,3 +174,8 @@ class _Batch:
         self._touched.add(at)
         self._result.done.append(fresh.place.rewriting)
         return True
+
+
+def _of_this_note(error: OSError, path: str) -> OSError:
+    """Why a note cannot be read. What the disk cannot give today it cannot give tomorrow, and it is only this note."""
+    return OSError(f"{path} cannot be read: {error.strerror}") if error.errno == errno.EIO else error
