@@ -209,6 +209,41 @@ def test_an_equal_call_after_an_unknown_outcome_runs_only_when_it_is_meant_to(cl
     assert cli.call("flaky", {}, "--key", "k2", "--autonomy", "A4", "--distinct").code == 5
 
 
+def _draw(cli: Cli, *options: str) -> str:
+    done = cli("call", "export_reasoning_canvas", '{"graph_type": "session"}', "--autonomy", "A4", *options)
+    assert done.code == 0, done
+    return done.out
+
+
+@pytest.mark.parametrize("named", ["plan", "whole", "end"])
+def test_calls_that_name_one_trace_belong_together(cli: Cli, named: str):
+    first = cli.call("word_count", {"text": "a"}, "--json", *(["--trace", "plan"] if named == "plan" else []))
+    [event, *_] = cli("audit", "list", "--call", first.body["metadata"]["call_id"], "--json").body["events"]
+    made = event["trace"]
+    trace = {"plan": "plan", "whole": made, "end": made[-12:]}[named]
+    assert cli.call("word_count", {"text": "b"}, "--trace", trace).code == 0
+    cli.call("word_count", {"text": "elsewhere"})
+    told = _draw(cli, "--trace", trace)
+    assert "session graph of 2 cards" in told
+    assert "no other calls" not in told
+
+
+def test_a_canvas_of_a_trace_without_other_calls_says_so_and_how_calls_share_one(cli: Cli):
+    cli.call("word_count", {"text": "a"})
+    told = _draw(cli)
+    assert "session graph of 0 cards" in told
+    assert "this trace has no other calls" in told
+    assert "--trace" in told
+
+
+@pytest.mark.parametrize("option", ["--trace", "--session"])
+@pytest.mark.parametrize("name", [" ", "x" * 5000], ids=["empty", "long"])
+def test_what_cannot_be_a_name_is_a_usage_error(cli: Cli, option: str, name: str):
+    done = cli.call("word_count", {}, option, name)
+    assert (done.code, done.out) == (2, "")
+    assert option.removeprefix("--") in done.err
+
+
 def test_a_store_that_cannot_be_opened_exits_with_six(cli: Cli):
     Path("not-a-store.db").write_text("these are the wrong bytes")
     done = cli.call("word_count", "{}", "--store", "not-a-store.db")

@@ -1,6 +1,7 @@
 """`callgate tokens`: who is let in at the network doors, and who not any more."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -119,7 +120,33 @@ def test_a_person_gets_a_password_and_a_link_and_an_agent_neither(cli: Cli):
     assert cli("tokens", "list", "--json").body[0]["password"] is True
     assert start("tokens", "password", "crawler", cwd=cli.folder, text="correct horse battery\n").code == 2
     assert start("tokens", "password", "ada", cwd=cli.folder, text="short\n").code == 2
-    code = cli("tokens", "link", "ada")
-    assert code.code == 0
-    assert len(code.out.split()) == 1
+    assert cli("tokens", "link", "ada").code == 0
     assert cli("tokens", "link", "crawler").code == 2
+
+
+async def _enter(code: str) -> str | None:
+    async with Callgate.open() as gate:
+        return await gate.enter_by_link(code)
+
+
+@pytest.mark.parametrize(
+    ("serve", "address"),
+    [
+        ("", "http://127.0.0.1:8700"),
+        ("serve: {port: 9123}", "http://127.0.0.1:9123"),
+        ('serve: {address: "::1"}', "http://[::1]:8700"),
+        ('serve: {url: "https://gate.example.org/"}', "https://gate.example.org"),
+        ('serve: {port: 0, url: "https://gate.example.org"}', "https://gate.example.org"),
+        ("serve: {port: 0}", ""),
+    ],
+    ids=["default", "port", "ipv6", "url", "url-any-port", "any-port"],
+)
+def test_a_link_is_the_whole_address_and_lets_in(cli: Cli, serve: str, address: str):
+    cli("tokens", "person", "ada")
+    Path("callgate.yaml").write_text(f"version: 1\n{serve}\n")
+    done = cli("tokens", "link", "ada")
+    assert done.code == 0
+    where, _, code = done.out.removesuffix("\n").partition("/enter?code=")
+    assert where == address
+    assert ("callgate serve" in done.err) is (not address)
+    assert asyncio.run(_enter(code))

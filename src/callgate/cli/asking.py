@@ -37,16 +37,20 @@ def asker_context(options: Mapping[str, Any]) -> Context:
     """The context that was asked for.
 
     Raises:
-        ConfigurationError: A name is empty.
+        ConfigurationError: A name is empty, or cannot be one.
     """
-    for name in ("role", "key", "session", "principal", "user"):
-        if options[name] is not None and not options[name].strip():
+    for name in ("role", "key", "session", "principal", "user", "trace"):
+        given = options.get(name)
+        if given is not None and not given.strip():
             wrong(f"--{name} is empty; leave it out or name one")
-    return Context(
-        principal=options["principal"],
-        user=options["user"] or system_user(),
-        session=options["session"],
-        role=options["role"],
-        autonomy=options["autonomy"],
-        idempotency_key=options["key"],
-    )
+    try:
+        return Context(
+            principal=options["principal"],
+            user=options["user"] or system_user(),
+            session=options["session"],
+            role=options["role"],
+            autonomy=options["autonomy"],
+            idempotency_key=options["key"],
+        )
+    except ValueError as error:
+        wrong(f"who asks cannot be called so: {error}")

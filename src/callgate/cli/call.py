@@ -10,14 +10,17 @@ import click
 from callgate.cli.asking import asker_context, asker_options
 from callgate.cli.document import json_option
 from callgate.cli.exit_codes import ExitCode
+from callgate.cli.ids import whole
 from callgate.cli.json_arguments import read_object
 from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
 from callgate.cli.outcome_text import show_outcome
 from callgate.cli.place import Place, place_options
 from callgate.cli.proposal import questions
 from callgate.cli.question import terminal_asker
+from callgate.cli.trouble import wrong
 from callgate.errors import ToolNotFoundError
 from callgate.model.approval import Approval
+from callgate.model.context import Context
 from callgate.model.outcome import Outcome, Pending
 from callgate.runtime.gate import Callgate
 
@@ -33,6 +36,9 @@ SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--distinct", is_flag=True, help="A new effect on purpose, although an equal call has an unknown outcome."
 )
+@click.option(
+    "--trace", metavar="ID", help="The trace it belongs to, an earlier call's or a name; a new one when left out."
+)
 @place_options
 @json_option
 @click.pass_obj
@@ -46,8 +52,9 @@ def command(place: Place, /, **options: Any) -> ExitCode:
     context = asker_context(options)
 
     async def work(gate: Callgate) -> tuple[Outcome, Approval | None]:
+        asker = await _in_trace(gate, context, trace=options["trace"])
         outcome = await gate.call(
-            options["name"], arguments, context, **{name: options[name] for name in ("wait", "timeout", "distinct")}
+            options["name"], arguments, asker, **{name: options[name] for name in ("wait", "timeout", "distinct")}
         )
         outcome = _with_near_names(gate, outcome)
         asked = [outcome.approval_id] if isinstance(outcome, Pending) else []
@@ -60,6 +67,16 @@ def command(place: Place, /, **options: Any) -> ExitCode:
         listed = place.command("outcomes", "list")
         raise KeyboardInterrupt(f"if the tool had begun, what is known of it is in: {listed}") from None
     return show_outcome(outcome, place, as_json=options["as_json"], question=question)
+
+
+async def _in_trace(gate: Callgate, context: Context, *, trace: str | None) -> Context:
+    if trace is None:
+        return context
+    found = await whole(gate, {"trace_id": trace})
+    try:
+        return context.narrow(**found)
+    except ValueError as error:
+        wrong(f"--trace: {error}")
 
 
 def _with_near_names(gate: Callgate, outcome: Outcome) -> Outcome:

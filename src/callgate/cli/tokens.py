@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from callgate.cli.document import json_option, print_document
-from callgate.cli.opening import Need, run, stdin_is_terminal
+from callgate.cli.opening import Need, run, settings_of, stdin_is_terminal
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
@@ -17,6 +17,7 @@ from callgate.cli.trouble import wrong
 from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.model.levels import Autonomy
 from callgate.runtime.gate import Callgate
+from callgate.serve.addresses import addresses
 
 _DAY = 86_400.0
 _EXPIRES = click.option(
@@ -152,12 +153,19 @@ def password(place: Place, /, *, credential: str) -> None:
 @place_options
 @click.pass_obj
 def link(place: Place, /, *, credential: str) -> None:
-    """Print a code that lets the person of CREDENTIAL into the console once: open /enter?code=CODE there."""
+    """Print a link that lets the person of CREDENTIAL into the console once, within ten minutes."""
 
     async def work(gate: Callgate) -> str:
         return await gate.sign_in_link((await _meant(gate, credential)).id)
 
-    Screen(sys.stdout).say(run(place, work, need=Need.EXISTING))
+    settings = settings_of(place).serve
+    code = run(place, work, need=Need.EXISTING)
+    if settings.url is None and settings.port == 0:
+        Screen(sys.stderr).say("Any free port is served: put the address that `callgate serve` told before this.")
+        sys.stdout.write(f"/enter?code={code}\n")
+        return
+    served = addresses(address=settings.address, port=settings.port, url=settings.url, hosts=settings.hosts)
+    sys.stdout.write(f"{served.url}/enter?code={code}\n")
 
 
 async def _meant(gate: Callgate, given: str) -> Credential:

@@ -40,6 +40,10 @@ def test_references_are_read_one_by_one_and_in_lists() -> None:
         ("see https://other.example/b!", "see (address left out)"),
         ("HTTPS://OTHER.example/b", "(address left out)"),
         ("www.other.example and mailto:a@other.example", "(address left out) and (address left out)"),
+        ("ask refunds@other.example, or\nXMPP:a@other.example/x", "ask (address left out) or\n(address left out)"),
+        ("a.b+c@other.example a\\@other.example a&#64;other\\.example", " ".join(["(address left out)"] * 3)),
+        ("a[9]@other.example and **a@other.example**", "(address left out) and (address left out)"),
+        ("`@tool` by @ann, pkg@18 at 5 @ 3.2", "`@tool` by @ann, pkg@18 at 5 @ 3.2"),
         ("http&#58;//other.example http&amp;colon;//other.example", "(address left out) (address left out)"),
         ("all of [1] is there\n\n[1]: //other.example/x", "all of [1] is there\n\n[1] : (address left out)"),
         ("[1](//other.example)", "[1] (address left out)"),
@@ -53,7 +57,9 @@ def test_what_nobody_fetched_is_left_out(text: str, left: str) -> None:
     assert only_fetched(text, sources={1, 2}, addresses={"https://read.example/a"}) == left
 
 
-@pytest.mark.parametrize("text", ["[](" * 50_000, "[" * 100_000, "[1" * 50_000, "&amp;" * 50_000, "x://" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["[](" * 50_000, "[" * 100_000, "[1" * 50_000, "&amp;" * 50_000, "x://" * 50_000, "a@" * 50_000]
+)
 def test_a_text_made_to_take_long_leaves_nothing_to_follow(text: str) -> None:
     cleaned = only_fetched(text, sources={1}, addresses=())
     assert "](" not in cleaned

@@ -11,10 +11,11 @@ from callgate import Callgate, Context
 from callgate.model.layer import Layer
 from callgate.model.levels import Autonomy
 from callgate.model.outcome import Previewed, Succeeded
-from callgate.tools.agents.librarian import TOOLS
+from callgate.tools.agents import weight
+from callgate.tools.agents.librarian import BUDGET, TOOLS
 from tests.journeys.chained import recorded
 from tests.tools.agents.desks import desk
-from tests.tools.agents.stub_model import Brain, Reply, Request, calls, results, says, told, tools_of
+from tests.tools.agents.stub_model import PATH, Brain, Reply, Request, calls, results, says, told, tools_of
 from tests.tools.examples import run_examples
 from tests.tools.outbound.site import Site
 
@@ -221,3 +222,35 @@ async def test_tokens_count_also_where_the_server_does_not_count_them(tmp_path: 
         result = await delegate(gate, content="y" * 200_000)
     assert not result["success"]
     assert "tokens were sent" in result["error"]
+
+
+async def test_the_arguments_of_calls_count_at_every_turn_that_sends_them_again(tmp_path: Path, site: Site) -> None:
+    brain = Brain(lambda _: calls("vault_read", path="long " * 40_000))
+    brain.tokens = 0
+    brain.serve(site)
+    async with desk(tmp_path, site) as gate:
+        result = await delegate(gate)
+    assert not result["success"]
+    assert "tokens were sent" in result["error"]
+    assert len(brain.requests) > 1
+    assert sum(len(asked.body) for asked in site.asked if asked.target == PATH) // 4 <= BUDGET.tokens
+
+
+async def test_what_a_request_weighs_is_about_what_the_server_gets(
+    tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Instructions and the descriptions of tools are sent at every turn, and are most of a short one."""
+    weighed: list[int] = []
+    whole = weight.of_request
+
+    def noted(request: Any) -> int:
+        weighed.append(whole(request))
+        return weighed[-1]
+
+    monkeypatch.setattr(weight, "of_request", noted)
+    Brain(lambda request: says("Done.") if results(request) else calls("vault_list", path="trips")).serve(site)
+    async with desk(tmp_path, site) as gate:
+        assert (await delegate(gate))["success"]
+    got = [len(asked.body) for asked in site.asked if asked.target == PATH]
+    assert len(got) == len(weighed) == 2
+    assert all(0.75 * size < counted < 1.25 * size for size, counted in zip(got, weighed, strict=True)), (got, weighed)

@@ -317,3 +317,23 @@ async def test_a_page_whose_notes_the_model_answers_with_nothing_loses_no_other(
         result = await research(gate, save_to_vault=False)
     assert [source["title"] for source in result["sources"]] == ["Cats"]
     assert "notes from" in result["message"]
+
+
+@pytest.mark.parametrize("word", ["refunds@other.example", "xmpp:a@other.example"])
+async def test_no_address_of_mail_is_left_in_a_report(tmp_path: Path, site: Site, word: str) -> None:
+    """Readers of Markdown make a link of one, so a page could have people write to whom it likes."""
+    web(site, cats=article(f"Cats {word}", CATS))
+
+    def think(request: Request) -> Reply:
+        if "body" not in form(request):
+            return scholar(request)
+        told = f"Cats [1]. Ask {word} now."
+        return answers(title=f"Sleep {word}", summary=told, body=told, key_findings=[told])
+
+    Brain(think).serve(site)
+    async with desk(tmp_path, site) as gate:
+        result = await research(gate)
+        note = next((tmp_path / "vault").rglob("research/*.md")).read_text()
+    assert "(address left out) now" in note
+    assert word not in note
+    assert word not in str(result)

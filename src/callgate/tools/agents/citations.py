@@ -19,7 +19,8 @@ _NUMBERS = re.compile(r"\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*")
 _NEARLY = re.compile(r"[\s\d,;#.\u2013-]*")
 _WORD = re.compile(r"\S+")
 _AROUND = "()[]<>{}\"'`*_.,;:!?"
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:/|//|www\.|mailto:", re.IGNORECASE)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:/|//|www\.|(?:mailto|xmpp):|[\w.!#$%&'*+/=?^{|}~-]@[\w-]+\.", re.IGNORECASE)
+"""What readers of Markdown make a link of by themselves, addresses of mail too."""
 _MARK = "\0"
 """Stands for a bracket that stays; no text has it."""
 

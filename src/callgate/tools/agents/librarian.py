@@ -33,7 +33,7 @@ TOOLS = (
 
 TaskType = Literal["summarize", "organize", "summarize_content", "summarize_folder", "summarize_search_results"]
 
-_BUDGET = Budget(requests=30, calls=60, tokens=400_000)
+BUDGET = Budget(requests=30, calls=60, tokens=400_000)
 _MOST_NOTES = 40
 _LONGEST = 200_000
 """Characters of material that a model is given at once."""
@@ -109,7 +109,7 @@ class Librarian:
 
     async def work(self, order: Order, ctx: ToolContext, *, refresh: bool) -> dict[str, Any]:
         """Do it; the result, from memory where nothing it depends on has changed."""
-        hired = await hire(self._services, ctx, name="librarian", tools=TOOLS, budget=_BUDGET)
+        hired = await hire(self._services, ctx, name="librarian", tools=TOOLS, budget=BUDGET)
         async with hired as worker:
             material = await _gather(worker, order)
             read = worker.calls
@@ -209,7 +209,7 @@ def would_delegate(arguments: dict[str, Any], _context: Any) -> str:
     """What a preview says."""
     about = [f"{name}: {arguments[name]}" for name in ("files", "folder") if arguments.get(name)]
     parts = [f"Have a librarian, an agent of its own, do this: {arguments['task']}", *about]
-    parts.append(f"It may make at most {_BUDGET.calls} calls, each judged by itself, of: {', '.join(TOOLS)}.")
+    parts.append(f"It may make at most {BUDGET.calls} calls, each judged by itself, of: {', '.join(TOOLS)}.")
     return "\n".join(parts)
 
 

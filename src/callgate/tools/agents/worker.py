@@ -14,13 +14,15 @@ from callgate.model.context import Context
 from callgate.model.layer import Layer
 from callgate.model.tool import Tool
 from callgate.model.tool_context import ToolContext
+from callgate.tools.agents import weight
 from callgate.tools.agents.model import open_model
 from callgate.tools.outbound.troubles import NotSetUp
 from callgate.tools.services import Services, Way
 
 if TYPE_CHECKING:
     from pydantic_ai import Tool as AgentTool
-    from pydantic_ai.models import Model
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model, ModelRequestContext
     from pydantic_ai.usage import RunUsage
 
 _CHARACTERS = 4
@@ -61,8 +63,8 @@ class Worker:
     usage: RunUsage
     """Of all its agents together, those that run side by side included."""
     calls: int = 0
-    sent: int = 0
-    """Characters."""
+    weighed: int = 0
+    """Characters that were sent and answered."""
 
     async def __aenter__(self) -> Self:
         await self.model.__aenter__()
@@ -86,7 +88,7 @@ class Worker:
             ConnectionError: The model cannot be reached, or answers with an error or with what cannot be read.
         """
         from pydantic_ai import Agent  # noqa: PLC0415 - an extra
-        from pydantic_ai.capabilities import ProcessHistory  # noqa: PLC0415 - an extra
+        from pydantic_ai.capabilities import Hooks  # noqa: PLC0415 - an extra
         from pydantic_ai.exceptions import ModelHTTPError, UsageLimitExceeded  # noqa: PLC0415 - an extra
         from pydantic_ai.usage import UsageLimits  # noqa: PLC0415 - an extra
 
@@ -96,7 +98,7 @@ class Worker:
             output_type=answer,
             instructions=instructions,
             tools=self._tools(tools),
-            capabilities=[ProcessHistory(self._weigh)],
+            capabilities=[Hooks(before_model_request=self._weigh, after_model_request=self._weigh_answer)],
         )
         try:
             run = await agent.run(prompt, usage=self.usage, usage_limits=limits)
@@ -114,14 +116,20 @@ class Worker:
             raise ConnectionError(f"the model did not answer as it should: {type(error).__name__}: {error}") from error
         return run.output
 
-    def _weigh(self, messages: list[Any]) -> list[Any]:
+    async def _weigh(self, _run: object, request_context: ModelRequestContext) -> ModelRequestContext:
         """Before every request: what is sent counts also where a server does not say what it counted."""
-        self.sent += sum(len(str(getattr(part, "content", ""))) for message in messages for part in message.parts)
-        if self.sent // _CHARACTERS > self.budget.tokens:
-            raise OutOfBudget(
-                f"about {self.sent // _CHARACTERS} tokens were sent, and {self.budget.tokens} are allowed"
-            )
-        return messages
+        self.weighed += weight.of_request(request_context)
+        about = self.weighed // _CHARACTERS
+        if about > self.budget.tokens:
+            raise OutOfBudget(f"about {about} tokens were sent and answered, and {self.budget.tokens} are allowed")
+        return request_context
+
+    async def _weigh_answer(
+        self, _run: object, *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        del request_context
+        self.weighed += weight.of_message(response)
+        return response
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Any:
         """Call a tool through the gate; its outcome.

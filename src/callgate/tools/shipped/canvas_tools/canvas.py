@@ -9,7 +9,6 @@ from typing import Any, cast
 
 MOST_PARTS = 20_000
 MOST_BYTES = 8 * 1024 * 1024
-_LONGEST_TEXT = 20_000
 
 RED, ORANGE, GREEN, PURPLE = "1", "2", "4", "6"
 """Colours of the format's own palette."""
@@ -42,6 +41,8 @@ class Arrow:
     start: str
     end: str
     label: str = ""
+    heads: tuple[bool, bool] = (False, True)
+    """Whether it has a head at its start, and at its end."""
 
     def to_json(self) -> dict[str, Any]:
         """As the format writes it."""
@@ -110,7 +111,8 @@ def _card(node: dict[str, Any], name: str) -> Card:
 
 def _arrow(edge: dict[str, Any], name: str) -> Arrow:
     start, end = _id(edge, "fromNode", name=name), _id(edge, "toNode", name=name)
-    return Arrow(id=_id(edge, "id", name=name), start=start, end=end, label=_text(edge.get("label")))
+    heads = (edge.get("fromEnd", "none") == "arrow", edge.get("toEnd", "arrow") == "arrow")
+    return Arrow(id=_id(edge, "id", name=name), start=start, end=end, label=_text(edge.get("label")), heads=heads)
 
 
 def _id(body: dict[str, Any], key: str, *, name: str) -> str:
@@ -121,7 +123,7 @@ def _id(body: dict[str, Any], key: str, *, name: str) -> str:
 
 
 def _text(found: Any) -> str:
-    return _sound(found[:_LONGEST_TEXT]) if isinstance(found, str) else ""
+    return _sound(found) if isinstance(found, str) else ""
 
 
 def _sound(text: str) -> str:

@@ -22,6 +22,9 @@ from .edits import changes
 
 _ENDING = ".canvas"
 _MOST_LISTED = 500
+_ALONE = (
+    "this trace has no other calls: each `callgate call` is a trace of its own, unless --trace names one for several"
+)
 
 
 def would_export(arguments: dict[str, Any], _context: Any) -> str:
@@ -45,7 +48,9 @@ def _export(recorded: RecordedCalls, graph_type: str, *, path: str, evidence: bo
     drawing = draw(graph_type, calls, evidence=evidence, left_out=recorded.left_out)
     place, canvas = _write(drawing.content, path, ctx=ctx), drawing.canvas
     told = f"{place}: {graph_type} graph of {len(canvas.cards)} cards and {len(canvas.arrows)} links"
-    return told if not drawing.left_out else f"{told}; {drawing.left_out} older calls are not drawn"
+    if drawing.left_out:
+        return f"{told}; {drawing.left_out} older calls are not drawn"
+    return told if calls else f"{told}; {_ALONE}"
 
 
 def import_canvas_edits(canvas_path: str, baseline_path: str | None, *, ctx: ToolContext) -> str:
