@@ -28,7 +28,8 @@ version: 1
 autonomy: A4
 scopes: {net: {hosts: ["*"], private_addresses: true}}
 """
-_ALL = {"*": {"effects": ["read_only", "network_access"]}}
+_OPEN = {"effects": ["read_only", "network_access"]}
+_ALL = {"*": _OPEN, "sampling/createMessage": _OPEN, "elicitation/create": _OPEN}
 
 
 class _WithToken:

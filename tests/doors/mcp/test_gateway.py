@@ -15,7 +15,8 @@ from tests.doors.http.conftest import Served, served_gate
 from tests.doors.mcp.conftest import client_of, text_of, with_token
 from tests.doors.mcp.everything_server import Everything, everything_server
 
-ALL = {"*": {"effects": ["read_only", "network_access"]}}
+_OPEN = {"effects": ["read_only", "network_access"]}
+ALL = {"*": _OPEN, "sampling/createMessage": _OPEN, "elicitation/create": _OPEN}
 ERAS = pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 
 

@@ -14,7 +14,7 @@ from callgate.adapters.declare import declare
 from callgate.adapters.mcp.back_channel import ELICIT, SAMPLE
 from callgate.adapters.mcp.calling import Line, call_tool, is_known
 from callgate.adapters.mcp.connection import Connection, Ended, Listeners, explain
-from callgate.adapters.mcp.foreign_tool import Home, Request, declaration_of
+from callgate.adapters.mcp.foreign_tool import Home, Request
 from callgate.adapters.mcp.http import http_transport
 from callgate.adapters.mcp.listing import list_tools
 from callgate.adapters.mcp.not_taken import Forgotten, NotSent, Renewed
@@ -106,7 +106,8 @@ class McpServer:
             declared={tool: _read(name, tool, fields=given) for tool, given in how.declare.items()},
             send=self._send,
         )
-        self._asked = frozenset(each for each in (SAMPLE, ELICIT) if declaration_of(each, self._home.declared))
+        # By name alone: who declares all tools with one pattern has not said that the server may ask people anything.
+        self._asked = frozenset({SAMPLE, ELICIT} & self._home.declared.keys())
         self.relay = Relay(self._home, self._session)
         """What else it has beside tools."""
         self._connection: Connection | None = None

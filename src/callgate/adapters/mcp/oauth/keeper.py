@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakKeyDictionary
 
 from callgate.adapters.mcp.oauth.place import Place
 from callgate.adapters.mcp.oauth.record import SignedIn, read_signed_in
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger("callgate.mcp")
 PATIENCE = 300.0
 """Seconds a person has to sign in."""
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Lock]] = WeakKeyDictionary()
+
+
+def _turn_at(server: str) -> asyncio.Lock:
+    """Who renews a sign-in at a server, one after the other, whichever gate of this loop: what one got, all get.
+
+    A server takes what renews a sign-in once, so that two at a time would end it.
+    """
+    return _turns.setdefault(asyncio.get_running_loop(), {}).setdefault(server, asyncio.Lock())
 
 
 class Drawer(Protocol):
@@ -70,7 +82,6 @@ class Keeper:
         self._kept: SignedIn | None = None
         self._over: dict[str, str] = {}
         """Sign-ins that are over, and why, by their digests."""
-        self._turn = asyncio.Lock()
         self._trouble = ""
         self.may_ask = True
         """Whether somebody may be asked to sign in; once, until somebody loads the server anew."""
@@ -102,7 +113,7 @@ class Keeper:
 
     async def renewed(self, shown: str) -> str | None:
         """What to show after the server did not take, or will not take, what it was shown; None if there is nothing."""
-        async with self._turn:
+        async with _turn_at(self._server):
             if self._held().access_token != shown:
                 return self._held().access_token  # Somebody else was faster.
             if self._held().digest() in self._over:
