@@ -18,7 +18,7 @@ from callgate import Callgate, Context, Pending, tool
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=30_000)
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 AXE = Path(sys.prefix) / "npm-console" / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS = {"desk": 1280, "phone": 390}
@@ -125,7 +125,7 @@ class Desk:
     async def blank(self, *, width: int = 1280, scheme: Any = "light") -> Page:
         """A browser that nobody has signed in with."""
         context = await self.browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(30_000)
         self.contexts.append(context)
         page = await context.new_page()
         page.on("console", lambda message: self._hear(message.type, message.text))
