@@ -18,7 +18,12 @@ from tests.events.stories import Story, record
 from tests.registry.making import from_server
 
 TYPE = re.compile(r'"((?:tool_call|gate|approval|grant|tool|health|stream|audit|source|policy|secret)\.[a-z_]+)"')
-NO_TYPES = {"audit.checkpointed": "the name of a note in the store", "tool.call": "the name of another vocabulary"}
+NO_TYPES = {
+    "audit.checkpointed": "the name of a note in the store",
+    "tool.call": "the name of another vocabulary",
+    "approval.required": "what a webhook's message is called",
+    **{f"{page}.html": "a page of the console" for page in ("approval", "health", "policy", "tool")},
+}
 OTHER_WORDS = {"vocabulary.py", "translation.py", "domain_events.py"}
 """The list itself, and where the names of the other vocabularies are."""
 
