@@ -8,18 +8,9 @@ from typing import Any
 
 from callgate.cli.screen import Cell, Column, Row, Screen
 from callgate.model.shapes import as_mapping, as_sequence
-from callgate.model.tool import Hooks, Tool
+from callgate.model.tool import YES_OR_NO, Hooks, Tool
 
 RISKS = {"low": "green", "medium": "yellow", "high": "red", "critical": "red"}
-_WORDS = (
-    "destructive",
-    "idempotent",
-    "deterministic",
-    "concurrency_safe",
-    "untrusted_output",
-    "sensitive_output",
-    "egress",
-)
 
 
 def tool_row(tool: Tool, *, held: str | None) -> Row:
@@ -53,7 +44,7 @@ def tool_document(tool: Tool, *, held: str | None) -> dict[str, Any]:
         "quarantined": held,
         "definition_hash": tool.definition_hash,
     }
-    return body | {word: getattr(tool, word) for word in _WORDS}
+    return body | {word: getattr(tool, word) for word in YES_OR_NO}
 
 
 def show_tool(screen: Screen, tool: Tool, *, held: str | None) -> None:
@@ -78,7 +69,7 @@ def _facts(tool: Tool, held: str | None) -> list[tuple[str, str | Cell]]:
         ("state", Cell(_note(tool, held).rstrip(": "), "yellow")),
         ("risk", Cell(risk + ("" if tool.risk_declared or tool.read_only else " (not declared)"), RISKS[risk])),
         ("effects", _effects(tool)),
-        ("also", ", ".join(word.replace("_", " ") for word in _WORDS if getattr(tool, word))),
+        ("also", ", ".join(word.replace("_", " ") for word in YES_OR_NO if getattr(tool, word))),
         ("scopes", ", ".join(sorted(tool.scopes))),
         ("connector", tool.connector),
         ("source", source),

@@ -71,6 +71,18 @@ class Hooks:
 NO_HOOKS = Hooks()
 
 
+YES_OR_NO = (
+    "destructive",
+    "idempotent",
+    "deterministic",
+    "concurrency_safe",
+    "untrusted_output",
+    "sensitive_output",
+    "egress",
+)
+"""What a tool declares with a plain yes or no, in the order in which people are told."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tool:
     """One thing a model can call. What is not declared is assumed worst."""

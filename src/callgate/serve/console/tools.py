@@ -15,7 +15,7 @@ from callgate.model.context import Context
 from callgate.model.credential import Right
 from callgate.model.levels import Assurance, Autonomy
 from callgate.model.shapes import as_mapping
-from callgate.model.tool import Hooks, Tool
+from callgate.model.tool import YES_OR_NO, Hooks, Tool
 from callgate.runtime.gate import Callgate
 from callgate.runtime.outcome_form import outcome_to_json
 from callgate.serve.console.fields import PREFIX, arguments_of, fields_of
@@ -26,15 +26,6 @@ from callgate.serve.console.visiting import Sent, Visitor, gate_of, sent, visiti
 _SIGNED_IN = Assurance.SIGNED_IN
 _SHOWN = 500
 _FOUND = 50
-_WORDS = (
-    "destructive",
-    "idempotent",
-    "deterministic",
-    "concurrency_safe",
-    "untrusted_output",
-    "sensitive_output",
-    "egress",
-)
 _LEVELS = tuple(Autonomy.__members__)
 
 
@@ -164,7 +155,7 @@ def _facts(target: Tool) -> list[tuple[str, str]]:
     found = [
         ("Risk", target.base_risk.label + declared),
         ("Effects", ", ".join(target.side_effects) or "not declared"),
-        ("Also", ", ".join(word.replace("_", " ") for word in _WORDS if getattr(target, word))),
+        ("Also", ", ".join(word.replace("_", " ") for word in YES_OR_NO if getattr(target, word))),
         ("Scopes", ", ".join(sorted(target.scopes))),
         ("Callers", ", ".join(sorted(caller.value for caller in target.allowed_callers))),
         ("Source", f"{target.source.value} {target.source_name}".strip()),
