@@ -54,12 +54,16 @@ class Striker(Private):
         that are nested too deeply, contain themselves or cannot be read are replaced by a word about it.
         """
         known = self._known
+
+        def is_innocent(part: Any) -> bool:
+            return not known.may_be_in(orjson.dumps(part, option=_OPTIONS))
+
         try:
-            if not known.may_be_in(orjson.dumps(value, option=_OPTIONS)):
+            if is_innocent(value):
                 return value
         except (TypeError, RecursionError):
-            pass  # It has no JSON text to look at.
-        return rewrite(value, known.strike)
+            return rewrite(value, known.strike)  # It has no JSON text to look at, whatever its parts have.
+        return rewrite(value, known.strike, spared=is_innocent)
 
     def suspects(self, text: bytes) -> bool:
         """Whether something in this JSON text may have to be struck; most texts show at once that nothing has."""
