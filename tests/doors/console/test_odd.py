@@ -9,8 +9,22 @@ from tests.doors.console.conftest import Console
 
 pytestmark = pytest.mark.slow
 _ODD = ("", "\x00", "\xed\xa0\x80", "x" * 5000, "../../etc", "%00", "\u202e", "[]", "1e400", "null")
-_NAMES = ("tool", "arguments", "role", "autonomy", "principal", "q", "page", "span", "status", "trace", "next", "code")
-_PAGES = ("/policy", "/calls", "/tools", "/health", "/health/figures", "/sign-in", "/enter")
+_NAMES = (
+    "tool",
+    "arguments",
+    "role",
+    "autonomy",
+    "principal",
+    "q",
+    "page",
+    "span",
+    "after",
+    "status",
+    "trace",
+    "next",
+    "code",
+)
+_PAGES = ("/policy", "/coverage", "/asked", "/calls", "/tools", "/health", "/health/figures", "/sign-in", "/enter")
 _FORMS = ("/tools/pay", "/tools/word_count", "/evidence", "/evidence/export", "/review/pay", "/review/accept")
 _PLACES = ("approvals", "calls", "outcomes", "tools", "review", "tries", "static", "enter")
 _SEGMENTS = ("%00", "%ED%A0%80", "..%2f..%2fetc", "x" * 3000, "%E2%80%AE")

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, cast
 
-from callgate.cli.host_files import CLAUDE_CODE, CODEX, COPILOT, CURSOR, VSCODE, HostFile, servers_of
+from callgate.runtime.host_files import CLAUDE_CODE, CODEX, COPILOT, CURSOR, VSCODE, HostFile, servers_of
 
 OWN = "callgate"
 _SECONDS = 60
