@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import AsyncIterator
 
-import httpx2
 import pytest
 
 from callgate import Callgate
@@ -151,7 +150,7 @@ async def test_a_server_that_stops_lets_open_pages_go():
         gate = await opened.enter_async_context(Callgate.open("memory://"))
         server = contextlib.AsyncExitStack()
         where = await server.enter_async_context(serving(gate, ServeSettings(port=0)))
-        console = Console(gate, where.url, [])
+        console = Console(gate, where, [])
         client = await opened.enter_async_context(console.signed_in())
         stream = await opened.enter_async_context(client.stream("GET", "/live"))
         lines = stream.aiter_lines()
@@ -169,7 +168,7 @@ async def test_a_page_that_was_away_is_told_what_it_missed(console: Console):
         for address, headers in (("/live", missed), (f"/live?after={last.position}", {})):
             async with client.stream("GET", address, headers=headers) as stream:
                 assert json.loads((await _message(stream.aiter_lines()))["data"])["asked"]
-    async with httpx2.AsyncClient(base_url=console.url, trust_env=False) as nobody:
+    async with console.client() as nobody:
         assert (await nobody.get("/live")).status_code == 303
 
 

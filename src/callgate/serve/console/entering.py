@@ -70,7 +70,7 @@ def to_sign_in(request: Request) -> Response:
 
 def _let_in(request: Request, cookie: str, to: str) -> Response:
     answer = RedirectResponse(to, status_code=303)
-    secure = request.app.state.addresses.url.startswith("https:") or request.url.scheme == "https"
+    secure = request.app.state.addresses.console.startswith("https:") or request.url.scheme == "https"
     answer.set_cookie(
         COOKIE, cookie, max_age=int(VISIT_SECONDS), path="/", httponly=True, samesite="lax", secure=secure
     )
