@@ -58,6 +58,8 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
         log_config=None,
         access_log=False,
         lifespan="off",
+        # Where no proxy is named, who says of a request where it comes from is whoever sent it.
+        proxy_headers=settings.url is not None,
         http=Connection,
         ws="none",  # else what asks for another protocol goes past the guard
         server_header=False,

@@ -10,7 +10,6 @@ import pytest
 
 from callgate import Callgate
 from callgate.serve.console.fields import arguments_of, fields_of
-from callgate.serve.console.limits import Tries
 from callgate.serve.console.marked import diff_lines, is_diff, laid_out, marked
 from callgate.serve.console.moments import clock, milliseconds, moment, span
 from callgate.serve.server import serving
@@ -106,25 +105,6 @@ def test_fields_follow_references_and_leave_out_what_is_empty():
     assert arguments_of(schema, lambda name: typed.get(name, "")) == {"level": "low", "maybe": 1.5, "body": "b"}
     with pytest.raises(ValueError, match="maybe: x is not a number"):
         arguments_of(schema, lambda name: "x" if name == "argument:maybe" else "")
-
-
-def test_tries_are_counted_by_whose_they_are_and_forgotten_in_time():
-    now = [0.0]
-    tries = Tries(tries=2, window=10, now=lambda: now[0])
-    assert tries.wait("ada", "here") == 0
-    tries.fail("ada", "here")
-    now[0] = 4
-    tries.fail("ada", "here")
-    assert tries.wait("ada") == 6
-    assert tries.wait("eve") == 0
-    assert tries.wait("eve", "here") == 6
-    tries.forget("ada")
-    assert tries.wait("ada") == 0
-    now[0] = 10
-    assert tries.wait("here") == 0
-    for number in range(10_001):
-        tries.fail(f"name {number}")
-    assert tries.wait("name 10000") == 0
 
 
 async def test_the_stream_tells_what_changed_and_ends_with_the_visit(console: Console):
