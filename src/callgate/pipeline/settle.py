@@ -17,17 +17,16 @@ from callgate.pipeline.arrived import unless_arrived
 from callgate.pipeline.ending import Ending, ending_of
 from callgate.pipeline.execute import FenceLost, when_ended_late
 from callgate.pipeline.health_notes import note_health
+from callgate.pipeline.noting import note_later
 from callgate.pipeline.recorded import json_form, redacted_view
 from callgate.pipeline.shield import landed
-from callgate.pipeline.sources_read import sources_read
 from callgate.pipeline.stored_outcome import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from callgate.pipeline.execute import Executed
-    from callgate.pipeline.parts import Parts, Sources
-    from callgate.pipeline.permit import Permit
+    from callgate.pipeline.parts import Parts
     from callgate.ports import Transaction
 
 _STATES: dict[type[Outcome], AttemptState] = {
@@ -35,9 +34,6 @@ _STATES: dict[type[Outcome], AttemptState] = {
     Failed: AttemptState.FAILED,
     Unknown: AttemptState.UNKNOWN,
 }
-
-_NOTED_AT_ONCE = 500
-"""Sources; a unit of many thousands would keep others waiting."""
 
 
 async def settle(parts: Parts, executed: Executed) -> Outcome:
@@ -214,23 +210,7 @@ def _tell_edit(parts: Parts, executed: Executed, outcome: Outcome) -> Outcome:
 def _watch_later(parts: Parts, executed: Executed, ending: Ending) -> None:
     """A tool that declares what it read: asked and noted after the call, which does not wait for it."""
     if executed.permit.tool.hooks.reads is not None and parts.watches and isinstance(ending.outcome, Succeeded):
-        parts.background(_watch(parts, executed.permit, ending.outcome, at=parts.clock.now()))
-
-
-async def _watch(parts: Parts, permit: Permit, outcome: Succeeded, *, at: float) -> None:
-    sources = await sources_read(parts, permit, outcome)
-    if not sources:
-        return
-    project = str(permit.arguments.get("project_id") or "default")
-
-    for first in range(0, len(sources), _NOTED_AT_ONCE):
-        some = sources[first : first + _NOTED_AT_ONCE]
-
-        def unit(tx: Transaction, some: Sources = some) -> None:
-            for watch in parts.watches:
-                watch(tx, permit.tool, some, permit.context, project=project, at=at)
-
-        await parts.store.write(unit)
+        note_later(parts, executed.permit, ending.outcome)
 
 
 def _await_late(parts: Parts, executed: Executed) -> None:
