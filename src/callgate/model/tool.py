@@ -104,6 +104,8 @@ class Tool:
     source: Origin = Origin.FUNCTION
     source_name: str = ""
     """Which server, plugin or file of that source."""
+    foreign_name: str = ""
+    """What that source itself calls it, where it has names of its own."""
     category: str = "general"
     tags: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
