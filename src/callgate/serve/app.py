@@ -22,17 +22,13 @@ from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
 from callgate.serve.listening import Listening, TooManyListeners
 from callgate.serve.oauth import METADATA, ResourceServer
-from callgate.serve.problems import problem, told
+from callgate.serve.problems import SAID, problem, told
 from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, not_signed_in
+from callgate.serve.whole_record import WholeRecord
 from callgate.settings.values import ServeSettings
 
 MCP = "/mcp"
-_TOLD = {
-    400: ("the body cannot be read", "invalid_request"),
-    404: ("there is nothing at this address", "no_such_address"),
-    405: ("this address does not take this method", "no_such_method"),
-}
 
 
 def make_app(
@@ -44,6 +40,7 @@ def make_app(
     mcp: ASGIApp,
     console: ASGIApp,
     listening: Listening,
+    record: WholeRecord,
 ) -> ASGIApp:
     """Everything that is served in front of an open gate.
 
@@ -55,6 +52,7 @@ def make_app(
         mcp: What answers below `/mcp`.
         console: What answers at no other door's address.
         listening: Who listens to what is recorded; to be closed before the server is.
+        record: What reads all of it.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
@@ -62,6 +60,7 @@ def make_app(
     app.state.oauth = oauth
     app.state.rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
     app.state.listening = listening
+    app.state.whole_record = record
     app.add_exception_handler(NobodySignedIn, _sign_in)
     app.add_exception_handler(TooManyListeners, _too_many)
     app.add_exception_handler(TooManyRequests, _too_many)
@@ -135,9 +134,10 @@ def _fault(found: Mapping[str, Any]) -> str:
 async def _no_such(_request: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else None
-    text, code = _TOLD.get(status, (str(getattr(error, "detail", error)), "refused"))
+    text, code = SAID.get(status, (str(getattr(error, "detail", error)), "refused"))
     return problem(status, text, code=code, headers=headers)
 
 
 async def _our_fault(_request: Request, _error: Exception) -> JSONResponse:
-    return problem(500, "a fault in callgate itself; the log of the server has it", code="fault")
+    text, code = SAID[500]
+    return problem(500, text, code=code)

@@ -17,6 +17,7 @@ from callgate.serve.listening import Listening
 from callgate.serve.mcp.http import McpEndpoint
 from callgate.serve.oauth import ResourceServer
 from callgate.serve.sockets import listen
+from callgate.serve.whole_record import WholeRecord
 from callgate.settings.values import ServeSettings
 
 _GRACE = 10
@@ -51,8 +52,18 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     gate.count()
     oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
     mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth, console=found.console)
-    console = Console(gate, addresses=found)
-    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp, console=console, listening=listeners)
+    record = WholeRecord(gate)
+    console = Console(gate, addresses=found, record=record)
+    app = make_app(
+        gate,
+        addresses=found,
+        settings=settings,
+        oauth=oauth,
+        mcp=mcp,
+        console=console,
+        listening=listeners,
+        record=record,
+    )
     config = uvicorn.Config(
         app,
         log_config=None,
