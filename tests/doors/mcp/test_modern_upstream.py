@@ -7,7 +7,6 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-import uvicorn
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
@@ -21,6 +20,7 @@ from callgate import Callgate
 from callgate.adapters.mcp import McpServer
 from tests.doors.http.conftest import Served, served_gate
 from tests.doors.mcp.conftest import client_of
+from tests.doors.mcp.everything_server import at_free_port
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 _ALL = {"*": {"effects": ["read_only", "network_access"]}}
@@ -101,22 +101,12 @@ class Modern(Server[Any]):
 @asynccontextmanager
 async def _modern() -> AsyncGenerator[tuple[Modern, Served]]:
     server = Modern()
-    config = uvicorn.Config(
-        server.streamable_http_app(), port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=1
-    )
-    running = uvicorn.Server(config)
-    running.install_signal_handlers = lambda: None  # pyright: ignore[reportAttributeAccessIssue]
-    task = asyncio.ensure_future(running.serve())
-    while not running.started:  # noqa: ASYNC110 - uvicorn has no event for it
-        await asyncio.sleep(0.01)
-    url = f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}/mcp"
-    try:
-        async with served_gate(Callgate.open("memory://")) as served:
-            await served.gate.attach(McpServer("modern", url=url, declare=_ALL))
-            yield server, served
-    finally:
-        running.should_exit = True
-        await task
+    async with (
+        at_free_port(server.streamable_http_app()) as url,
+        served_gate(Callgate.open("memory://")) as served,
+    ):
+        await served.gate.attach(McpServer("modern", url=f"{url}/mcp", declare=_ALL))
+        yield server, served
 
 
 class Hearer:

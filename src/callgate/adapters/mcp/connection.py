@@ -255,7 +255,8 @@ class Connection:
         """Listen until the stream ends; whether there was one. A stream may end long before its server does."""
         heard = False
         try:
-            async with client.listen(**dict.fromkeys(wanted, True)) as changes:
+            asked: dict[str, Any] = dict.fromkeys(wanted, True)
+            async with client.listen(**asked) as changes:
                 heard = True
                 # Whatever changed between two streams was told to nobody.
                 for missed in wanted.values() if again else ():
