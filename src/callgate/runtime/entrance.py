@@ -26,8 +26,10 @@ class Entrance(Face):
 
     async def identify(self, token: str) -> Credential | None:
         """Whose token this is; None if it is nobody's, or opens nothing any more."""
-        parts = self._open().parts
-        found = await parts.store.read(lambda reader: register.shown(reader, token, keys=parts.keys))
+        opened = self._open()
+        parts = opened.parts
+        # One document, asked for with every request: it needs no transaction around it.
+        found = await parts.store.peek(lambda reader: register.shown(reader, token, keys=parts.keys, seen=opened.shown))
         return found if found is not None and found.counts(parts.clock.now()) else None
 
     async def enter_by_link(self, code: str) -> str | None:

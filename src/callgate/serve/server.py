@@ -47,7 +47,7 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     gate.count()
     oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
     mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth)
-    console = Console(gate, addresses=found)
+    console = Console(gate, addresses=found, listening=listeners)
     app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp, console=console, listening=listeners)
     config = uvicorn.Config(
         app,

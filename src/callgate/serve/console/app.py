@@ -35,6 +35,7 @@ from callgate.serve.console import (
 from callgate.serve.console.limits import Tries
 from callgate.serve.console.pages import STATIC, Headers, page
 from callgate.serve.console.visiting import ForeignForm, NotVisiting
+from callgate.serve.listening import Listening
 from callgate.serve.problems import problem, status_of
 
 _READ = ["GET"]
@@ -51,9 +52,10 @@ class Console:
     Args:
         gate: Whose calls it shows.
         addresses: How it is reached.
+        listening: Who listens to what is recorded; open pages do.
     """
 
-    def __init__(self, gate: Callgate, *, addresses: Addresses) -> None:
+    def __init__(self, gate: Callgate, *, addresses: Addresses, listening: Listening) -> None:
         self._ending = asyncio.Event()
         app = Starlette(
             routes=routes(),
@@ -68,6 +70,7 @@ class Console:
         )
         app.state.gate = gate
         app.state.addresses = addresses
+        app.state.listening = listening
         app.state.tries = Tries()
         app.state.ending = self._ending
         self._app = app
