@@ -69,6 +69,10 @@ class Striker(Private):
         """Whether something in this JSON text may have to be struck; most texts show at once that nothing has."""
         return self._known.may_be_in(text)
 
+    def suspects_shared(self, text: bytes) -> bool:
+        """As `suspects`, of a text that comes again and again: until a secret is learnt, it is looked through once."""
+        return self._known.may_be_in_shared(text)
+
     def strike_text(self, text: str) -> str:
         """The text with everything secret in it replaced. Strike before cutting: half a secret is not recognised."""
         return self.strike(text)
