@@ -14,6 +14,7 @@ from callgate import Callgate
 from callgate.adapters.mcp import McpServer
 from callgate.errors import NotFound
 from callgate.serve.mcp.http import McpEndpoint
+from callgate.serve.rates import Rates
 from tests.doors.http.conftest import Served, served_gate
 from tests.doors.mcp.conftest import client_of, text_of, with_token
 from tests.doors.mcp.everything_server import Everything, everything_server
@@ -171,7 +172,7 @@ async def test_an_address_is_decoded_once():
 
 async def test_a_door_that_cannot_begin_says_so_and_does_not_wait():
     async with Callgate.open("memory://") as gate:
-        endpoint = McpEndpoint(gate, url="http://127.0.0.1:1", body_bytes=1000)
+        endpoint = McpEndpoint(gate, url="http://127.0.0.1:1", body_bytes=1000, rates=Rates(per_second=1, burst=1))
         async with endpoint.open():
             pass
         deadline = asyncio.timeout(10)

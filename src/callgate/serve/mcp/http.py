@@ -16,7 +16,8 @@ from callgate.errors import EntryRefused
 from callgate.serve.mcp.asker import CREDENTIAL, SOURCE, by_credential
 from callgate.serve.mcp.door import McpDoor
 from callgate.serve.mcp.hearing import Streams
-from callgate.serve.problems import problem
+from callgate.serve.problems import problem, too_many_requests
+from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, bearer, need_agent, not_signed_in
 
 if TYPE_CHECKING:
@@ -37,12 +38,17 @@ class McpEndpoint:
         gate: An open gate.
         url: Where people decide.
         body_bytes: The largest request that is read.
+        rates: How often each credential may ask.
+        oauth: Whose access tokens let agents in besides.
     """
 
-    def __init__(self, gate: Callgate, *, url: str, body_bytes: int, oauth: ResourceServer | None = None) -> None:
+    def __init__(
+        self, gate: Callgate, *, url: str, body_bytes: int, rates: Rates, oauth: ResourceServer | None = None
+    ) -> None:
         self._gate = gate
         self._url = url
         self._oauth = oauth
+        self._rates = rates
         self.door = McpDoor(gate, by_credential(gate), url=url)
         self._manager = StreamableHTTPSessionManager(self.door, max_request_body_size=body_bytes)
         self._streams = Streams(gate)
@@ -80,20 +86,25 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI's signature
         try:
-            credential = need_agent(await bearer(self._gate, HTTPConnection(scope), oauth=self._oauth))
+            shown = await bearer(self._gate, HTTPConnection(scope), oauth=self._oauth)
+            self._rates.take(shown.id)
+            credential = need_agent(shown)
         except NobodySignedIn as error:
             await not_signed_in(error, self._oauth, url=self._url)(scope, receive, send)
+            return
+        except TooManyRequests as error:
+            await too_many_requests(error)(scope, receive, send)
             return
         except EntryRefused as error:
             await problem(403, str(error), code="entry_refused")(scope, receive, send)
             return
         source = scope["path"].removeprefix(_PATH).strip("/") or None
-        shown = {**scope, CREDENTIAL: credential, SOURCE: source, "user": _owner(credential, source)}
+        asked = {**scope, CREDENTIAL: credential, SOURCE: source, "user": _owner(credential, source)}
         if scope["method"] == "GET":
             answer = self._manager.handle_request
-            await self._streams.serve(answer, shown, receive=receive, send=send, credential=credential)
+            await self._streams.serve(answer, asked, receive=receive, send=send, credential=credential)
         else:
-            await self._manager.handle_request(shown, receive, send)
+            await self._manager.handle_request(asked, receive, send)
 
 
 def _owner(credential: Credential, source: str | None) -> AuthenticatedUser:
