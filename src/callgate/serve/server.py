@@ -18,6 +18,7 @@ from callgate.serve.console.app import Console
 from callgate.serve.listening import Listening
 from callgate.serve.mcp.http import McpEndpoint
 from callgate.serve.oauth import ResourceServer
+from callgate.serve.rates import Rates
 from callgate.settings.values import ServeSettings
 
 _GRACE = 10
@@ -46,9 +47,19 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     gate.served_at(found.url)
     gate.count()
     oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
-    mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth)
+    rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
+    mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth, rates=rates)
     console = Console(gate, addresses=found, listening=listeners)
-    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp, console=console, listening=listeners)
+    app = make_app(
+        gate,
+        addresses=found,
+        settings=settings,
+        oauth=oauth,
+        rates=rates,
+        mcp=mcp,
+        console=console,
+        listening=listeners,
+    )
     config = uvicorn.Config(
         app,
         log_config=None,
