@@ -124,22 +124,24 @@ def test_a_person_gets_a_password_and_a_link_and_an_agent_neither(cli: Cli):
     assert cli("tokens", "link", "crawler").code == 2
 
 
-async def _enter(code: str) -> str | None:
+async def _enter(code: str) -> tuple[str, str | None]:
     async with Callgate.open() as gate:
-        return await gate.enter_by_link(code)
+        return gate.own_name, await gate.enter_by_link(code)
 
 
 @pytest.mark.parametrize(
     ("serve", "address"),
     [
-        ("", "http://127.0.0.1:8700"),
-        ("serve: {port: 9123}", "http://127.0.0.1:9123"),
-        ('serve: {address: "::1"}', "http://[::1]:8700"),
+        ("", "http://NAME.localhost:8700"),
+        ("serve: {port: 9123}", "http://NAME.localhost:9123"),
+        ('serve: {address: "::1"}', "http://NAME.localhost:8700"),
+        ('serve: {address: "192.0.2.7"}', "http://192.0.2.7:8700"),
+        ('serve: {url: "http://127.0.0.1:8700"}', "http://127.0.0.1:8700"),
         ('serve: {url: "https://gate.example.org/"}', "https://gate.example.org"),
         ('serve: {port: 0, url: "https://gate.example.org"}', "https://gate.example.org"),
         ("serve: {port: 0}", ""),
     ],
-    ids=["default", "port", "ipv6", "url", "url-any-port", "any-port"],
+    ids=["default", "port", "ipv6", "another-address", "own-address", "url", "url-any-port", "any-port"],
 )
 def test_a_link_is_the_whole_address_and_lets_in(cli: Cli, serve: str, address: str):
     cli("tokens", "person", "ada")
@@ -147,6 +149,7 @@ def test_a_link_is_the_whole_address_and_lets_in(cli: Cli, serve: str, address: 
     done = cli("tokens", "link", "ada")
     assert done.code == 0
     where, _, code = done.out.removesuffix("\n").partition("/enter?code=")
-    assert where == address
+    name, entered = asyncio.run(_enter(code))
+    assert where == address.replace("NAME", name)
     assert ("callgate serve" in done.err) is (not address)
-    assert asyncio.run(_enter(code))
+    assert entered

@@ -71,7 +71,9 @@ async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | No
         gate.add(*every_host_tool(), update=True)
         screen = Screen(sys.stderr)
         screen.say(f"Callgate serves {count} tools at {where.url}")
-        screen.say(f"Console, signed in, once, within ten minutes:  {where.url}/enter?code={code}")
+        screen.say(f"Console, signed in, once, within ten minutes:  {where.console}/enter?code={code}")
+        if sys.platform == "darwin" and settings.url is None:  # pragma: no cover - macOS
+            screen.say("Safari does not find this name: use another browser, or set serve.url (docs/console.md).")
         screen.say(f"API {where.url}/api/v1   MCP {where.url}/mcp   Stop with Ctrl-C.")
         if observe is not None:
             screen.say(observed(observe), style="yellow")

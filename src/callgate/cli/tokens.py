@@ -155,17 +155,17 @@ def password(place: Place, /, *, credential: str) -> None:
 def link(place: Place, /, *, credential: str) -> None:
     """Print a link that lets the person of CREDENTIAL into the console once, within ten minutes."""
 
-    async def work(gate: Callgate) -> str:
-        return await gate.sign_in_link((await _meant(gate, credential)).id)
+    async def work(gate: Callgate) -> tuple[str, str]:
+        return await gate.sign_in_link((await _meant(gate, credential)).id), gate.own_name
 
     settings = settings_of(place).serve
-    code = run(place, work, need=Need.EXISTING)
+    code, name = run(place, work, need=Need.EXISTING)
     if settings.url is None and settings.port == 0:
         Screen(sys.stderr).say("Any free port is served: put the address that `callgate serve` told before this.")
         sys.stdout.write(f"/enter?code={code}\n")
         return
-    served = addresses(address=settings.address, port=settings.port, url=settings.url, hosts=settings.hosts)
-    sys.stdout.write(f"{served.url}/enter?code={code}\n")
+    served = addresses(address=settings.address, port=settings.port, url=settings.url, hosts=settings.hosts, name=name)
+    sys.stdout.write(f"{served.console}/enter?code={code}\n")
 
 
 async def _meant(gate: Callgate, given: str) -> Credential:

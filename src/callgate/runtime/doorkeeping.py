@@ -114,7 +114,7 @@ class Doorkeeping(Face):
             found = register.needed(tx, which, keys=parts.keys)
             if found.kind is not CredentialKind.PERSON or not found.counts(now):
                 raise ConfigurationError("a link into the console is for a person who is let in; this one is not")
-            return visits.new_link(tx, found, keys=parts.keys, until=now + LINK_SECONDS)
+            return visits.new_link(tx, found, keys=parts.keys, now=now, until=now + LINK_SECONDS)
 
         return await parts.store.write(unit)
 

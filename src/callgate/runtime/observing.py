@@ -10,6 +10,9 @@ from callgate.runtime.opened import Around, Face
 if TYPE_CHECKING:
     from callgate.observe.metrics import Metrics
 
+_NAME_DIGITS = 12
+"""The last of a store's id: its first tell when it was made, and those that were made together would share them."""
+
 
 def spans_around() -> tuple[Around, ...]:
     """Middleware that tells every call as a span, where the environment says to send them; else none."""
@@ -25,6 +28,11 @@ class Observing(Face):
     """What a gate tells of itself in numbers."""
 
     _metrics: Metrics | None = None
+
+    @property
+    def own_name(self) -> str:
+        """What this gate is called among those of a machine: the same for everybody who opens its store."""
+        return f"callgate-{self._open().parts.store.store_id.replace('-', '')[-_NAME_DIGITS:]}"
 
     def served_at(self, url: str) -> None:
         """Say where people find this gate's console: links that they are sent lead there."""

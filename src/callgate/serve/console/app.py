@@ -33,6 +33,7 @@ from callgate.serve.console import (
     tools,
 )
 from callgate.serve.console.limits import Tries
+from callgate.serve.console.own_name import OwnName
 from callgate.serve.console.pages import STATIC, Headers, page
 from callgate.serve.console.visiting import ForeignForm, NotVisiting
 from callgate.serve.listening import Listening
@@ -59,7 +60,7 @@ class Console:
         self._ending = asyncio.Event()
         app = Starlette(
             routes=routes(),
-            middleware=[Middleware(Headers)],
+            middleware=[Middleware(Headers), Middleware(OwnName, addresses=addresses)],
             exception_handlers={
                 NotVisiting: _sign_in,
                 ForeignForm: _foreign,

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from callgate.errors import ApprovalConflict, AssuranceTooLow, Refusal
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.credential import Right
-from callgate.model.levels import Assurance
+from callgate.model.levels import Assurance, Verdict
 from callgate.model.person import is_own_agent
 from callgate.runtime.gate import Callgate
 from callgate.serve.console.pages import page_for
@@ -22,6 +22,7 @@ from callgate.serve.console.questions import (
     editable,
     is_open,
 )
+from callgate.serve.console.taught import taught
 from callgate.serve.console.visiting import Sent, Visitor, gate_of, sent, visiting
 
 _SIGNED_IN = Assurance.SIGNED_IN
@@ -40,7 +41,14 @@ async def inbox(request: Request) -> Response:
     waiting = await gate.approvals(limit=_SHOWN)
     decided = await gate.approvals(states=_ENDED, limit=_DECIDED, newest_first=True)
     return await page_for(
-        request, visitor, "inbox.html", section="approvals", waiting=waiting, decided=decided, brief_lines=brief_lines
+        request,
+        visitor,
+        "inbox.html",
+        section="approvals",
+        waiting=waiting,
+        decided=decided,
+        brief_lines=brief_lines,
+        command="" if waiting or decided else await taught(request, Verdict.CONFIRM),
     )
 
 
