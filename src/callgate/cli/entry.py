@@ -30,6 +30,7 @@ _ROOMS = {
     ),
     "approvals": ("callgate.cli.approvals", "Questions to people: list, show, decide, watch."),
     "outcomes": ("callgate.cli.outcomes", "Calls nobody knows the end of: list, show, verify, resolve."),
+    "notices": ("callgate.cli.notices", "What agents left for themselves: list, collect."),
     "audit": ("callgate.cli.audit", "What was recorded: verify, list, show, calls, usage, export, rebuild, erase."),
     "watch": ("callgate.cli.watch", "What happens here, as it happens."),
     "evidence": ("callgate.cli.evidence", "The record in one file that verifies on another machine."),

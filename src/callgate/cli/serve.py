@@ -12,7 +12,7 @@ import click
 
 from callgate.cli.event_loop import run_serving
 from callgate.cli.exit_codes import ExitCode
-from callgate.cli.logs import log_json
+from callgate.cli.logs import log_serving
 from callgate.cli.observing import observed, observing
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
 from callgate.cli.place import Place, place_options
@@ -46,8 +46,7 @@ def command(place: Place, /, *, port: int | None, observe: bool, log: str) -> Ex
 
     Prints a link that opens the console signed in, once. Stop it with Ctrl-C: what runs is let end first.
     """
-    if log == "json":
-        log_json()
+    log_serving(as_json=log == "json")
     settings = settings_of(place).serve
     chosen = settings if port is None else replace(settings, port=port)
     with stdout_kept():

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 VISIT_SECONDS = 12 * 3600.0
 """For how long a person stays signed in."""
+_SOON = 0.05
 _SELDOM = 300.0
 """Seconds in which wrong links are recorded once: any page can have a browser ask for as many as it likes."""
 _AT_ONCE = 2
@@ -34,8 +35,10 @@ class Entrance(Face):
 
     async def identify(self, token: str) -> Credential | None:
         """Whose token this is; None if it is nobody's, or opens nothing any more."""
-        parts = self._open().parts
-        found = await parts.store.read(lambda reader: register.shown(reader, token, keys=parts.keys))
+        opened = self._open()
+        parts = opened.parts
+        # One document, asked for with every request: it needs no transaction around it.
+        found = await parts.store.peek(lambda reader: register.shown(reader, token, keys=parts.keys, seen=opened.shown))
         return found if found is not None and found.counts(parts.clock.now()) else None
 
     async def enter_by_link(self, code: str) -> str | None:
@@ -79,6 +82,21 @@ class Entrance(Face):
                 self._tell(tx, PERSON_SIGNED_OUT)
 
         await parts.store.write(unit)
+
+    async def still_counts(self, credential: Credential) -> bool:
+        """Whether a credential that let somebody in opens anything now, whichever process may have ended it."""
+        parts = self._open().parts
+        found: Credential | None = credential
+        if credential.digest:  # else it is of an authorization server, and in no register
+            found = await parts.store.read(lambda reader: register.credential(reader, credential.id, keys=parts.keys))
+        return found is not None and found.counts(parts.clock.now())
+
+    async def until_ended(self, credential: Credential, *, every: float) -> None:
+        """Wait until a credential opens nothing any more: looked at every so many seconds, and when it is to end."""
+        clock = self._open().parts.clock
+        while await self.still_counts(credential):
+            left = every if credential.expires_at is None else credential.expires_at - clock.now()
+            await asyncio.sleep(max(_SOON, min(every, left)))
 
     def narrowed(self, credential: Credential, **changes: Any) -> Context:
         """The context of a request: the credential's, and what the request gives up of it.

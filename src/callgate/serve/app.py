@@ -22,11 +22,10 @@ from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
 from callgate.serve.listening import Listening, TooManyListeners
 from callgate.serve.oauth import METADATA, ResourceServer
-from callgate.serve.problems import SAID, problem, told
+from callgate.serve.problems import SAID, problem, told, too_many_requests
 from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, not_signed_in
 from callgate.serve.whole_record import WholeRecord
-from callgate.settings.values import ServeSettings
 
 MCP = "/mcp"
 
@@ -35,21 +34,19 @@ def make_app(
     gate: Callgate,
     *,
     addresses: Addresses,
-    settings: ServeSettings,
     oauth: ResourceServer | None,
-    mcp: ASGIApp,
+    rates: Rates,
     console: ASGIApp,
     listening: Listening,
     record: WholeRecord,
 ) -> ASGIApp:
-    """Everything that is served in front of an open gate.
+    """The API of an open gate, and the console where no address of it is meant.
 
     Args:
         gate: Whose doors these are.
         addresses: How they are reached.
-        settings: What the configuration says of them.
         oauth: Whose access tokens let agents in besides.
-        mcp: What answers below `/mcp`.
+        rates: How often each credential may ask, at whichever door.
         console: What answers at no other door's address.
         listening: Who listens to what is recorded; to be closed before the server is.
         record: What reads all of it.
@@ -58,7 +55,7 @@ def make_app(
     app.state.gate = gate
     app.state.addresses = addresses
     app.state.oauth = oauth
-    app.state.rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
+    app.state.rates = rates
     app.state.listening = listening
     app.state.whole_record = record
     app.add_exception_handler(NobodySignedIn, _sign_in)
@@ -74,7 +71,19 @@ def make_app(
     app.add_api_route(METADATA, _described, include_in_schema=False)
     app.add_api_route(METADATA + "/{rest:path}", _described, include_in_schema=False)
     app.router.default = console
-    return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=settings.body_bytes)
+    return app
+
+
+def guarded(app: ASGIApp, mcp: ASGIApp, *, addresses: Addresses, body_bytes: int) -> ASGIApp:
+    """Everything that is served, behind one guard.
+
+    Args:
+        app: What `make_app` made.
+        mcp: What answers below `/mcp`.
+        addresses: How they are reached.
+        body_bytes: The largest request that is read.
+    """
+    return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=body_bytes)
 
 
 class _Beside:
@@ -110,7 +119,7 @@ async def _sign_in(request: Request, error: Exception) -> JSONResponse:
 
 async def _too_many(_request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, TooManyRequests):
-        return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(error.seconds)})
+        return too_many_requests(error)
     return problem(503, str(error), code="too_many_listeners", headers={"Retry-After": "10"})
 
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from callgate import errors
+from callgate.serve.rates import TooManyRequests
 from callgate.serve.wire import Json
 
 MEDIA_TYPE = "application/problem+json"
@@ -65,6 +66,11 @@ def problem(status: int, detail: str, *, code: str, headers: dict[str, str] | No
     body: dict[str, Any] = {"type": "about:blank", "title": TITLES.get(status, "Refused"), "status": status}
     body |= {"detail": detail, "code": code, **more}
     return Json(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def too_many_requests(error: TooManyRequests) -> JSONResponse:
+    """What is answered to a credential that asks too often, at every door: when to come back."""
+    return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(error.seconds)})
 
 
 def status_of(error: Exception) -> int:

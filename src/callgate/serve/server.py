@@ -10,12 +10,13 @@ import uvicorn
 
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
-from callgate.serve.app import make_app
+from callgate.serve.app import guarded, make_app
 from callgate.serve.connection import Connection
 from callgate.serve.console.app import Console
 from callgate.serve.listening import Listening
 from callgate.serve.mcp.http import McpEndpoint
 from callgate.serve.oauth import ResourceServer
+from callgate.serve.rates import Rates
 from callgate.serve.sockets import listen
 from callgate.serve.whole_record import WholeRecord
 from callgate.settings.values import ServeSettings
@@ -51,21 +52,23 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     gate.served_at(found.console)
     gate.count()
     oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
-    mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth, console=found.console)
+    rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
+    mcp = McpEndpoint(
+        gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth, rates=rates, console=found.console
+    )
     record = WholeRecord(gate)
-    console = Console(gate, addresses=found, record=record)
+    console = Console(gate, addresses=found, listening=listeners, record=record)
     app = make_app(
         gate,
         addresses=found,
-        settings=settings,
         oauth=oauth,
-        mcp=mcp,
+        rates=rates,
         console=console,
         listening=listeners,
         record=record,
     )
     config = uvicorn.Config(
-        app,
+        guarded(app, mcp, addresses=found, body_bytes=settings.body_bytes),
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -5,10 +5,12 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from callgate import Callgate
+from callgate.model.event import Event
 from callgate.serve.console.fields import arguments_of, fields_of
 from callgate.serve.console.marked import diff_lines, is_diff, laid_out, marked
 from callgate.serve.console.moments import clock, milliseconds, moment, span
@@ -150,6 +152,29 @@ async def test_a_page_that_was_away_is_told_what_it_missed(console: Console):
                 assert json.loads((await _message(stream.aiter_lines()))["data"])["asked"]
     async with console.client() as nobody:
         assert (await nobody.get("/live")).status_code == 303
+
+
+async def test_open_pages_share_one_look_at_the_record(console: Console, monkeypatch: pytest.MonkeyPatch):
+    looks: list[object] = []
+    follow = console.gate.events
+
+    def followed(**choices: Any) -> AsyncIterator[Event]:
+        looks.append(choices)
+        return follow(**choices)
+
+    monkeypatch.setattr(console.gate, "events", followed)
+    _, token = await console.gate.admit_person("reader", by="operator")
+    async with contextlib.AsyncExitStack() as opened:
+        client = await opened.enter_async_context(console.signed_in())
+        pages = [await opened.enter_async_context(client.stream("GET", "/live")) for _ in range(3)]
+        lines = [page.aiter_lines() for page in pages]
+        assert [await anext(each) for each in lines] == ["retry: 2000"] * 3
+        shown = {"Authorization": f"Bearer {token}"}
+        assert (await client.get("/api/v1/health", headers=shown)).json()["listeners"] == 3
+        await console.ask()
+        told = [await _message(each) for each in lines]
+        assert all(json.loads(each["data"])["asked"] for each in told)
+    assert len(looks) == 1
 
 
 async def _message(lines: AsyncIterator[str]) -> dict[str, str]:

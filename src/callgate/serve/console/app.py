@@ -36,6 +36,7 @@ from callgate.serve.console.limits import Tries
 from callgate.serve.console.own_name import OwnName
 from callgate.serve.console.pages import STATIC, Headers, page
 from callgate.serve.console.visiting import ForeignForm, NotVisiting
+from callgate.serve.listening import Listening
 from callgate.serve.problems import SAID, code_of, problem, status_of
 from callgate.serve.whole_record import WholeRecord
 
@@ -49,10 +50,11 @@ class Console:
     Args:
         gate: Whose calls it shows.
         addresses: How it is reached.
+        listening: Who listens to what is recorded; open pages do.
         record: What reads all that was recorded.
     """
 
-    def __init__(self, gate: Callgate, *, addresses: Addresses, record: WholeRecord) -> None:
+    def __init__(self, gate: Callgate, *, addresses: Addresses, listening: Listening, record: WholeRecord) -> None:
         self._ending = asyncio.Event()
         known = routes()
         pages = [each for each in known if isinstance(each, Route)]
@@ -69,6 +71,7 @@ class Console:
         )
         app.state.gate = gate
         app.state.addresses = addresses
+        app.state.listening = listening
         app.state.whole_record = record
         app.state.tries = Tries()
         app.state.ending = self._ending
