@@ -145,8 +145,9 @@ class Paths:
         """
         try:
             self._refuse_own(place, place, literal=place, status=status)
-            self._refuse_git(place, place, literal=place)
-            self._refuse_code(place, place, literal=place)
+            if not self.tool.read_only:
+                self._refuse_git(place, place, literal=place)
+                self._refuse_code(place, place, literal=place)
             self._refuse_another(place, place, literal=place)
             self._refuse_outside(place, place)
         except Unfit as error:
@@ -212,7 +213,7 @@ class Paths:
             raise Unfit(f"{what}; give the project an environment of its own")
 
     def _refuse_another(self, text: str, place: str, *, literal: str) -> None:
-        names = {*key_of(place), *key_of(literal)}
+        names = key_of(place) if literal == place else {*key_of(place), *key_of(literal)}
         if any(map(is_store, names)) or (not self.tool.read_only and any(map(is_configuration, names))):
             what = f"path {show(text)} is one of Callgate's own files by its name, of another one if not of this"
             raise Unfit(f"{what}, and no tool may change what governs it; no role and no grant lifts this")

@@ -54,16 +54,24 @@ class Striker(Private):
         that are nested too deeply, contain themselves or cannot be read are replaced by a word about it.
         """
         known = self._known
+
+        def is_innocent(part: Any) -> bool:
+            return not known.may_be_in(orjson.dumps(part, option=_OPTIONS))
+
         try:
-            if not known.may_be_in(orjson.dumps(value, option=_OPTIONS)):
+            if is_innocent(value):
                 return value
         except (TypeError, RecursionError):
-            pass  # It has no JSON text to look at.
-        return rewrite(value, known.strike)
+            return rewrite(value, known.strike)  # It has no JSON text to look at, whatever its parts have.
+        return rewrite(value, known.strike, spared=is_innocent)
 
     def suspects(self, text: bytes) -> bool:
         """Whether something in this JSON text may have to be struck; most texts show at once that nothing has."""
         return self._known.may_be_in(text)
+
+    def suspects_shared(self, text: bytes) -> bool:
+        """As `suspects`, of a text that comes again and again: until a secret is learnt, it is looked through once."""
+        return self._known.may_be_in_shared(text)
 
     def strike_text(self, text: str) -> str:
         """The text with everything secret in it replaced. Strike before cutting: half a secret is not recognised."""

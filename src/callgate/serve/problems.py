@@ -41,6 +41,7 @@ TITLES = {
     421: "Not a host of this server",
     422: "The request does not fit its schema",
     429: "Too many requests",
+    431: "The head of the request is too large",
     500: "Something went wrong here",
     503: "The store cannot be used now",
 }

@@ -13,6 +13,7 @@ from callgate.errors import ConfigurationError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
 from callgate.serve.app import make_app
+from callgate.serve.connection import Connection
 from callgate.serve.console.app import Console
 from callgate.serve.listening import Listening
 from callgate.serve.mcp.http import McpEndpoint
@@ -53,10 +54,10 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
         log_config=None,
         access_log=False,
         lifespan="off",
-        http="httptools",
+        http=Connection,
+        ws="none",  # else what asks for another protocol goes past the guard
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
-        h11_max_incomplete_event_size=64 * 1024,
     )
     server = _Server(config)
     async with mcp.open():

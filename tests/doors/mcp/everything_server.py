@@ -170,6 +170,8 @@ class Everything(Server[Any]):
             on_completion=self._complete,
         )
         self.read: list[str] = []
+        self.metas: list[dict[str, Any]] = []
+        """What came beside each call of a tool."""
         self.watched: dict[str, Any] = {}
         self.left = asyncio.Event()
         self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._level)
@@ -193,6 +195,7 @@ class Everything(Server[Any]):
         )
 
     async def _call(self, asked: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        self.metas.append(dict(asked.meta or {}))
         try:
             blocks = await TOOLS[params.name][1](asked, params.arguments or {})
         except (ValueError, KeyError) as error:

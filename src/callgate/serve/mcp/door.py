@@ -19,6 +19,7 @@ from callgate.serve.mcp.changes import Changes, Follower
 from callgate.serve.mcp.names import Names
 from callgate.serve.mcp.news import Ear
 from callgate.serve.mcp.results import COMPLETE
+from callgate.serve.mcp.tracing import traced
 from callgate.serve.mcp.upstream import Upstream
 from callgate.serve.mcp.waiting import COLLECT, DEFINITION, HOLD, Waiting
 
@@ -75,8 +76,7 @@ class McpDoor(Server[Any]):
             on_get_prompt=self._get_prompt,
             on_completion=self._complete,
         )
-        # Spans are made where calls are recorded, once, and not here as well.
-        self.middleware.clear()
+        self.middleware[:] = [traced]
         self._gate = gate
         self._who = who
         self._names = Names(gate)
