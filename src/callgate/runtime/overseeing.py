@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from callgate.model.context import Context
 from callgate.model.layer import Layer, LayerKind
@@ -16,6 +16,7 @@ from callgate.runtime.opened import Face
 from callgate.settings.matrix import resolve_matrix
 
 if TYPE_CHECKING:
+    from callgate.model.approval import Approval
     from callgate.model.health import Health
     from callgate.model.levels import Autonomy
     from callgate.model.tool import Tool
@@ -102,6 +103,13 @@ class Overseeing(Face):
             return RoleGiven(role, None, None, open_layer)
         found = (roles or {})[role]
         return RoleGiven(role, tuple(sorted(found.scopes)), found.autonomy, found.layer)
+
+    async def before(self, question: Approval, *, limit: int = 8) -> list[dict[str, Any]]:
+        """What the asker of a question did before it in the same session, as `calls()` has it, the newest first."""
+        among = {"principal": question.principal, "session": question.session}
+        found = await cast("_Gate", self).calls(limit=_RECENT, **among)
+        earlier = [each for each in found if each["asked_at"] <= question.created_at]
+        return [each for each in earlier if each["call"] != question.call_id][-limit:][::-1]
 
     async def figures(self, *, back: float, step: float) -> Figures:
         """How much was called in the last `back` seconds and how it ended, by steps of so many seconds."""

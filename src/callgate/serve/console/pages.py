@@ -48,6 +48,7 @@ def _environment() -> Environment:
         "moment": moments.moment,
         "clock": moments.clock,
         "ms": moments.milliseconds,
+        "span": moments.span,
         "words": moments.words,
         "seen": one_line,
     }
