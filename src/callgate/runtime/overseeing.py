@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from callgate.model.tool import Tool
     from callgate.runtime.decisions import Decisions
     from callgate.runtime.doorkeeping import Doorkeeping
+    from callgate.runtime.observing import Observing
     from callgate.runtime.reviewing import Reviewing
     from callgate.runtime.sourcing import Sourcing
     from callgate.runtime.toolbox import Toolbox
     from callgate.runtime.trusting import Trusting
     from callgate.settings.values import Matrix, Settings
 
-    class _Gate(Decisions, Doorkeeping, Reviewing, Sourcing, Toolbox, Trusting):
+    class _Gate(Decisions, Doorkeeping, Observing, Reviewing, Sourcing, Toolbox, Trusting):
         """The faces of a gate that this one looks through."""
 
 
@@ -130,10 +131,9 @@ class Overseeing(Face):
         """What this gate governs: its tools source by source, who calls through it, and the hosts of this machine."""
         gate, parts = cast("_Gate", self), self._open().parts
         now = parts.clock.now()
-        modes = [mode for mode in parts.settings.observe if mode.since <= now < mode.until]
         held = {each.name for each in gate.quarantined()}
         return Coverage(
             hosts=tuple(await asyncio.to_thread(lambda: list(covered(Path.cwd())))),
-            sources=sources_covered(gate.tools(), gate.sources(), held=held, modes=modes),
+            sources=sources_covered(gate.tools(), gate.sources(), held=held, modes=gate.observed()),
             agents=agents_covered(await gate.credentials(), await gate.calls(limit=_RECENT), now=now),
         )

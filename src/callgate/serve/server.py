@@ -20,7 +20,7 @@ from callgate.serve.rates import Rates
 from callgate.serve.sockets import listen
 from callgate.settings.values import ServeSettings
 
-_GRACE = 10
+_GRACE = 30
 _LOOK_AGAIN = 0.01
 
 

@@ -62,6 +62,18 @@ async def test_replay_tells_what_the_policy_now_says_to_calls_of_before(tmp_path
         assert console.paid == []
 
 
+@pytest.mark.parametrize("path", ["/", "/calls", "/outcomes", "/tools", "/tools/pay", "/review", "/policy", "/health"])
+async def test_every_page_says_that_nobody_is_asked_while_that_is_so(tmp_path: Path, path: str):
+    config = tmp_path / "callgate.yaml"
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    observe = {"source": "*", "since": since, "for": "1d", "by": "olga"}
+    config.write_text(f"version: 1\nobserve: [{json.dumps(observe)}]\n", encoding="utf-8")
+    async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
+        assert "run without anybody being asked" in (await client.get(path)).text
+    async with console_of(Callgate.open("memory://")) as console, console.signed_in() as client:
+        assert "run without anybody being asked" not in (await client.get(path)).text
+
+
 async def test_coverage_tells_what_goes_through_the_gate_and_what_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
