@@ -163,7 +163,7 @@ async def test_a_notice_that_was_not_taken_when_the_gate_closed_is_recorded_with
         (failed,) = [event async for event in gate.events(types=["notification.failed"])]
     assert failed.payload is not None
     assert failed.payload["tries"] == 1
-    assert failed.payload["reason"] == "the webhook answered 503; callgate was stopped before it was tried again"
+    assert failed.payload["reason"] == "the webhook answered 503; the process ended before it was tried again"
 
 
 async def test_a_program_that_does_not_end_is_ended_with_the_gate_and_what_it_started_too(tmp_path: Path):

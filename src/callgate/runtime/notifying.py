@@ -91,7 +91,7 @@ class Notifier:
         reason, tries = "", 0
         for pause in (0.0, *self._tries):
             if tries and await self._closes_within(pause):
-                reason += "; callgate was stopped before it was tried again"
+                reason += "; the process ended before it was tried again"
                 break
             approval = await reread(self._opened.parts, which)
             if approval.state is not ApprovalState.PENDING:
