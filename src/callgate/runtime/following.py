@@ -28,10 +28,13 @@ class Following(Face):
 
     def on_pools(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call `listener` after something that may change what an asker may call; the function returned ends that."""
-        bus = self._open().bus
+        opened = self._open()
+        bus = opened.bus
         kept = [bus.on(pattern, lambda _event: listener()) for pattern in _MAY_CHANGE_TOOLS]
+        unlisten = opened.pinning.listen(listener)
 
         def end() -> None:
+            unlisten()
             for each in kept:
                 bus.off(each)
 
