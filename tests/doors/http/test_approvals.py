@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import httpx2
-import pytest
 
 from callgate.model.levels import Assurance
 from tests.doors.http.conftest import Served
@@ -83,29 +82,6 @@ async def test_the_agent_withdraws_what_it_asked(served: Served):
         done = await agent.post(f"/api/v1/approvals/{question}/withdraw")
         late = await ada.post(f"/api/v1/approvals/{question}/approve")
     assert (refused.status_code, done.json()["state"], late.status_code) == (403, "withdrawn", 409)
-
-
-@pytest.mark.parametrize(
-    ("verb", "body"),
-    [
-        ("approve", {}),
-        ("approve", {"arguments": {"amount": 1}}),
-        ("preview", {"arguments": {"amount": 1}}),
-        ("reject", {}),
-        ("respond", {"text": "yes"}),
-    ],
-)
-async def test_no_agent_decides_whatever_it_is_called(served: Served, verb: str, body: dict[str, Any]):
-    """Its own question, another's, and with a person's name in all but spelling."""
-    async with await served.agent() as agent, await served.agent("operator", user="operator") as other:
-        question = await _asked(agent)
-        for client in (agent, other):
-            answer = await client.post(f"/api/v1/approvals/{question}/{verb}", json=body)
-            assert (answer.status_code, answer.json()["code"]) == (403, "entry_refused")
-    async with served.nobody() as nobody:
-        assert (await nobody.post(f"/api/v1/approvals/{question}/{verb}", json=body)).status_code == 401
-    assert (await served.gate.approval(question)).state.value == "pending"
-    assert served.paid == []
 
 
 async def test_a_person_who_may_only_read_or_administer_does_not_decide(served: Served):

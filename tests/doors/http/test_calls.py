@@ -35,18 +35,6 @@ async def test_nobody_calls_without_a_token_and_a_person_never(served: Served):
     assert (answer.status_code, answer.json()["code"]) == (403, "entry_refused")
 
 
-async def test_a_request_cannot_be_more_than_its_credential(served: Served):
-    async with await served.agent() as client:
-        for wish in ({"role": "admin"}, {"principal": "other"}, {"session": "other"}, {"intent": "pay all"}):
-            answer = await client.post("/api/v1/calls", json={"tool": "word_count", "arguments": {}, "context": wish})
-            assert answer.status_code == 403, wish
-        answer = await client.post(
-            "/api/v1/calls", json={"tool": "pay", "arguments": {"amount": 1}, "context": {"autonomy": "A4"}}
-        )
-    assert answer.status_code == 202
-    assert served.paid == []
-
-
 async def test_an_unknown_tool_and_wrong_arguments_are_problems(served: Served):
     async with await served.agent() as client:
         absent = await client.post("/api/v1/calls", json={"tool": "word_cuont"})
