@@ -3,9 +3,10 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.doors.mcp.conftest import text_of
@@ -68,3 +69,21 @@ async def test_a_host_asks_before_its_own_tools_run_where_that_was_wanted(tmp_pa
     assert odd["behavior"] == "deny"
     async with Client(stdio_client(_server(tmp_path)), cache=None) as client:
         assert "permission_prompt" not in {tool.name for tool in (await client.list_tools()).tools}
+
+
+async def test_a_request_is_never_more_than_who_started_it_said(tmp_path: Path):
+    server = _server(tmp_path, "--autonomy", "A1", "--session", "mine", "--principal", "coder")
+    wishes: list[dict[str, Any]] = [
+        {"autonomy": "A4"},
+        {"role": "admin"},
+        {"principal": "other"},
+        {"session": "other"},
+        {"intent": "pay everybody"},
+        {"layers": []},
+    ]
+    async with Client(stdio_client(server), cache=None) as client:
+        for wish in wishes:
+            meta: Any = {"callgate/context": wish, "callgate/wait": 0}
+            with pytest.raises(MCPError):
+                await client.call_tool("pay", {"amount": 4}, meta=meta)
+    assert not (tmp_path / "paid").exists()
