@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ _TRIES = (1.0, 5.0, 30.0, 120.0)
 _TAKEN = range(200, 300)
 _COMMAND_SECONDS = 30.0
 _AT_ONCE = 8
+_PLANS = 1000
+"""Plans that are remembered, so that people are told of each once."""
 _KEPT = ("PATH", "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 """What a program of the desktop needs of the environment; keys and secrets are not among it."""
 
@@ -55,6 +58,7 @@ class Notifier:
         self._network = network or Network()
         self._pause = pause
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._plans: deque[str] = deque(maxlen=_PLANS)
 
     def start(self) -> None:
         """Begin to tell."""
@@ -66,8 +70,21 @@ class Notifier:
             self._opened.loop(self._tell_all(which))
 
     async def _tell_all(self, which: str) -> None:
-        approval = await reread(self._opened.parts, which)
+        approval = await self._decidable(which)
+        if approval is None:
+            return
         await asyncio.gather(*(self._tell(approval, place, number) for number, place in enumerate(self._places)))
+
+    async def _decidable(self, which: str) -> Approval | None:
+        """The question that people answer: of a call of a plan, the plan; None where it was told of already."""
+        approval = await reread(self._opened.parts, which)
+        if approval.part is None:
+            return approval
+        plan = approval.part.plan_id
+        if plan in self._plans:
+            return None
+        self._plans.append(plan)
+        return await reread(self._opened.parts, plan)
 
     async def _tell(self, approval: Approval, place: NotifySettings, number: int) -> None:
         reason = ""
