@@ -194,4 +194,4 @@ async def test_a_person_explains_a_decision_looks_at_charts_and_verifies_the_aud
     await desk.keep(page, "evidence-desk")
     async with page.expect_download() as download:
         await page.get_by_role("button", name="Download").click()
-    assert (await download.value).suggested_filename == "evidence.zip"
+    assert (await download.value).suggested_filename == "callgate-evidence.zip"
