@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SPOOLED_AT_MOST = 1000
+_CLAIMED = Answer.CLAIMED
 
 
 async def claim(parts: Parts, passed: Passed) -> Permit:
@@ -113,7 +114,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     def unit(tx: Transaction) -> Move | Attempt | Reason | str:
         # A key that was made just now is free.
         step = move(None if key is None else tx.attempt(fact.key), fact)
-        if step.answer is not Answer.CLAIMED or step.row is None:
+        if step.answer is not _CLAIMED or step.row is None:
             return step
         no = _unknown_twin(tx, passed, fact) or _answered(parts, tx, passed) or _reserve(parts, tx, permit)
         if no is not None:
@@ -126,7 +127,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
 
     # Once it is on its way it cannot be taken back: a caller who lets go meanwhile still has it closed.
     answer, permit.let_go = await _written(parts, unit)
-    if isinstance(answer, Move) and answer.answer is Answer.CLAIMED:
+    if isinstance(answer, Move) and answer.answer is _CLAIMED:
         permit.row = answer.row
         return
     if permit.let_go:  # pragma: no cover - see `landed`

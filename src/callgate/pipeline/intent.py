@@ -11,13 +11,14 @@ import orjson
 
 from callgate.events.vocabulary import ATTEMPTED
 from callgate.model.canonical import dumps
-from callgate.model.event import Draft, Written
+from callgate.model.event import Draft
 from callgate.pipeline.notes import who
 from callgate.pipeline.recorded import MOST_BYTES, struck
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.decision import Decision
+    from callgate.model.event import Written
     from callgate.model.tool import Tool
     from callgate.pipeline.gate import Passed
     from callgate.pipeline.parts import Parts
@@ -61,14 +62,14 @@ def _written(passed: Passed, permit: Permit) -> Written:
     whole, before, after = _kept(permit.decision, permit.tool, permit.asked.context)
     own = b'{"arguments":' + authorized.text
     if permit.key is None and not authorized.fingerprint:
-        return Written(own, whole)
+        return own, whole
     # Keys stand in their order: what is of this call alone stands between what is not.
     own += before
     if authorized.fingerprint:
         own += b',"fingerprint":"' + authorized.fingerprint.encode() + b'"'
     if permit.key is not None:
         own += b',"key":' + orjson.dumps(permit.key)
-    return Written(own, after)
+    return own, after
 
 
 def _kept(decision: Decision, tool: Tool, context: Context) -> tuple[bytes, ...]:

@@ -14,7 +14,7 @@ from callgate.events.vocabulary import SUCCEEDED
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import AttemptState
 from callgate.model.canonical import dumps
-from callgate.model.event import Draft, Written
+from callgate.model.event import Draft
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.arrived import unless_arrived
@@ -29,6 +29,7 @@ from callgate.pipeline.stored_outcome import stored
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from callgate.model.event import Written
     from callgate.pipeline.execute import Executed
     from callgate.pipeline.parts import Parts, Sources
     from callgate.pipeline.permit import Permit
@@ -43,6 +44,9 @@ _STATES: dict[type[Outcome], AttemptState] = {
 _DEBUG = Severity.DEBUG  # looking a member up takes as long as many a step
 _STALE: dict[str, Any] = {"type": "tool_call.settled_late", "severity": Severity.WARNING}
 """What is told of an end that no longer changed the row."""
+_APPLIED = Answer.APPLIED
+_LOST = Answer.STALE
+_LATE = Answer.LATE
 _NOTED_AT_ONCE = 500
 """Sources; a unit of many thousands would keep others waiting."""
 
@@ -97,7 +101,7 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
 
 
 def _closed(parts: Parts, executed: Executed, ending: Ending, answer: Answer) -> Outcome:
-    if answer is Answer.STALE and not isinstance(executed.error, FenceLost):
+    if answer is _LOST and not isinstance(executed.error, FenceLost):
         return _no_longer_ours(executed, ending)
     if executed.permit.tool.hooks.reads is not None:
         _watch_later(parts, executed, ending)
@@ -108,17 +112,17 @@ def _unit(parts: Parts, executed: Executed, draft: Draft, fact: Settle | None) -
     permit, said = executed.permit, draft.payload
 
     def unit(tx: Transaction) -> Answer:
-        answer = Answer.APPLIED
+        answer = _APPLIED
         if fact is not None and permit.row is not None:
             step = move(tx.attempt(permit.row.key), fact)
             answer = step.answer
             if step.changed and step.row is not None:
                 tx.put_attempt(step.row)
                 more = {ROW_DIGEST: row_digest(parts.keys, step.row)}
-                if answer is Answer.LATE:
+                if answer is _LATE:
                     more["state"] = step.row.state.value
                 draft.payload = _with_row(said, more)
-        tx.append(replace(draft, **_STALE, payload=said) if answer is Answer.STALE else draft)
+        tx.append(replace(draft, **_STALE, payload=said) if answer is _LOST else draft)
         return answer
 
     return unit
@@ -128,7 +132,8 @@ def _with_row(said: dict[str, Any] | Written, more: dict[str, str]) -> dict[str,
     """The payload, and what it says of the row."""
     if isinstance(said, dict):
         return said | more
-    return Written(said.own + b"," + dumps(more)[1:-1], said.shared)
+    own, shared = said
+    return own + b"," + dumps(more)[1:-1], shared
 
 
 def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
@@ -160,7 +165,7 @@ def _closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
         trace=asked.context.trace_id,
         call=asked.call_id,
         severity=_DEBUG,
-        payload=Written(own, tool.written),
+        payload=(own, tool.written),
     )
 
 

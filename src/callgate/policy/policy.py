@@ -62,7 +62,14 @@ class Policy:
 
     def standing(self, tool: Tool, context: Context) -> Standing:
         """Whether this context may use the tool at all. Costs one look-up once it is known."""
-        standing = self._known(tool, context)
+        try:
+            standing = self._standings.get((tool.id, context.authority))
+        except TypeError:
+            # A layer made with lists has no hash, and may change: it is judged anew each time.
+            standing = self._judge(tool, context)
+        # An id may be given by hand, and given again to another definition.
+        if standing is None or standing.tool is not tool:
+            standing = self._learn(tool, context)
         return standing if standing.refusal is None else standing.told_to(context.principal)
 
     def protect(self, paths: Iterable[Path | str]) -> None:
@@ -142,19 +149,10 @@ class Policy:
         if standing.lasting and not facts.label_reasons and not decision.plus:
             standing.decided[facts.repeated, self._decider.is_quiet(facts.now)] = decision
 
-    def _known(self, tool: Tool, context: Context) -> Standing:
-        key = (tool.id, context.authority)
-        try:
-            standing = self._standings.get(key)
-        except TypeError:
-            # A layer made with lists has no hash, and may change: it is judged anew each time.
-            return self._judge(tool, context)
-        # An id may be given by hand, and given again to another definition.
-        if standing is not None and standing.tool is tool:
-            return standing
+    def _learn(self, tool: Tool, context: Context) -> Standing:
         if len(self._standings) >= MOST_STANDINGS:
             self._standings.clear()
-        standing = self._standings[key] = self._judge(tool, context)
+        standing = self._standings[tool.id, context.authority] = self._judge(tool, context)
         return standing
 
     def _judge(self, tool: Tool, context: Context) -> Standing:
