@@ -13,7 +13,7 @@ import orjson
 
 from callgate.events.recordable import clean_text, read_back, recordable_bytes, unrecordable
 from callgate.model.canonical import dumps
-from callgate.model.event import GENESIS, Draft, Event, Redactor, Written
+from callgate.model.event import GENESIS, Draft, Event, Redactor
 from callgate.model.ids import uuid7s
 from callgate.ports import Head
 
@@ -157,10 +157,10 @@ def _payload(draft: Draft) -> bytes:
     """The payload's bytes, ready to be kept."""
     payload, redactor = draft.payload, draft.redact
     if isinstance(payload, tuple):
-        own, shared = payload
-        if redactor is None or not _suspected(payload, redactor):
-            return own + shared
-        body = _redacted(own + shared, redactor)
+        body, own, shared = payload
+        if redactor is None or not _suspected(redactor, own, shared=shared):
+            return body
+        body = _redacted(body, redactor)
     elif redactor is None:
         body = recordable_bytes(payload)
     else:
@@ -169,9 +169,8 @@ def _payload(draft: Draft) -> bytes:
     return bytes(memoryview(body))
 
 
-def _suspected(payload: Written, redactor: Redactor) -> bool:
+def _suspected(redactor: Redactor, own: bytes, *, shared: bytes) -> bool:
     try:
-        own, shared = payload
         return redactor.suspects_shared(shared) or redactor.suspects(own)
     except Exception:  # noqa: BLE001 - it is asked again where its failure has an answer
         return True

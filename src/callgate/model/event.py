@@ -29,9 +29,9 @@ class Redactor(Protocol):
         ...
 
 
-Written = tuple[bytes, bytes]
-"""A payload that is canonical JSON already, in two pieces that follow each other: what this event alone says, and what
-many events say alike. No value is cut in two."""
+Written = tuple[bytes, bytes, bytes]
+"""A payload that is canonical JSON already, and what of it may hold something to strike: what this event alone says and
+what many events say alike. No value is cut in two."""
 
 
 def _nothing() -> dict[str, Any]:

@@ -54,7 +54,7 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     """
     asked, tool = passed.authorized.asked, passed.authorized.tool
     limit = time_limit(tool, asked.context, parts.settings, per_call=asked.call.timeout)
-    permit = Permit(asked, tool, passed.arguments, passed.decision, limit)
+    permit = Permit(asked, tool, (passed.final or passed.authorized).arguments, passed.decision, limit)
     if passed.approval is not None:
         permit.edited = passed.final is not None
         permit.shown_state = passed.approval.preview_state

@@ -62,14 +62,12 @@ def _written(passed: Passed, permit: Permit) -> Written:
     whole, before, after = _kept(permit.decision, permit.tool, permit.asked.context)
     own = b'{"arguments":' + authorized.text
     if permit.key is None and not authorized.fingerprint:
-        return own, whole
-    # Keys stand in their order: what is of this call alone stands between what is not.
-    own += before
-    if authorized.fingerprint:
-        own += b',"fingerprint":"' + authorized.fingerprint.encode() + b'"'
+        return own + whole, own, whole
+    # There is nothing to strike in a key: one that holds a secret is refused where the ledger is asked.
+    marks = b',"fingerprint":"' + authorized.fingerprint.encode() + b'"' if authorized.fingerprint else b""
     if permit.key is not None:
-        own += b',"key":' + orjson.dumps(permit.key)
-    return own, after
+        marks += b',"key":' + orjson.dumps(permit.key)
+    return own + before + marks + after, own, whole
 
 
 def _kept(decision: Decision, tool: Tool, context: Context) -> tuple[bytes, ...]:
@@ -77,11 +75,12 @@ def _kept(decision: Decision, tool: Tool, context: Context) -> tuple[bytes, ...]
     if context.chain_id is not None:  # each call of a flow has its own number
         return _in_order(_alike(decision, tool, context))
     asker = (tool.id, context.principal, context.session, context.role, context.caller._value_, context.user)
-    kept = decision.told.get(asker)
+    told = decision.told
+    kept = told.get(asker)
     if kept is None:
-        if len(decision.told) >= _MOST_KEPT:
-            decision.told.clear()
-        kept = decision.told[asker] = _in_order(_alike(decision, tool, context))
+        if len(told) >= _MOST_KEPT:
+            told.clear()
+        kept = told[asker] = _in_order(_alike(decision, tool, context))
     return kept
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+import orjson
+
 from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
-from callgate.model.canonical import dumps
 from callgate.model.outcome import Outcome
 from callgate.model.pauses import pauses
 from callgate.model.tool import Tool
@@ -68,7 +69,7 @@ def _refuse_secrets(parts: Parts, authorized: Authorized) -> None:
     context, striker = authorized.asked.context, parts.striker
     names = (context.principal, context.session, authorized.asked.key or "")
     # Mostly they are the names of calls before: looked through once.
-    if not striker.suspects_shared(dumps(names)):
+    if not striker.suspects_shared(orjson.dumps(names)):
         return
     for what, name in zip(("principal", "session", "key"), names, strict=True):
         if striker.strike_text(name) != name:

@@ -132,8 +132,9 @@ def _with_row(said: dict[str, Any] | Written, more: dict[str, str]) -> dict[str,
     """The payload, and what it says of the row."""
     if isinstance(said, dict):
         return said | more
-    own, shared = said
-    return own + b"," + dumps(more)[1:-1], shared
+    _, own, shared = said
+    own += b"," + dumps(more)[1:-1]
+    return own + shared, own, shared
 
 
 def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
@@ -158,14 +159,14 @@ def _closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
     usual = executed.tries == 1 and tool.hooks.redact is None and len(output) <= MOST_BYTES
     if not usual or not isinstance(outcome, Succeeded):
         return _closing_told(parts, executed, ending)
-    own = b'{"duration_ms":' + orjson.dumps(outcome.duration_ms) + b',"output":' + output
+    own, shared = b'{"duration_ms":' + orjson.dumps(outcome.duration_ms) + b',"output":' + output, tool.written
     return Draft(
         type=SUCCEEDED,
         time=parts.clock.now(),
         trace=asked.context.trace_id,
         call=asked.call_id,
         severity=_DEBUG,
-        payload=(own, tool.written),
+        payload=(own + shared, own, shared),
     )
 
 

@@ -119,7 +119,9 @@ class Policy:
     ) -> Decision:
         """The gate's decision about a call. One that was not authorized is denied, with the code that refused it."""
         refusal = standing.refusal or authorization.refusal
-        known = None if refusal is not None or facts.label_reasons else self._remembered(standing, facts)
+        known = None
+        if refusal is None and not facts.label_reasons:
+            known = self.remembered(standing, repeated=facts.repeated, now=facts.now)
         if known is not None:
             return known
         decision = self._decider.decide(Question(tool, arguments, context, standing.terms, facts))
@@ -138,11 +140,11 @@ class Policy:
         trace = (name_asker(reason, context.principal) for reason in self._admission.trace(tool, context))
         return explained(decision, trace=trace, standing=standing, authorization=authorization)
 
-    def _remembered(self, standing: Standing, facts: Facts) -> Decision | None:
-        """The decision that this call has in common with every other at such an hour, if it was made before."""
-        if standing.fixed is not None and not facts.repeated:
+    def remembered(self, standing: Standing, *, repeated: bool, now: float) -> Decision | None:
+        """The decision that a call has in common with every other at such an hour, where no labels tighten it."""
+        if standing.fixed is not None and not repeated:
             return standing.fixed
-        return standing.decided.get((facts.repeated, self._decider.is_quiet(facts.now))) if standing.lasting else None
+        return standing.decided.get((repeated, self._decider.is_quiet(now))) if standing.lasting else None
 
     def _remember(self, standing: Standing, facts: Facts, decision: Decision) -> None:  # noqa: PLR0917
         # Who may answer a *confirm +* depends on who asks.
