@@ -61,7 +61,7 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     if not (tool.is_async or asked.judged or tool.isolation == "process"):
         await _take_place(parts, permit)
     try:
-        if not _is_keyless_read(passed):
+        if passed.authorized.has_row or passed.approval is not None or passed.grant is not None:
             await _intent_of_effect(parts, passed, permit)
         elif tool.plain_read:
             parts.store.behind(attempted(parts, passed, permit))
@@ -90,12 +90,8 @@ async def _take_place(parts: Parts, permit: Permit) -> None:
     permit.lane = lane
 
 
-def _is_keyless_read(passed: Passed) -> bool:
-    """Whether nobody can ask for its outcome again, so that it needs no row in the ledger."""
-    return not passed.authorized.has_row and passed.approval is None and passed.grant is None
-
-
 async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
+    """Of a read that nobody can ask for again, so that it needs no row in the ledger."""
     draft = attempted(parts, passed, permit)
     permit.durable = True
     _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))

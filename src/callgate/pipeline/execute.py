@@ -72,8 +72,8 @@ class Executed:
 
     @property
     def duration_ms(self) -> float:
-        """How long it took."""
-        return round((self.ended - self.started) * 1000, 3)
+        """How long it took, to the microsecond."""
+        return round((self.ended - self.started) * 1_000_000) / 1000  # rounding to digits takes thrice as long
 
 
 async def execute(parts: Parts, permit: Permit) -> Executed:

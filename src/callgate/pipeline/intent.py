@@ -58,8 +58,11 @@ def _payload(parts: Parts, passed: Passed, permit: Permit) -> dict[str, Any]:
 
 
 def _written(passed: Passed, permit: Permit) -> Written:
-    authorized = passed.authorized
-    whole, before, after = _kept(permit.decision, permit.tool, permit.asked.context)
+    authorized, decision, tool, context = passed.authorized, permit.decision, permit.tool, permit.asked.context
+    asker = (tool.id, context.principal, context.session, context.role, context.caller._value_, context.user)
+    # Each call of a flow has its own number, which nothing is kept for.
+    kept = decision.told.get(asker) if context.chain_id is None else _in_order(_alike(decision, tool, context))
+    whole, before, after = kept or _keep(permit, asker)
     own = b'{"arguments":' + authorized.text
     if permit.key is None and not authorized.fingerprint:
         return own + whole, own, whole
@@ -70,21 +73,16 @@ def _written(passed: Passed, permit: Permit) -> Written:
     return own + before + marks + after, own, whole
 
 
-def _kept(decision: Decision, tool: Tool, context: Context) -> tuple[bytes, ...]:
-    """What calls say alike: the whole, and its part before a fingerprint and a key, and its part after them."""
-    if context.chain_id is not None:  # each call of a flow has its own number
-        return _in_order(_alike(decision, tool, context))
-    asker = (tool.id, context.principal, context.session, context.role, context.caller._value_, context.user)
-    told = decision.told
-    kept = told.get(asker)
-    if kept is None:
-        if len(told) >= _MOST_KEPT:
-            told.clear()
-        kept = told[asker] = _in_order(_alike(decision, tool, context))
+def _keep(permit: Permit, asker: tuple[str | None, ...]) -> tuple[bytes, ...]:
+    told = permit.decision.told
+    if len(told) >= _MOST_KEPT:
+        told.clear()
+    kept = told[asker] = _in_order(_alike(permit.decision, permit.tool, permit.asked.context))
     return kept
 
 
 def _in_order(body: dict[str, Any]) -> tuple[bytes, ...]:
+    """What calls say alike: the whole, and its part before a fingerprint and a key, and its part after them."""
     before = b"," + dumps({name: value for name, value in body.items() if name < "fingerprint"})[1:-1]
     after = b"," + dumps({name: value for name, value in body.items() if name > "key"})[1:]
     return before + after, before, after
