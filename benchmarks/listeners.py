@@ -241,6 +241,7 @@ def _results(told: Told, hearing: Sequence[Listener], expected: Sequence[int], *
         "error_kinds": dict(told.errors),
         "call_p50_ms": round(late[len(late) // 2] * 1000, 1),
         "call_p99_ms": round(late[len(late) * 99 // 100] * 1000, 1),
+        "memory_mb_each_10_s": [round(megabytes) for _, megabytes in told.memory[::10]],
         "memory_mb": round(steady[-1], 1),
         "memory_growth_mb": round(statistics.median(steady[-third:]) - statistics.median(steady[:third]), 1),
     }
@@ -250,3 +251,7 @@ def _allow_files(wanted: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(measure()), indent=2))
