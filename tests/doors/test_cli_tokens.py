@@ -153,3 +153,35 @@ def test_a_link_is_the_whole_address_and_lets_in(cli: Cli, serve: str, address: 
     assert where == address.replace("NAME", name)
     assert ("callgate serve" in done.err) is (not address)
     assert entered
+
+
+async def _visits(name: str) -> tuple[str, str, str]:
+    """Two visits that this person began, and a link that they have not used."""
+    async with Callgate.open() as gate:
+        (person,) = [each for each in await gate.credentials() if each.name == name]
+        cookies = [await gate.enter_by_link(await gate.sign_in_link(person.id)) for _ in range(2)]
+        assert all(cookies)
+        return str(cookies[0]), str(cookies[1]), await gate.sign_in_link(person.id)
+
+
+async def _let_in(cookies: tuple[str, str], link: str) -> list[bool]:
+    async with Callgate.open() as gate:
+        visits = [await gate.visit(cookie) is not None for cookie in cookies]
+        return [*visits, await gate.enter_by_link(link) is not None]
+
+
+def test_signing_somebody_out_ends_their_visits_and_links_and_nobody_elses(cli: Cli):
+    token = cli("tokens", "person", "ann").out.strip()
+    cli("tokens", "person", "eve")
+    *cookies, link = asyncio.run(_visits("ann"))
+    *others, other = asyncio.run(_visits("eve"))
+    done = cli("tokens", "sign-out", "ann", "--by", "operator")
+    assert (done.code, done.out) == (0, "2 visits are over; ann can sign in again.\n")
+    assert asyncio.run(_let_in((cookies[0], cookies[1]), link)) == [False, False, False]
+    assert asyncio.run(_let_in((others[0], others[1]), other)) == [True, True, True]
+    assert _whose(token) is not None
+    asyncio.run(_visits("ann"))
+    assert cli("tokens", "sign-out", "ann", "--json").body["visits_ended"] == 2
+    (told, _) = cli("audit", "list", "--all", "--type", "person.signed_out", "--json").body["events"]
+    assert told["payload"]["by"] == "operator"
+    assert cli("tokens", "sign-out", "nobody").code == 2

@@ -129,6 +129,28 @@ def revoke(place: Place, /, *, credential: str, by: str | None, as_json: bool) -
     Screen(sys.stdout).say(f"{ended.name} is not let in any more with {ended.id}.")
 
 
+@command.command("sign-out")
+@click.argument("credential")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def sign_out(place: Place, /, *, credential: str, by: str | None, as_json: bool) -> None:
+    """End every visit of the person of CREDENTIAL to the console, and links not used yet; they can sign in again."""
+    who = person(by)
+
+    async def work(gate: Callgate) -> tuple[Credential, int]:
+        meant = await _meant(gate, credential)
+        return meant, await gate.end_visits(meant.id, by=who)
+
+    found, ended = run(place, work, need=Need.EXISTING)
+    if as_json:
+        print_document(_document(found) | {"visits_ended": ended})
+        return
+    visits = "1 visit is" if ended == 1 else f"{ended} visits are"
+    Screen(sys.stdout).say(f"{visits} over; {found.name} can sign in again.")
+
+
 @command.command("password")
 @click.argument("credential")
 @place_options

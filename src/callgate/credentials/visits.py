@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _VISITS = "callgate.visits"
 _LINKS = "callgate.links"
+_AREAS = (_VISITS, _LINKS)
 _BYTES = 32
 _LONGEST = 200
 """Of a cookie or a code that is looked for at all."""
@@ -72,6 +73,17 @@ def visit(reader: Reader, cookie: str, *, keys: Keys, now: float) -> Visit | Non
 def end_visit(tx: Transaction, cookie: str, *, keys: Keys) -> bool:
     """Forget a visit; whether there was one."""
     return tx.drop_document(*_place(_VISITS, cookie, keys=keys))
+
+
+def end_visits(tx: Transaction, holder: Credential) -> int:
+    """Forget every visit of a person, and the links that would begin another; how many visits there were."""
+    found = {
+        area: [each.key for each in tx.documents(area) if each.body.get("credential") == holder.id] for area in _AREAS
+    }
+    for area, keys in found.items():
+        for key in keys:
+            tx.drop_document(area, key)
+    return len(found[_VISITS])
 
 
 def _place(area: str, shown: str, *, keys: Keys) -> _Place:

@@ -101,8 +101,10 @@ class _Beside:
 
 async def _counted(gate: Gate, _reader: Reader) -> Response:
     """What was counted, for Prometheus; a person's token with the right to read lets it in."""
-    pending, unknown = len(await gate.approvals()), len(await gate.unknown_outcomes())
-    return Response(gate.metrics(pending=pending, unknown=unknown), media_type="text/plain; version=0.0.4")
+    waiting = await gate.open_counts()
+    return Response(
+        gate.metrics(pending=waiting.pending, unknown=waiting.unknown), media_type="text/plain; version=0.0.4"
+    )
 
 
 async def _described(request: Request) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from callgate.serve.sockets import listen
 from callgate.serve.whole_record import WholeRecord
 from callgate.settings.values import ServeSettings
 
-_GRACE = 10
+_GRACE = 30
 _LOOK_AGAIN = 0.01
 
 

@@ -149,7 +149,13 @@ class Desk:
 
     async def blank(self, *, width: int = 1280, scheme: Any = "light") -> Page:
         """A browser that nobody has signed in with."""
-        context = await self.browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        phone = width <= WIDTHS["phone"]
+        context = await self.browser.new_context(
+            viewport={"width": width, "height": 844 if phone else 800},
+            color_scheme=scheme,
+            is_mobile=phone,
+            has_touch=phone,
+        )
         context.set_default_timeout(30_000)
         self.contexts.append(context)
         page = await context.new_page()
@@ -161,9 +167,17 @@ class Desk:
         """Wait until the page hears what happens."""
         await page.wait_for_selector("body[data-listening]")
 
-    async def keep(self, page: Page, name: str) -> None:
-        """Keep what it looks like, where somebody wants to see it."""
-        if os.environ.get("CALLGATE_SCREENSHOTS"):
+    async def lead(self, page: Page, to: str) -> None:
+        """Go to a page by the menu, as one does: on a phone it is opened first."""
+        opener = page.get_by_role("button", name="Menu")
+        if await opener.is_visible():
+            await opener.click()
+        await page.get_by_role("navigation", name="Main").get_by_role("link", name=to).click()
+        await self.live(page)
+
+    async def keep(self, page: Page, name: str, *, always: bool = False) -> None:
+        """Keep what it looks like: always, or where somebody wants to see all of it."""
+        if always or os.environ.get("CALLGATE_SCREENSHOTS"):
             SCREENSHOTS.mkdir(exist_ok=True)
             await page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 

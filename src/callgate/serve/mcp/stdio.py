@@ -93,13 +93,20 @@ async def _streams(wire: Wire) -> AsyncGenerator[tuple[Any, Any]]:
     try:
         yield _Coming(reader), _Going(writer)
     finally:
+        await _flush(writer)
+        for end in (wire.stdin, wire.stdout):
+            # Others may have the same pipe or terminal, and found it blocking. One whose other end is gone is closed.
+            if not end.closed:
+                os.set_blocking(end.fileno(), True)
+
+
+async def _flush(writer: asyncio.StreamWriter) -> None:
+    """Have all that was said written, unless the client has gone."""
+    if not writer.is_closing():
         writer.transport.set_write_buffer_limits(0)
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(_LAST_WORDS):
                 await writer.drain()
-        for end in (wire.stdin, wire.stdout):
-            # Others may have the same pipe or terminal, and found it blocking.
-            os.set_blocking(end.fileno(), True)
 
 
 async def _on_loop(wire: Wire) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -169,6 +176,8 @@ class _Going(_End):
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         try:
             await self._writer.drain()
-            self._writer.write(text.encode() + b"\n")
         except OSError:
             raise anyio.BrokenResourceError from None
+        if self._writer.is_closing():
+            raise anyio.BrokenResourceError
+        self._writer.write(text.encode() + b"\n")
