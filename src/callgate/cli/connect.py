@@ -12,14 +12,14 @@ import click
 
 from callgate.cli.changed_files import Change, as_text, backup_of, is_changed, undo, write
 from callgate.cli.exit_codes import ExitCode
-from callgate.cli.host_entries import Entries, is_own_server, literal_values, same_server
-from callgate.cli.host_files import HOSTS, HostFile, host_files, is_plain, is_toml, parse, read_raw, servers_of
 from callgate.cli.opening import settings_of, stdin_is_terminal, store_url
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
 from callgate.cli.toml_tables import Unchangeable, as_toml, changed
 from callgate.cli.trouble import wrong
 from callgate.errors import ConfigurationError
+from callgate.runtime.host_entries import Entries, is_own_server, literal_values, same_server
+from callgate.runtime.host_files import HOSTS, HostFile, host_files, is_plain, is_toml, parse, read_raw, servers_of
 from callgate.runtime.offline import store_file
 from callgate.settings.values import Settings
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from callgate.registry.registry import Registry
     from callgate.runtime.progress import Listener
 
-_MAY_CHANGE_TOOLS = ("tool.*", "source.*", "health.changed", "grant.*", "credential.revoked")
-"""What is recorded when an asker may have other tools than before, in this process or another."""
+_MAY_CHANGE_TOOLS = ("tool.*", "source.*", "health.changed", "grant.*")
+"""What this process records when an asker may have other tools than before. Of others it hears by what they trust."""
 
 
 class Following(Face):
@@ -31,7 +31,7 @@ class Following(Face):
         opened = self._open()
         bus = opened.bus
         kept = [bus.on(pattern, lambda _event: listener()) for pattern in _MAY_CHANGE_TOOLS]
-        unlisten = opened.pinning.listen(listener)
+        unlisten = opened.pinning.on_adopted(listener)
 
         def end() -> None:
             unlisten()

@@ -48,12 +48,20 @@ class Pinning:
         self._loop: asyncio.AbstractEventLoop | None = None
         """Where they are kept; None until they were read."""
         self._soon = False
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: dict[object, Callable[[], None]] = {}
 
-    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener` when other tools are held, by the word of another process; what is returned ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+    def on_adopted(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` when other tools wait for somebody than before, as others decided; what is returned ends it.
+
+        What is decided here is recorded here, and heard of by that.
+        """
+        which = object()
+        self._listeners[which] = listener
+
+        def end() -> None:
+            self._listeners.pop(which, None)
+
+        return end
 
     async def open(self) -> None:
         """Read what was trusted before, and judge by it whatever is registered already.
@@ -130,16 +138,16 @@ class Pinning:
     def _adopt(self, *, since: Pins) -> None:
         """Our own tools are left as they run: what another version of them trusts is judged when they are added."""
         registry, now = self._parts.registry, self._parts.clock.now()
-        before = dict(registry.quarantined)
         judged = [tool for tool in registry.snapshot if is_foreign(tool) or tool.name in registry.quarantined]
+        before = frozenset(registry.quarantined)
         held = registry.quarantine.adopt(self._kept, since=since, tools=judged)
+        if frozenset(registry.quarantined) != before:
+            for listener in tuple(self._listeners.values()):
+                listener()
         for tool in judged:
             if tool.name in held:
                 facts = {"reason": held[tool.name]}
                 self._parts.store.behind(trust_draft(TOOL_QUARANTINED, tool, now=now, trace=self._trace, **facts))
-        if before != registry.quarantined:
-            for listener in list(self._listeners):
-                listener()
 
     def _first(self, tx: Transaction) -> tuple[Pins, str]:
         """Pins for a store without any: none in a new one. One with a past had some, and somebody took them away."""

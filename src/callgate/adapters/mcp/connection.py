@@ -102,14 +102,18 @@ class Connection:
         Raises:
             NotSent: There is none within that many seconds.
         """
+        if not self.connected:
+            await self._wait_for_one(patience)
+        if self._session is None or not self.connected:
+            raise NotSent("the connection was closed")
+        return self._session.client
+
+    async def _wait_for_one(self, patience: float) -> None:
         try:
             async with asyncio.timeout(patience), self._news:
                 await self._news.wait_for(lambda: self.connected or self._closing.is_set())
         except TimeoutError:
             raise NotSent(f"there is no connection: {self.trouble or 'it is still being made'}") from None
-        if self._session is None or not self.connected:
-            raise NotSent("the connection was closed")
-        return self._session.client
 
     async def tried(self, patience: float) -> bool:
         """Wait until there is a session, or the first try has failed, or that many seconds have passed."""

@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, cast
 
-from callgate.cli.host_files import CLAUDE_CODE, CODEX, COPILOT, CURSOR, VSCODE, HostFile, servers_of
 from callgate.errors import ConfigurationError
+from callgate.runtime.host_files import CLAUDE_CODE, CODEX, COPILOT, CURSOR, VSCODE, HostFile, servers_of
 
 OWN = "callgate"
 _SECONDS = 60
