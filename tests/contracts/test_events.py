@@ -165,6 +165,9 @@ class Striker:
     def suspects(self, body: bytes) -> bool:
         return b"secret" in body or b"break" in body
 
+    def suspects_shared(self, body: bytes) -> bool:
+        return self.suspects(body)
+
     def strike(self, value: Any) -> Any:
         if "break" in str(value):
             raise ValueError("secret")

@@ -87,7 +87,7 @@ class CliDoor:
         self._cli = cli
 
     async def call(self, tool: str, arguments: Mapping[str, Any], *, key: str) -> Ended:
-        body = await self._run("call", tool, json.dumps(arguments), "--key", key)
+        body = await self.run("call", tool, json.dumps(arguments), "--key", key)
         facts: dict[str, Any] = body["metadata"]
         error: dict[str, Any] = facts.get("error") or {}
         value = body["output"] if body["status"] == "success" else None
@@ -97,18 +97,19 @@ class CliDoor:
 
     async def approve(self, approval_id: str, arguments: Mapping[str, Any] | None = None) -> None:
         edit = () if arguments is None else ("--edit", json.dumps(arguments))
-        await self._run("approvals", "approve", approval_id, "--by", PERSON, *edit)
+        await self.run("approvals", "approve", approval_id, "--by", PERSON, *edit)
 
     async def reject(self, approval_id: str, why: str) -> None:
-        await self._run("approvals", "reject", approval_id, "--by", PERSON, "--why", why)
+        await self.run("approvals", "reject", approval_id, "--by", PERSON, "--why", why)
 
     async def respond(self, approval_id: str, text: str) -> None:
-        await self._run("approvals", "respond", approval_id, "--by", PERSON, "--text", text)
+        await self.run("approvals", "respond", approval_id, "--by", PERSON, "--text", text)
 
     async def resolve(self, key: str, *, happened: bool) -> None:
-        await self._run("outcomes", "resolve", key, "--happened" if happened else "--absent", "--by", PERSON)
+        await self.run("outcomes", "resolve", key, "--happened" if happened else "--absent", "--by", PERSON)
 
-    async def _run(self, *words: str) -> Any:
+    async def run(self, *words: str) -> Any:
+        """The document that a command prints."""
         # The command line has a loop of its own.
         done = await asyncio.to_thread(self._cli, *words, "--json")
         return done.body

@@ -1,4 +1,7 @@
-"""The same ten journeys through every door, with the same outcomes."""
+"""The same ten journeys through every door, with the same outcomes, and a record that verifies afterwards.
+
+Through hooks a coding agent makes them with tools of its own: the gate judges, and is told how it ended. All ten apply.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from mcp import Client
 from callgate import Callgate
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
+from tests.doors import hooks_door
 from tests.doors.each_door import PERSON, CliDoor, Door, HttpDoor, McpDoor, PythonDoor
 from tests.doors.http.conftest import Served
 from tests.doors.mcp.conftest import with_token
@@ -26,25 +30,27 @@ global: {deny: [wipe]}
 """
 
 
-@pytest.fixture
-def folder(cli: Cli) -> Path:
-    (cli.folder / "callgate.yaml").write_text(_CONFIG)
-    return cli.folder
+@pytest.fixture(params=["python", "cli", "http", "mcp", "hooks"])
+async def door(request: pytest.FixtureRequest, cli: Cli) -> AsyncGenerator[Door]:
+    (cli.folder / "callgate.yaml").write_text(hooks_door.CONFIG if request.param == "hooks" else _CONFIG)
+    async with _door(request.param, cli) as found:
+        yield found
+    verified = await asyncio.to_thread(cli, "audit", "verify")
+    assert verified.code == 0, verified
 
 
-@pytest.fixture(params=["python", "cli", "http", "mcp"])
-async def door(request: pytest.FixtureRequest, cli: Cli, folder: Path) -> AsyncGenerator[Door]:
-    assert (folder / "callgate.yaml").exists()
-    if request.param == "cli":
-        yield CliDoor(cli)
+@contextlib.asynccontextmanager
+async def _door(kind: str, cli: Cli) -> AsyncGenerator[Door]:
+    if kind in {"cli", "hooks"}:
+        yield CliDoor(cli) if kind == "cli" else hooks_door.HookDoor(cli)
         return
     async with Callgate.open() as gate:
-        if request.param == "python":
+        if kind == "python":
             yield PythonDoor(gate)
             return
         async with (
             serving(gate, ServeSettings(port=0)) as where,
-            _network_door(gate, where.url, kind=request.param) as found,
+            _network_door(gate, where.url, kind=kind) as found,
         ):
             yield found
 

@@ -28,12 +28,12 @@ def parts_of(gate: Callgate) -> Parts:
     return gate._open().parts  # pyright: ignore[reportPrivateUsage]
 
 
-async def noted(gate: Callgate, path: str, *, text: str) -> None:
+async def noted(gate: Callgate, path: str, *, text: str, user: str = "agent") -> None:
     """Wait until it is noted that this was read: that comes after the call, which does not wait for it."""
     store = parts_of(gate).store
     async with asyncio.timeout(30):
         while True:
-            last = await store.read(lambda reader: reader.reading("agent", "default", path))
+            last = await store.read(lambda reader: reader.reading(user, "default", path))
             if last is not None and last.digest == content_hash(text):
                 return
             await asyncio.sleep(0.002)  # nobody tells of a note

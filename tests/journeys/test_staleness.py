@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from callgate import Callgate, tool
+from callgate import Callgate, Context, tool
 from callgate.events.staleness import content_hash
 from callgate.model.levels import Autonomy
+from callgate.pipeline import hooks
 from callgate.settings.values import Settings
 from callgate.testing import HandClock
 from tests.journeys.gates import gate_of, noted
@@ -33,6 +34,19 @@ async def write_note(path: str, text: str) -> str:
     """Write a note."""
     notes[path] = text
     return "ok"
+
+
+async def everything_noted(gate: Callgate) -> None:
+    opened: Any = gate
+    async with asyncio.timeout(30):
+        while opened._opened.work:  # noqa: ASYNC110 - nobody tells of a note
+            await asyncio.sleep(0.002)  # as above
+
+
+async def told(gate: Callgate) -> list[tuple[str, str]]:
+    """Each change that was told, by what was read before and what then."""
+    events = [event.payload or {} async for event in gate.events(types=["source.stale"])]
+    return [(one["previous_hash"], one["current_hash"]) for one in events]
 
 
 async def read(gate: Callgate) -> None:
@@ -91,11 +105,87 @@ async def test_a_note_that_is_slow_to_come_says_nothing_about_what_was_read_sinc
         await noted(gate, PATH, text="two")
         # Now the note of the first call comes, after that of the second: what was read last is still "two".
         slow.set()
-        opened: Any = gate
-        async with asyncio.timeout(10):
-            while opened._opened.work:  # noqa: ASYNC110 - nobody tells of a note
-                await asyncio.sleep(0.002)  # as above
+        await everything_noted(gate)
         clock.turn(1)
         assert (await gate.call("look", {"text": "two"})).ok
         await noted(gate, PATH, text="two")
         assert [event async for event in gate.events(types=["source.stale"])] == []
+
+
+class Slowly:
+    """Tools on one file, whose notes come when they are told to: those of calls that say `slow`, at `come`."""
+
+    def __init__(self) -> None:
+        self.come = asyncio.Event()
+
+        async def seen(arguments: dict[str, Any], output: str) -> dict[str, str]:
+            if arguments["slow"]:
+                await self.come.wait()
+            return {PATH: output}
+
+        @tool(effects="read_only", reads=seen)
+        async def look(text: str, *, slow: bool = False) -> str:
+            """Read what it says."""
+            return text
+
+        @tool(effects="modifies_files", risk="low", reads=seen)
+        async def put(text: str, *, slow: bool = False) -> str:
+            """Write what it says."""
+            return text
+
+        self.clock = HandClock()
+        self.gate = gate_of(look, put, config=Settings(autonomy=Autonomy.A4), clock=self.clock)
+
+    async def call(self, name: str, text: str, *, slow: bool = False, user: str | None = None) -> None:
+        self.clock.turn(1)
+        assert (await self.gate.call(name, {"text": text, "slow": slow}, Context(user=user))).ok
+
+
+@pytest.mark.requirement("STL-05")
+@pytest.mark.usefixtures("on_each_store")
+async def test_ones_own_writing_is_no_surprise_however_late_it_is_noted() -> None:
+    """What is read right behind it is noted behind it; and nobody else waits for that."""
+    slowly = Slowly()
+    async with slowly.gate as gate:
+        await slowly.call("look", "one")
+        await noted(gate, PATH, text="one")
+        await slowly.call("put", "two", slow=True)
+        await slowly.call("look", "two")
+        for text in ("one", "two"):
+            # Behind both in the store's line; another's record is another's affair, and is told.
+            await slowly.call("look", text, user="somebody else")
+            await noted(gate, PATH, text=text, user="somebody else")
+        slowly.come.set()
+        await everything_noted(gate)
+        await noted(gate, PATH, text="two")
+        assert await told(gate) == [(content_hash("one"), content_hash("two"))]
+
+
+@pytest.mark.requirement("STL-02", "STL-05")
+@pytest.mark.usefixtures("on_each_store")
+async def test_changes_are_told_in_the_order_of_the_calls_that_met_them() -> None:
+    slowly = Slowly()
+    async with slowly.gate as gate:
+        await slowly.call("look", "one")
+        await noted(gate, PATH, text="one")
+        await slowly.call("look", "two", slow=True)
+        await slowly.call("look", "three")
+        await slowly.call("put", "four")
+        await slowly.call("look", "four")
+        slowly.come.set()
+        await everything_noted(gate)
+        changes = [("one", "two"), ("two", "three")]
+        assert await told(gate) == [(content_hash(before), content_hash(after)) for before, after in changes]
+
+
+@pytest.mark.requirement("STL-02")
+async def test_a_note_that_never_comes_keeps_no_other_from_being_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "SECONDS", 0.05)
+    slowly = Slowly()
+    async with slowly.gate as gate:
+        await slowly.call("look", "one")
+        await noted(gate, PATH, text="one")
+        await slowly.call("look", "never", slow=True)
+        await slowly.call("look", "two")
+        await everything_noted(gate)
+        assert await told(gate) == [(content_hash("one"), content_hash("two"))]

@@ -230,6 +230,18 @@ def test_parts_that_have_nothing_secret_are_the_same_objects(striker: Striker):
     assert struck["clean"] is clean
 
 
+def test_of_many_items_only_those_with_something_secret_are_changed(striker: Striker):
+    for number in (1, 2, 15, 16, 17, 100):
+        for at in {0, number // 2, number - 1}:
+            items: list[Any] = [{"text": "bearer of news", "line": line} for line in range(number)]
+            items[at] = {"text": f"a {VALUE}", "line": at}
+            struck = striker.strike({"items": items})["items"]
+            assert [struck[other] is items[other] for other in range(number)] == [
+                other != at for other in range(number)
+            ]
+            assert struck[at] == {"text": f"a {MARK}", "line": at}
+
+
 def test_what_cannot_be_shown_is_replaced_by_a_word(striker: Striker):
     class Broken:
         def __str__(self) -> str:

@@ -15,9 +15,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from callgate.cli.host_files import read_raw
 from callgate.errors import ConfigurationError
 from callgate.runtime.assemble import secrets_file
+from callgate.runtime.host_files import read_raw
 
 HIDDEN = "<hidden>"
 _SHORTEST = 4

@@ -12,13 +12,14 @@ import click
 
 from callgate.cli.changed_files import Change, as_text, backup_of, is_changed, undo, write
 from callgate.cli.exit_codes import ExitCode
-from callgate.cli.host_entries import Entries, is_own_server, literal_values, same_server
-from callgate.cli.host_files import HOSTS, HostFile, host_files, is_plain, parse, read_raw, servers_of
 from callgate.cli.opening import settings_of, stdin_is_terminal, store_url
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
+from callgate.cli.toml_tables import Unchangeable, as_toml, changed
 from callgate.cli.trouble import wrong
 from callgate.errors import ConfigurationError
+from callgate.runtime.host_entries import Entries, is_own_server, literal_values, same_server
+from callgate.runtime.host_files import HOSTS, HostFile, host_files, is_plain, is_toml, parse, read_raw, servers_of
 from callgate.runtime.offline import store_file
 from callgate.settings.values import Settings
 
@@ -79,11 +80,33 @@ def _change(file: HostFile, settings: Settings, *, entries: Entries) -> Change:
     document = {} if raw is None else parse(raw, file.path)
     taken = _taken(document, file, settings=settings) if file.kind == "mcp" else {}
     new = entries.connected(document, file, taken=taken)
-    if raw is not None and not is_plain(raw):
-        shown = json.dumps(entries.connected({}, file, taken={}), indent=2)
-        raise ConfigurationError(f"has comments, which would be lost; add this by hand:\n{shown}", file=str(file.path))
-    after = raw if new == document and raw is not None else as_text(new, raw)
+    if raw is not None and new == document:
+        after = raw
+    else:
+        shown = entries.connected({}, file, taken={})
+        after = (
+            _as_toml(raw, new, file=file, shown=shown)
+            if is_toml(file.path)
+            else _as_json(raw, new, shown=shown, file=file)
+        )
     return Change(path=file.path, before=raw, after=after, hide=tuple(literal_values(document, file)))
+
+
+def _as_json(raw: bytes | None, new: dict[str, Any], *, file: HostFile, shown: dict[str, Any]) -> bytes:
+    if raw is not None and not is_plain(raw):
+        advice = f"add this by hand:\n{json.dumps(shown, indent=2)}"
+        raise ConfigurationError(f"has comments, which would be lost; {advice}", file=str(file.path))
+    return as_text(new, raw)
+
+
+def _as_toml(raw: bytes | None, new: dict[str, Any], *, file: HostFile, shown: dict[str, Any]) -> bytes:
+    try:
+        return changed((raw or b"").decode("utf-8-sig"), new, key=file.key).encode()
+    except Unchangeable:
+        advice = f"add this by hand:\n{as_toml(shown, key=file.key)}"
+        raise ConfigurationError(
+            f"has its servers in another form than tables; {advice}", file=str(file.path)
+        ) from None
 
 
 def _taken(document: dict[str, Any], file: HostFile, *, settings: Settings) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.cli.host_entries import is_own_server
-from callgate.cli.host_files import HostFile, host_files, parse, read_raw, servers_of
 from callgate.errors import ConfigurationError
+from callgate.runtime.host_entries import is_own_server
+from callgate.runtime.host_files import CODEX, HostFile, host_files, is_toml, parse, read_raw, servers_of
 
 _HTTP = frozenset({"", "http", "streamable-http", "streamablehttp", "streamable_http"})
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
@@ -72,6 +72,8 @@ def find_servers(folder: Path, *, only: Path | None = None) -> Findings:
 
 
 def _as_host_files(path: Path) -> tuple[HostFile, ...]:
+    if is_toml(path):
+        return (HostFile(CODEX, "mcp", path, "mcp_servers"),)
     return tuple(HostFile("", "mcp", path, key) for key in ("mcpServers", "servers"))
 
 

@@ -15,6 +15,7 @@ from callgate.cli.opening import Need, Tools, gate_of, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.streams import stdout_kept
 from callgate.cli.trouble import wrong
+from callgate.runtime.observing import spans_around
 
 if TYPE_CHECKING:
     from callgate.serve.mcp.stdio import Client, Wire
@@ -65,7 +66,12 @@ async def _serve(place: Place, client: Client, *, wire: Wire) -> ExitCode:
 
     loop = asyncio.get_running_loop()
     async with gate_of(
-        place, need=Need.MAKE, tools=Tools.LOADED, context=client.context, unnamed=("read_only",)
+        place,
+        need=Need.MAKE,
+        tools=Tools.LOADED,
+        context=client.context,
+        unnamed=("read_only",),
+        around=spans_around(),
     ) as gate:
         serving = asyncio.ensure_future(serve_stdio(gate, client, wire=wire))
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -52,6 +52,12 @@ def note_reading(
     return Draft(type=SOURCE_STALE, time=now, trace=trace, call=call, severity=severity, payload=payload)
 
 
+def is_change(tx: Transaction, *, user: str, project: str, path: str, content: str | bytes, now: float) -> bool:
+    """Whether a note of this content would change what is noted; the first one of a path changes nothing."""
+    before = tx.reading(user, project, path)
+    return before is not None and not _overtaken(before, now) and before.digest != content_hash(content)
+
+
 def note_writing(tx: Transaction, *, user: str, project: str, path: str, content: str | bytes, now: float) -> None:
     """Remember what a tool wrote through the gate, so that reading it back is no surprise.
 

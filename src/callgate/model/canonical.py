@@ -46,8 +46,8 @@ def quick(value: Any) -> bytes | None:
         text = orjson.dumps(value, option=SORTED)
     except orjson.JSONEncodeError:
         return None
-    # orjson writes NaN as null without a word; only then is the walk needed.
-    if b"null" in text:
+    # orjson writes NaN as null without a word; only where one stands as a value is the walk needed.
+    if b"null" in text and (b":null" in text or b",null" in text or b"[null" in text or text == b"null"):
         _refuse_nan(value)
     return text
 

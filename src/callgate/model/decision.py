@@ -57,6 +57,10 @@ class Decision:
     observed: Verdict | None = None
     """In observe mode: what would have been decided."""
     _written: orjson.Fragment | None = field(default=None, init=False, repr=False, compare=False)
+    told: dict[tuple[str | None, ...], tuple[bytes, ...]] = field(
+        default_factory=dict[tuple[str | None, ...], tuple[bytes, ...]], init=False, repr=False, compare=False
+    )
+    """How events tell it, by who asked for what: most calls share their decision with many others."""
 
     @property
     def allowed(self) -> bool:

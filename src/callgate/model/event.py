@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from callgate.model.canonical import dumps
 from callgate.model.levels import Severity
@@ -20,9 +20,26 @@ class Redactor(Protocol):
         """Whether something in the written form may have to be struck."""
         ...
 
+    def suspects_shared(self, text: bytes, /) -> bool:
+        """As `suspects`, of a text that comes again and again: it is looked through once."""
+        ...
+
     def strike(self, value: Any, /) -> Any:
         """The value with everything secret in it replaced."""
         ...
+
+
+class Written(NamedTuple):
+    """A payload that is canonical JSON already, in two pieces that follow each other; no value is cut in two."""
+
+    own: bytes
+    """What this event alone says."""
+    shared: bytes
+    """What many events say alike."""
+
+
+def _nothing() -> dict[str, Any]:
+    return {}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,8 +54,8 @@ class Draft:
     severity: Severity = Severity.INFO
     causes: tuple[str, ...] = ()
     """Hashes of events in other streams that this one follows from."""
-    payload: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Redacted already."""
+    payload: dict[str, Any] | Written = field(default_factory=_nothing)
+    """Redacted already, unless `redact` is to do it."""
     redact: Redactor | None = None
     """Who strikes secrets from the payload when it is written; None when that is done."""
 

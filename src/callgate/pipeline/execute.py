@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import SecretsClosed
 from callgate.model.shapes import own_copy
-from callgate.model.tool_context import ToolContext
+from callgate.pipeline.handed import Handed
 from callgate.pipeline.parts import running
-from callgate.pipeline.past_calls import RECORD, recorded_calls
-from callgate.pipeline.preview import fingerprint_of_state
 from callgate.pipeline.processes import packed, run_in_process
 from callgate.pipeline.shield import contained, finish
 from callgate.pipeline.threads import NotStarted, Running
@@ -24,6 +22,7 @@ from callgate.pipeline.trouble import resets_at, retryable
 
 if TYPE_CHECKING:
     from callgate.model.tool import Tool
+    from callgate.model.tool_context import ToolContext
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.permit import Permit
 
@@ -82,11 +81,15 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
     now = parts.clock.monotonic()
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task here
-    executed = Executed(permit, _context(parts, permit, now), now, task, task.cancelling())
+    executed = Executed(permit, Handed(parts, permit, now + permit.limit), now, task, task.cancelling())
     parent = running.get()
     token: Token[ToolContext | None] | None = running.set(executed.context)
     try:
-        await _go(parts, executed, parent)
+        if permit.let_go or permit.row is not None or parent is not None:
+            await _make_sure(parts, executed, parent)
+        permit.use()
+        executed.entered = True
+        await _run(parts, executed)
     except asyncio.CancelledError as error:
         # Somebody cancelled the caller, or the handler gave up by itself: only the first is the caller's to hear.
         if permit.let_go or task.cancelling() > executed.cancelled_before:
@@ -114,7 +117,8 @@ def _runs(task: asyncio.Task[Any]) -> bool:
         return False
 
 
-async def _go(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:
+async def _make_sure(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:
+    """Right before the handler is entered: is it still wanted, is the row still ours, does the call around it run?"""
     permit = executed.permit
     if permit.let_go:
         raise asyncio.CancelledError  # settled like any other cancellation
@@ -122,9 +126,6 @@ async def _go(parts: Parts, executed: Executed, parent: ToolContext | None) -> N
         await _check_fence(parts, permit)
     if parent is not None:
         _belong(executed, parent)
-    permit.use()
-    executed.entered = True
-    await _run(parts, executed)
 
 
 def _belong(executed: Executed, parent: ToolContext) -> None:
@@ -194,33 +195,6 @@ def _ended_late(parts: Parts, executed: Executed, value: Any, error: BaseExcepti
     return late
 
 
-def _context(parts: Parts, permit: Permit, now: float) -> ToolContext:
-    made = _plain_context(parts, permit, now)
-    if RECORD in permit.tool.capabilities:
-        made.recorded = partial(recorded_calls, parts, permit.context)
-    return made
-
-
-def _plain_context(parts: Parts, permit: Permit, now: float) -> ToolContext:
-    return ToolContext(
-        context=permit.context,
-        tool=permit.tool.name,
-        call_id=permit.asked.call_id,
-        key=permit.key,
-        working_directory=permit.context.working_directory or parts.working_directory,
-        deadline=now + permit.limit,
-        secret_source=parts.secrets.source,
-        progress_sink=parts.progress,
-        grounds=partial(parts.policy.grounds, permit.tool, permit.context),
-        is_as_shown=partial(_is_as_shown, parts, permit.shown_state),
-        strike_from_now=parts.striker.remember,
-    )
-
-
-def _is_as_shown(parts: Parts, shown: str | None, state: str) -> bool:
-    return shown is None or fingerprint_of_state(parts, state) == shown
-
-
 async def _check_fence(parts: Parts, permit: Permit) -> None:
     """Right before the handler is entered: is the row still ours?"""
     claimed = permit.row
@@ -230,16 +204,9 @@ async def _check_fence(parts: Parts, permit: Permit) -> None:
         raise FenceLost
 
 
-def _run(parts: Parts, executed: Executed) -> Coroutine[Any, Any, None]:
+async def _run(parts: Parts, executed: Executed) -> None:
     """Run once, or while the limit allows where a retryable error may be tried again."""
-    tool = executed.permit.tool
-    run_once = _way_to_run(tool)
-    return (
-        _run_with_retries(parts, executed, run_once) if tool.read_only or tool.idempotent else run_once(parts, executed)
-    )
-
-
-async def _run_with_retries(parts: Parts, executed: Executed, run_once: Way) -> None:
+    run_once = _way_to_run(executed.permit.tool)
     while True:
         try:
             return await run_once(parts, executed)
@@ -253,10 +220,8 @@ async def _run_with_retries(parts: Parts, executed: Executed, run_once: Way) -> 
 
 def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
     """How long to wait before trying again; None to give up."""
-    if executed.timed_out or executed.tries >= _TRIES or not retryable(error):
+    if executed.timed_out or executed.tries >= _TRIES or not _may_repeat(executed) or not retryable(error):
         return None
-    if executed.permit.tool.read_only and executed.context.effect_inside:
-        return None  # it reads by itself, and something it called did more
     resets = resets_at(error)
     if resets is not None:
         pause = max(0.0, resets - parts.clock.now())
@@ -265,6 +230,13 @@ def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
         pause = _FIRST_PAUSE * 2 ** (executed.tries - 1) * random.uniform(0.5, 1.5)  # noqa: S311
     left = executed.context.remaining(parts.clock.monotonic()) or 0.0
     return pause if pause < left else None
+
+
+def _may_repeat(executed: Executed) -> bool:
+    tool = executed.permit.tool
+    if tool.read_only:
+        return not executed.context.effect_inside  # it reads by itself, and something it called may have done more
+    return tool.idempotent
 
 
 def _way_to_run(tool: Tool) -> Way:

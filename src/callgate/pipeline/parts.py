@@ -13,6 +13,7 @@ from callgate.model.decision import Reason
 from callgate.model.tool import Arguments, Tool
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.deadlines import Deadlines
+from callgate.pipeline.noting_order import NotingOrder
 from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
 from callgate.policy.policy import Policy
@@ -54,9 +55,22 @@ class Watch(Protocol):
     """Told what a successful call read or wrote; runs inside a transaction, so it asks nobody."""
 
     def __call__(
-        self, tx: Transaction, tool: Tool, sources: Sources, context: Context, /, *, project: str, at: float
-    ) -> None:
-        """Record what follows from it; `at` is when the call ended, and notes of calls may come in another order."""
+        self,
+        tx: Transaction,
+        tool: Tool,
+        sources: Sources,
+        context: Context,
+        /,
+        *,
+        project: str,
+        at: float,
+        in_order: bool,
+    ) -> bool:
+        """Record what follows from it; whether that was done.
+
+        `at` is when the call ended. Notes of calls may come in another order: unless `in_order` says that those of
+        the calls before are there, nothing is done that would change what is noted.
+        """
         ...
 
 
@@ -83,6 +97,7 @@ class Parts:
     asker: Asker | None = None
     working_directory: str = "."
     watches: tuple[Watch, ...] = ()
+    noting_order: NotingOrder = field(default_factory=NotingOrder)
     quarantined: Callable[[str], str | None] = lambda _name: None
     missing: Callable[[str], str | None] = lambda _name: None
     """Why a tool of that name is not there, where its source is known and could not be reached."""

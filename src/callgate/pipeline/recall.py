@@ -11,7 +11,7 @@ from callgate.model.canonical import dumps
 from callgate.model.outcome import Outcome
 from callgate.model.pauses import pauses
 from callgate.model.tool import Tool
-from callgate.pipeline.authorize import Authorized, has_row
+from callgate.pipeline.authorize import Authorized
 from callgate.pipeline.owners import bury, give_up, time_to_bury
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.stopped import Stopped, refused
@@ -40,7 +40,7 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
         Stopped: The recorded outcome; or idempotency_conflict, in_flight, outcome_unknown.
     """
     asked = authorized.asked
-    if not has_row(asked, authorized.tool):
+    if not authorized.has_row:
         return Recalled(authorized)
     if asked.key is None and parts.settings.require_keys:
         message = f"{authorized.tool.name} changes something, and this gate wants a key for that: set idempotency_key"

@@ -6,28 +6,31 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.row_digest import ROW_DIGEST, row_digest
+from callgate.events.vocabulary import SUCCEEDED
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import AttemptState
-from callgate.model.event import Draft
+from callgate.model.canonical import dumps
+from callgate.model.event import Draft, Written
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.arrived import unless_arrived
 from callgate.pipeline.ending import Ending, ending_of
 from callgate.pipeline.execute import FenceLost, when_ended_late
 from callgate.pipeline.health_notes import note_health
-from callgate.pipeline.recorded import json_form, redacted_view
+from callgate.pipeline.noting import note_later
+from callgate.pipeline.recorded import MOST_BYTES, json_form, redacted_view
 from callgate.pipeline.shield import landed
-from callgate.pipeline.sources_read import sources_read
 from callgate.pipeline.stored_outcome import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from callgate.pipeline.execute import Executed
-    from callgate.pipeline.parts import Parts, Sources
-    from callgate.pipeline.permit import Permit
+    from callgate.pipeline.parts import Parts
     from callgate.ports import Transaction
 
 _STATES: dict[type[Outcome], AttemptState] = {
@@ -36,18 +39,19 @@ _STATES: dict[type[Outcome], AttemptState] = {
     Unknown: AttemptState.UNKNOWN,
 }
 
-_NOTED_AT_ONCE = 500
-"""Sources; a unit of many thousands would keep others waiting."""
+_DEBUG = Severity.DEBUG  # looking a member up takes as long as many a step
+_STALE: dict[str, Any] = {"type": "tool_call.settled_late", "severity": Severity.WARNING}
+"""What is told of an end that no longer changed the row."""
 
 
 async def settle(parts: Parts, executed: Executed) -> Outcome:
     """Close the call and say how it ended."""
-    ending = ending_of(parts, executed)
-    if executed.permit.edited:
+    ending, permit = ending_of(parts, executed), executed.permit
+    if permit.edited:
         ending.outcome = _tell_edit(parts, executed, ending.outcome)
     note_health(parts, executed, ending.outcome)
     try:
-        if executed.permit.durable:
+        if permit.durable:
             outcome = await _close_durably(parts, executed, ending)
         else:
             outcome = _close_behind(parts, executed, ending)
@@ -56,21 +60,22 @@ async def settle(parts: Parts, executed: Executed) -> Outcome:
         if executed.still_running is not None:
             _await_late(parts, executed)
     if isinstance(outcome, Succeeded):
-        parts.labels.returned(executed.permit.tool, outcome.value, executed.permit.context)
+        parts.labels.returned(permit.tool, outcome.value, permit.asked.context)
     return outcome
 
 
 def _close_behind(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
     try:
-        parts.store.behind(closing(parts, executed, ending))
+        parts.store.behind(_closing(parts, executed, ending))
     except StoreUnavailable as error:
         return _unrecorded(executed, ending, error)
-    _watch_later(parts, executed, ending)
+    if executed.permit.tool.hooks.reads is not None:
+        _watch_later(parts, executed, ending)
     return ending.told or ending.outcome
 
 
 async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
-    draft = closing(parts, executed, ending)
+    draft = _closing(parts, executed, ending)
     fact = _fact(parts, executed, ending) if executed.permit.row is not None else None
     unit = _unit(parts, executed, draft, fact)
     let_go = False
@@ -91,12 +96,13 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
 def _closed(parts: Parts, executed: Executed, ending: Ending, answer: Answer) -> Outcome:
     if answer is Answer.STALE and not isinstance(executed.error, FenceLost):
         return _no_longer_ours(executed, ending)
-    _watch_later(parts, executed, ending)
+    if executed.permit.tool.hooks.reads is not None:
+        _watch_later(parts, executed, ending)
     return ending.told or ending.outcome
 
 
 def _unit(parts: Parts, executed: Executed, draft: Draft, fact: Settle | None) -> Callable[[Transaction], Answer]:
-    permit = executed.permit
+    permit, said = executed.permit, draft.payload
 
     def unit(tx: Transaction) -> Answer:
         answer = Answer.APPLIED
@@ -105,19 +111,21 @@ def _unit(parts: Parts, executed: Executed, draft: Draft, fact: Settle | None) -
             answer = step.answer
             if step.changed and step.row is not None:
                 tx.put_attempt(step.row)
-                draft.payload[ROW_DIGEST] = row_digest(parts.keys, step.row)
+                more = {ROW_DIGEST: row_digest(parts.keys, step.row)}
                 if answer is Answer.LATE:
-                    draft.payload["state"] = step.row.state.value
-        tx.append(_stale(draft) if answer is Answer.STALE else draft)
+                    more["state"] = step.row.state.value
+                draft.payload = _with_row(said, more)
+        tx.append(replace(draft, **_STALE, payload=said) if answer is Answer.STALE else draft)
         return answer
 
     return unit
 
 
-def _stale(draft: Draft) -> Draft:
-    """What is told of an end that no longer changed the row."""
-    payload = {name: value for name, value in draft.payload.items() if name != ROW_DIGEST}
-    return replace(draft, type="tool_call.settled_late", severity=Severity.WARNING, payload=payload)
+def _with_row(said: dict[str, Any] | Written, more: dict[str, str]) -> dict[str, Any] | Written:
+    """The payload, and what it says of the row."""
+    if isinstance(said, dict):
+        return said | more
+    return Written(said.own + b"," + dumps(more)[1:-1], said.shared)
 
 
 def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
@@ -136,8 +144,25 @@ def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
     )
 
 
-def closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
+def _closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
     """The one event that closes the call."""
+    outcome, asked, tool, output = ending.outcome, executed.permit.asked, executed.permit.tool, ending.written
+    usual = executed.tries == 1 and tool.hooks.redact is None and len(output) <= MOST_BYTES
+    if not usual or not isinstance(outcome, Succeeded):
+        return _closing_told(parts, executed, ending)
+    own = b'{"duration_ms":' + orjson.dumps(outcome.duration_ms) + b',"output":' + output
+    return Draft(
+        type=SUCCEEDED,
+        time=parts.clock.now(),
+        trace=asked.context.trace_id,
+        call=asked.call_id,
+        severity=_DEBUG,
+        payload=Written(own, tool.written),
+    )
+
+
+def _closing_told(parts: Parts, executed: Executed, ending: Ending) -> Draft:
+    """The same, its payload as a value: of anything but a plain success."""
     permit, outcome = executed.permit, ending.outcome
     payload: dict[str, Any] = {"tool": permit.tool.name, "tool_id": permit.tool.id, "duration_ms": outcome.duration_ms}
     if executed.tries > 1:
@@ -213,24 +238,8 @@ def _tell_edit(parts: Parts, executed: Executed, outcome: Outcome) -> Outcome:
 
 def _watch_later(parts: Parts, executed: Executed, ending: Ending) -> None:
     """A tool that declares what it read: asked and noted after the call, which does not wait for it."""
-    if executed.permit.tool.hooks.reads is not None and parts.watches and isinstance(ending.outcome, Succeeded):
-        parts.background(_watch(parts, executed.permit, ending.outcome, at=parts.clock.now()))
-
-
-async def _watch(parts: Parts, permit: Permit, outcome: Succeeded, *, at: float) -> None:
-    sources = await sources_read(parts, permit, outcome)
-    if not sources:
-        return
-    project = str(permit.arguments.get("project_id") or "default")
-
-    for first in range(0, len(sources), _NOTED_AT_ONCE):
-        some = sources[first : first + _NOTED_AT_ONCE]
-
-        def unit(tx: Transaction, some: Sources = some) -> None:
-            for watch in parts.watches:
-                watch(tx, permit.tool, some, permit.context, project=project, at=at)
-
-        await parts.store.write(unit)
+    if parts.watches and isinstance(ending.outcome, Succeeded):
+        note_later(parts, executed.permit, ending.outcome)
 
 
 def _await_late(parts: Parts, executed: Executed) -> None:
@@ -248,8 +257,8 @@ def _await_late(parts: Parts, executed: Executed) -> None:
 
 async def _settle_late(parts: Parts, late: Executed) -> None:
     ending = ending_of(parts, late)
-    draft = closing(parts, late, ending)
+    draft = _closing_told(parts, late, ending)
     draft.type, draft.severity = "tool_call.settled_late", Severity.WARNING
-    draft.payload["outcome"] = ending.outcome.status
+    draft.payload = _with_row(draft.payload, {"outcome": ending.outcome.status})
     fact = _fact(parts, late, ending) if late.permit.row is not None else None
     await parts.spool.write(unless_arrived(parts, draft, _unit(parts, late, draft, fact)))

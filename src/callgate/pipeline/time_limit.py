@@ -55,7 +55,7 @@ def _configured(tool: Tool | str, context: Context, settings: Settings, *, insta
     name, declared = (tool, None) if isinstance(tool, str) else (tool.name, tool.timeout)
     if context.user is not None and context.user in settings.user_timeouts:
         return settings.user_timeouts[context.user]
-    if name in settings.tool_timeouts:
+    if settings.tool_timeouts and name in settings.tool_timeouts:
         return settings.tool_timeouts[name]
     if declared is not None:
         return declared

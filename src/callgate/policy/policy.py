@@ -88,9 +88,9 @@ class Policy:
         self, tool: Tool, arguments: Arguments, context: Context, standing: Standing
     ) -> Authorization:
         """The part of authorize that depends on the arguments: resources, and denials with a condition."""
-        terms = standing.terms
-        if terms.reach is None and not terms.refusing:
+        if standing.touches_nothing:
             return NOTHING_TOUCHED
+        terms = standing.terms
         touched = (
             NOTHING_TOUCHED if terms.reach is None else self._resources.judge(terms.reach, arguments, context=context)
         )

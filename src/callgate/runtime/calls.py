@@ -109,7 +109,10 @@ class Calls(Face):
         return time_limit(found or tool, ground, opened.parts.settings, per_call=timeout, instance=instance)
 
     async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
-        """Decide about a tool that its host runs itself, and write the intent; settle it with `report`."""
+        """Decide about a tool that its host runs itself, and write the intent; settle it with `report`.
+
+        A tool that the gate can run is refused: it is called, so that nobody only says that it ran.
+        """
         opened = self._open()
         ground = context or opened.default_context
         found: list[Judgement] = []

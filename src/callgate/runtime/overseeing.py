@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from callgate.model.context import Context
+from callgate.model.layer import Layer, LayerKind
 from callgate.model.levels import Risk, Verdict
+from callgate.runtime.coverage import Coverage, agents_covered, covered, sources_covered
+from callgate.runtime.figures import DECIDED, Figures, Span, figures
 from callgate.runtime.opened import Face
 from callgate.settings.matrix import resolve_matrix
 
 if TYPE_CHECKING:
+    from callgate.model.approval import Approval
+    from callgate.model.health import Health
     from callgate.model.levels import Autonomy
     from callgate.model.tool import Tool
+    from callgate.runtime.decisions import Decisions
+    from callgate.runtime.doorkeeping import Doorkeeping
+    from callgate.runtime.observing import Observing
+    from callgate.runtime.reviewing import Reviewing
+    from callgate.runtime.sourcing import Sourcing
+    from callgate.runtime.toolbox import Toolbox
+    from callgate.runtime.trusting import Trusting
     from callgate.settings.values import Matrix, Settings
+
+    class _Gate(Decisions, Doorkeeping, Observing, Reviewing, Sourcing, Toolbox, Trusting):
+        """The faces of a gate that this one looks through."""
+
+
+_CALLS = 20_000
+_RECENT = 2000
+_QUESTIONS = 1000
 
 
 class RoleStanding(NamedTuple):
@@ -28,8 +51,27 @@ class RoleStanding(NamedTuple):
     """Whether the answer may be stricter, by the arguments, the hour or what was done before."""
 
 
+class RoleGiven(NamedTuple):
+    """What a role gives to whoever acts in it."""
+
+    name: str
+    scopes: tuple[str, ...] | None
+    """Exact scopes, `family:*` or `*`; None is every scope but `secrets:*`, as without any roles."""
+    autonomy: Autonomy | None
+    """How much is done without asking where the context does not say; None is the configuration's."""
+    layer: Layer
+
+
+class ConnectorStanding(NamedTuple):
+    """One outside system behind tools."""
+
+    connector: str
+    tools: int
+    health: Health
+
+
 class Overseeing(Face):
-    """The policy in force, as people look at it."""
+    """The policy in force, as people look at it, and what comes of it."""
 
     def matrix(self) -> Matrix:
         """Which verdict autonomy and risk give together."""
@@ -49,3 +91,49 @@ class Overseeing(Face):
         reads = tool.read_only and found.risk is Risk.LOW
         verdict = Verdict.ALLOW if reads else self.matrix()[found.autonomy][found.risk][0]
         return RoleStanding(verdict, "", found.risk, found.autonomy, depends=True)
+
+    def role_given(self, role: str) -> RoleGiven:
+        """What a role of the configuration gives; without any roles, what `default` does.
+
+        Raises:
+            KeyError: There is no such role.
+        """
+        roles = self._open().parts.settings.roles
+        if roles is None and role == Context().role:
+            open_layer = Layer(name=role, kind=LayerKind.ROLE, allow=("group:all",))
+            return RoleGiven(role, None, None, open_layer)
+        found = (roles or {})[role]
+        return RoleGiven(role, tuple(sorted(found.scopes)), found.autonomy, found.layer)
+
+    async def before(self, question: Approval, *, limit: int = 8) -> list[dict[str, Any]]:
+        """What the asker of a question did before it in the same session, as `calls()` has it, the newest first."""
+        among = {"principal": question.principal, "session": question.session}
+        found = await cast("_Gate", self).calls(limit=_RECENT, **among)
+        earlier = [each for each in found if each["asked_at"] <= question.created_at]
+        return [each for each in earlier if each["call"] != question.call_id][-limit:][::-1]
+
+    async def figures(self, *, back: float, step: float) -> Figures:
+        """How much was called in the last `back` seconds and how it ended, by steps of so many seconds."""
+        gate = cast("_Gate", self)
+        span = Span(self._open().parts.clock.now(), back, step)
+        decided = await gate.approvals(states=DECIDED, limit=_QUESTIONS, newest_first=True)
+        return figures(await gate.calls(limit=_CALLS), decided, span=span)
+
+    def connectors(self) -> list[ConnectorStanding]:
+        """Every system that tools name, and whatever else was ever in trouble; with how many tools it has."""
+        gate = cast("_Gate", self)
+        counted = Counter(each.connector or each.name for each in gate.tools())
+        named = {each.connector for each in gate.tools() if each.connector not in {"", each.name}}
+        found = [ConnectorStanding(name, number, gate.health(name)) for name, number in sorted(counted.items())]
+        return [each for each in found if each.connector in named or each.health.last_error_at is not None]
+
+    async def coverage(self) -> Coverage:
+        """What this gate governs: its tools source by source, who calls through it, and the hosts of this machine."""
+        gate, parts = cast("_Gate", self), self._open().parts
+        now = parts.clock.now()
+        held = {each.name for each in gate.quarantined()}
+        return Coverage(
+            hosts=tuple(await asyncio.to_thread(lambda: list(covered(Path.cwd())))),
+            sources=sources_covered(gate.tools(), gate.sources(), held=held, modes=gate.observed()),
+            agents=agents_covered(await gate.credentials(), await gate.calls(limit=_RECENT), now=now),
+        )

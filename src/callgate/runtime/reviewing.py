@@ -49,6 +49,10 @@ class Reviewing(Face):
         """One entry per day and tool: how many calls, how they ended, how long they took."""
         return await self._entries("usage")
 
+    async def healths(self) -> list[dict[str, Any]]:
+        """One entry per connector that was ever in trouble, as it was last recorded, by whichever process."""
+        return await self._entries("health")
+
     async def newest_events(self, limit: int, **filters: Any) -> list[Event]:
         """The newest events that fit, oldest first."""
         selection, store = _selection(**filters), await self._flushed()

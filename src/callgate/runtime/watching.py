@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from callgate.events.staleness import note_reading, note_writing
+from callgate.events.staleness import is_change, note_reading, note_writing
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -14,10 +14,17 @@ if TYPE_CHECKING:
 
 
 def note_sources(
-    tx: Transaction, tool: Tool, sources: Sources, context: Context, /, *, project: str, at: float
-) -> None:
-    """Note every source a call read or wrote; one that changed since this user's last reading gets its event."""
+    tx: Transaction, tool: Tool, sources: Sources, context: Context, /, *, project: str, at: float, in_order: bool
+) -> bool:
+    """Note every source a call read or wrote; one that changed since this user's last reading gets its event.
+
+    Not `in_order`, nothing is noted where one of them changed, and the answer is no.
+    """
     user, trace = context.user or context.principal, context.trace_id
+    if not in_order and any(
+        is_change(tx, user=user, project=project, path=path, content=content, now=at) for path, content in sources
+    ):
+        return False
     for path, content in sources:
         if tool.effectful:
             note_writing(tx, user=user, project=project, path=path, content=content, now=at)
@@ -25,3 +32,4 @@ def note_sources(
         draft = note_reading(tx, user=user, project=project, path=path, content=content, now=at, trace=trace)
         if draft is not None:
             tx.append(draft)
+    return True

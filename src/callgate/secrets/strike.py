@@ -47,23 +47,35 @@ class Striker(Private):
             self._known = self._known.learn(forms_of(value), placeholder(connector, key))
             self._values.add(value)
 
-    def strike(self, value: Any) -> Any:
+    def strike(self, value: Any, *, suspected: bool = False) -> Any:
         """The value with everything secret in it replaced; the same object when there was nothing.
 
         Nested values and keys are struck as well. In a value that has something to strike, or that is no JSON, parts
         that are nested too deeply, contain themselves or cannot be read are replaced by a word about it.
+
+        Args:
+            value: Anything.
+            suspected: Whether its JSON text was looked at (`suspects`), so that it need not be looked at again.
         """
         known = self._known
+
+        def is_innocent(part: Any) -> bool:
+            return not known.may_be_in(orjson.dumps(part, option=_OPTIONS))
+
         try:
-            if not known.may_be_in(orjson.dumps(value, option=_OPTIONS)):
+            if not suspected and is_innocent(value):
                 return value
         except (TypeError, RecursionError):
-            pass  # It has no JSON text to look at.
-        return rewrite(value, known.strike)
+            return rewrite(value, known.strike)  # It has no JSON text to look at, whatever its parts have.
+        return rewrite(value, known.strike, spared=is_innocent)
 
     def suspects(self, text: bytes) -> bool:
         """Whether something in this JSON text may have to be struck; most texts show at once that nothing has."""
         return self._known.may_be_in(text)
+
+    def suspects_shared(self, text: bytes) -> bool:
+        """As `suspects`, of a text that comes again and again: until a secret is learnt, it is looked through once."""
+        return self._known.may_be_in_shared(text)
 
     def strike_text(self, text: str) -> str:
         """The text with everything secret in it replaced. Strike before cutting: half a secret is not recognised."""

@@ -14,16 +14,23 @@ CONTAINS_ITSELF = "[contains itself]"
 UNREADABLE = "[unreadable]"
 
 _PLAIN: tuple[type[Any], ...] = (list, tuple, set, frozenset)
+_TOGETHER = 16
+"""So many items of a list are looked at in one go."""
 
 
-def rewrite(value: Any, change: Callable[[str], str]) -> Any:
+def rewrite(value: Any, change: Callable[[str], str], *, spared: Callable[[list[Any]], bool] | None = None) -> Any:
     """The value with `change` applied to every text in it, keys too; the same object when nothing changed.
 
     Numbers, bytes and foreign objects count as the text they are shown as. Whatever is nested too deeply, contains
     itself or cannot be read is replaced by a word about it.
+
+    Args:
+        value: Anything.
+        change: Gives the same text where nothing is to be changed.
+        spared: Tells of items of a list that nothing is to be changed in them, at less than it costs to walk them.
     """
     try:
-        return _Walk(change).value(value, 0)
+        return _Walk(change, spared).value(value, 0)
     except RecursionError:
         return TOO_DEEP
 
@@ -43,10 +50,11 @@ def texts(value: Any) -> Iterator[str]:
 class _Walk:
     """One walk; remembers what it has seen, so that a value reached twice is rewritten once."""
 
-    __slots__ = ("_change", "_seen")
+    __slots__ = ("_change", "_seen", "_spared")
 
-    def __init__(self, change: Callable[[str], str]) -> None:
+    def __init__(self, change: Callable[[str], str], spared: Callable[[list[Any]], bool] | None) -> None:
         self._change = change
+        self._spared = spared
         self._seen: dict[int, tuple[Any, Any]] = {}
 
     def value(self, value: Any, depth: int) -> Any:
@@ -88,12 +96,20 @@ class _Walk:
 
     def _sequence(self, value: Any, depth: int) -> Any:
         items: list[Any] = list(value)
-        changed = [self.value(item, depth) for item in items]
+        changed = [new for some in range(0, len(items), _TOGETHER) for new in self._some(items, some, depth=depth)]
         if all(new is old for new, old in zip(changed, items, strict=True)):
             return value
         if hasattr(value, "_fields"):  # a named tuple
             return type(value)(*changed)
         return next(kind(changed) for kind in _PLAIN if isinstance(value, kind))
+
+    def _some(self, items: list[Any], at: int, *, depth: int) -> list[Any]:
+        some = items[at : at + _TOGETHER]
+        if self._spared is None or len(items) == 1:
+            return [self.value(item, depth) for item in some]
+        if self._spared(some):
+            return some
+        return [item if self._spared([item]) else self.value(item, depth) for item in some]
 
     def _dataclass(self, value: Any, depth: int) -> Any:
         fields = [(field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value)]

@@ -22,7 +22,7 @@ from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
 from callgate.serve.listening import Listening, TooManyListeners
 from callgate.serve.oauth import METADATA, ResourceServer
-from callgate.serve.problems import problem, told
+from callgate.serve.problems import problem, told, too_many_requests
 from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, not_signed_in
 from callgate.settings.values import ServeSettings
@@ -41,6 +41,7 @@ def make_app(
     addresses: Addresses,
     settings: ServeSettings,
     oauth: ResourceServer | None,
+    rates: Rates,
     mcp: ASGIApp,
     console: ASGIApp,
     listening: Listening,
@@ -52,6 +53,7 @@ def make_app(
         addresses: How they are reached.
         settings: What the configuration says of them.
         oauth: Whose access tokens let agents in besides.
+        rates: How often each credential may ask, at whichever door.
         mcp: What answers below `/mcp`.
         console: What answers at no other door's address.
         listening: Who listens to what is recorded; to be closed before the server is.
@@ -60,7 +62,7 @@ def make_app(
     app.state.gate = gate
     app.state.addresses = addresses
     app.state.oauth = oauth
-    app.state.rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
+    app.state.rates = rates
     app.state.listening = listening
     app.add_exception_handler(NobodySignedIn, _sign_in)
     app.add_exception_handler(TooManyListeners, _too_many)
@@ -93,8 +95,10 @@ class _Beside:
 
 async def _counted(gate: Gate, _reader: Reader) -> Response:
     """What was counted, for Prometheus; a person's token with the right to read lets it in."""
-    pending, unknown = len(await gate.approvals()), len(await gate.unknown_outcomes())
-    return Response(gate.metrics(pending=pending, unknown=unknown), media_type="text/plain; version=0.0.4")
+    waiting = await gate.open_counts()
+    return Response(
+        gate.metrics(pending=waiting.pending, unknown=waiting.unknown), media_type="text/plain; version=0.0.4"
+    )
 
 
 async def _described(request: Request) -> dict[str, Any]:
@@ -111,7 +115,7 @@ async def _sign_in(request: Request, error: Exception) -> JSONResponse:
 
 async def _too_many(_request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, TooManyRequests):
-        return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(error.seconds)})
+        return too_many_requests(error)
     return problem(503, str(error), code="too_many_listeners", headers={"Retry-After": "10"})
 
 

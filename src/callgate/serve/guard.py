@@ -13,7 +13,6 @@ from callgate.serve.addresses import Addresses
 from callgate.serve.problems import problem
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
-_BODY_SECONDS = 30.0
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -50,15 +49,15 @@ class Guard:
         app: What is guarded.
         addresses: Which hosts and origins are ours.
         body_bytes: The largest request that is read.
-        body_seconds: How long one may take to arrive.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, addresses: Addresses, body_bytes: int, body_seconds: float = _BODY_SECONDS
-    ) -> None:
+    seconds = 30.0
+    """How long a request may take to arrive, from its head on."""
+
+    def __init__(self, app: ASGIApp, *, addresses: Addresses, body_bytes: int) -> None:
         self._app = app
         self._addresses = addresses
-        self._limits = _Limits(body_bytes, body_seconds)
+        self._limits = _Limits(body_bytes, self.seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI's signature
         if scope["type"] != "http":

@@ -14,12 +14,11 @@ from contextlib import asynccontextmanager
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
-import orjson
-
 from callgate.errors import CallgateError
 from callgate.model.event import Event
 from callgate.runtime.gate import Callgate
 from callgate.runtime.record import chosen
+from callgate.serve.wire import encoded
 
 MOST_LISTENERS = 5000
 HEARTBEAT = 15.0
@@ -345,5 +344,5 @@ def event_body(event: Event) -> dict[str, Any]:
 
 def written(event: Event) -> bytes:
     """An event as a message of a stream (text/event-stream)."""
-    body = orjson.dumps(event_body(event), default=str)
+    body = encoded(event_body(event))
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.type.encode(), body)

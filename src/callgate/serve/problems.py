@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from callgate import errors
+from callgate.serve.rates import TooManyRequests
 from callgate.serve.wire import Json
 
 MEDIA_TYPE = "application/problem+json"
@@ -41,6 +42,7 @@ TITLES = {
     421: "Not a host of this server",
     422: "The request does not fit its schema",
     429: "Too many requests",
+    431: "The head of the request is too large",
     500: "Something went wrong here",
     503: "The store cannot be used now",
 }
@@ -51,6 +53,11 @@ def problem(status: int, detail: str, *, code: str, headers: dict[str, str] | No
     body: dict[str, Any] = {"type": "about:blank", "title": TITLES.get(status, "Refused"), "status": status}
     body |= {"detail": detail, "code": code, **more}
     return Json(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def too_many_requests(error: TooManyRequests) -> JSONResponse:
+    """What is answered to a credential that asks too often, at every door: when to come back."""
+    return problem(429, str(error), code="too_many_requests", headers={"Retry-After": str(error.seconds)})
 
 
 def status_of(error: Exception) -> int:

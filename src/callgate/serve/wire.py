@@ -18,14 +18,19 @@ _NOT_TAKEN = "not a parameter of this address"
 
 
 class Json(JSONResponse):
-    """An answer in JSON, also of what orjson does not write: integers beyond 64 bits, half characters."""
+    """An answer in JSON."""
 
     def render(self, content: Any) -> bytes:
         """The bytes of the answer."""
-        try:
-            return orjson.dumps(content)
-        except orjson.JSONEncodeError:
-            return json.dumps(content, separators=(",", ":")).encode()
+        return encoded(content)
+
+
+def encoded(content: Any) -> bytes:
+    """JSON, also of what orjson does not write: integers beyond 64 bits, half characters."""
+    try:
+        return orjson.dumps(content)
+    except orjson.JSONEncodeError:
+        return json.dumps(content, separators=(",", ":")).encode()
 
 
 class _StrictRequest(Request):

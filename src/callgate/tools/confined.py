@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from callgate.model.grounds import Grounds
 
@@ -33,10 +33,10 @@ _FILE = _flags("O_RDONLY", "O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY")
 _NEW = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW", "O_CLOEXEC")
 _LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK})
 _PROCESSES = "/proc/self"
+_MOST_HELD = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """A file or directory that is open, and what it is."""
 
     fd: int
@@ -147,8 +147,7 @@ class Confined:
         self.refuse(place, status)
         return Spot(folder, name, status)
 
-    @contextlib.contextmanager
-    def file_at(self, folder: Held, name: str, *, seen: bool = False) -> Generator[Held]:
+    def file_at(self, folder: Held, name: str, *, seen: bool = False) -> Holding:
         """Hold a regular file of a directory that is held.
 
         Args:
@@ -163,24 +162,22 @@ class Confined:
         if not seen:  # looked at before it is opened: opening a pipe wakes who waits at it
             self.spot_in(folder, name)
         place = inside(folder.place, name)
-        with self._open(name, _FILE, above=folder.fd, place=place) as held:
+        held = self._hold(name, _FILE, above=folder.fd, place=place)
+        if not stat.S_ISREG(held.status.st_mode):
+            os.close(held.fd)
             if stat.S_ISDIR(held.status.st_mode):
                 raise IsADirectoryError(f"{self.show(place)} is a directory, and no file")
-            if not stat.S_ISREG(held.status.st_mode):
-                raise PermissionError(f"{self.show(place)} is {kind_of(held.status)}, and no file")
-            yield held
+            raise PermissionError(f"{self.show(place)} is {kind_of(held.status)}, and no file")
+        return Holding(held)
 
-    @contextlib.contextmanager
-    def directory_at(self, folder: Held, name: str) -> Generator[Held]:
+    def directory_at(self, folder: Held, name: str) -> Holding:
         """Hold a directory of a directory that is held.
 
         Raises:
             PermissionError: It may not be touched.
             OSError: It cannot be opened, or is a link or no directory.
         """
-        place = inside(folder.place, name)
-        with self._open(name, _DIRECTORY, above=folder.fd, place=place) as held:
-            yield held
+        return Holding(self._hold(name, _DIRECTORY, above=folder.fd, place=inside(folder.place, name)))
 
     def refuse(self, place: str, status: os.stat_result | None) -> None:
         """Say no to what may not be touched.
@@ -197,11 +194,10 @@ class Confined:
     @contextlib.contextmanager
     def _directory(self, place: str) -> Generator[Held]:
         *above, name = [part for part in place.split("/") if part] or ["/"]
-        with self._walk(above) as fd, self._open(name, _DIRECTORY, above=fd, place=place) as held:
+        with self._walk(above) as fd, Holding(self._hold(name, _DIRECTORY, above=fd, place=place)) as held:
             yield held
 
-    @contextlib.contextmanager
-    def _open(self, name: str, flags: int, *, above: int, place: str) -> Generator[Held]:
+    def _hold(self, name: str, flags: int, *, above: int, place: str) -> Held:
         """Open a name in a directory, and judge what is held then."""
         try:
             fd = os.open(name, flags, dir_fd=above)
@@ -211,9 +207,10 @@ class Confined:
         try:
             status = os.fstat(fd)
             self.refuse(place, status)
-            yield Held(fd, place, status)
-        finally:
+        except BaseException:
             os.close(fd)
+            raise
+        return Held(fd, place, status)
 
     @contextlib.contextmanager
     def _walk(self, parts: list[str]) -> Generator[int]:
@@ -231,22 +228,37 @@ class Confined:
             os.close(at)
 
 
+class Holding:
+    """Something that is held, and let go when this is left."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Held) -> None:
+        self.held = held
+
+    def __enter__(self) -> Held:
+        return self.held
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.held.fd)
+
+
 class Below:
-    """Opens files below a directory, on ways without links; one in the same directory as the last costs no new walk."""
+    """Opens files below a directory, on ways without links; the directories on the way stay held for the next ones."""
 
     def __init__(self, confined: Confined, folder: Held) -> None:
         self._confined = confined
         self._folder = folder
-        self._names: list[str] = []
-        self._chain: list[tuple[Held, contextlib.ExitStack]] = []
+        self._held: dict[str, Held] = {}
+        """By their paths from the directory."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._leave(0)
+        self._leave()
 
-    def file(self, path: str) -> contextlib.AbstractContextManager[Held]:
+    def file(self, path: str) -> Holding:
         """Hold a regular file by its path from the directory.
 
         Raises:
@@ -257,32 +269,31 @@ class Below:
         return self._confined.file_at(folder, name, seen=True)
 
     def at(self, path: str) -> tuple[Held, str]:
-        """The directory of a path, which is held until another is asked for, and the name in it.
+        """The directory of a path, which is held at least until another is asked for, and the name in it.
 
         Raises:
             PermissionError: It may not be touched, or became a link.
             OSError: It cannot be opened.
         """
-        *folders, name = path.split("/")
-        if folders != self._names:
-            self._go(folders)
+        folder, below, name = path.rpartition("/")
         _refuse_climbing(name)
-        return self._chain[-1][0] if self._chain else self._folder, name
+        return (self._held.get(folder) or self._go(folder)) if below else self._folder, name
 
-    def _go(self, names: list[str]) -> None:
-        while self._names != names[: len(self._names)]:
-            self._leave(len(self._names) - 1)
-        for name in names[len(self._names) :]:
+    def _go(self, folder: str) -> Held:
+        if len(self._held) >= _MOST_HELD:
+            self._leave()
+        at, way = self._folder, ""
+        for name in folder.split("/"):
             _refuse_climbing(name)
-            stack = contextlib.ExitStack()
-            above = self._chain[-1][0] if self._chain else self._folder
-            self._chain.append((stack.enter_context(self._confined.directory_at(above, name)), stack))
-            self._names.append(name)
+            way = f"{way}/{name}" if way else name
+            if way not in self._held:
+                self._held[way] = self._confined.directory_at(at, name).held
+            at = self._held[way]
+        return at
 
-    def _leave(self, depth: int) -> None:
-        while len(self._names) > depth:
-            self._names.pop()
-            self._chain.pop()[1].close()
+    def _leave(self) -> None:
+        while self._held:
+            os.close(self._held.popitem()[1].fd)
 
 
 def create(folder: Held, name: str, *, mode: int = 0o666) -> int:

@@ -73,3 +73,16 @@ async def test_a_call_appears_and_its_story_grows_while_one_looks(desk: Desk):
     await expect(page.get_by_text("It ended well")).to_be_visible()
     assert console.paid == [(9, "bob")]
     await desk.keep(page, "story-desk")
+
+
+async def test_what_an_agent_did_before_has_only_its_own_calls_from_before_the_question(console: Console):
+    await console.gate.call("word_count", {"text": "a"}, AGENT)
+    await console.gate.call("word_count", {"text": "b"}, Context(principal="other", session=AGENT.session))
+    which = await console.ask()
+    await console.gate.call("send_letter", {"to": "bob"}, AGENT)
+    async with console.signed_in() as client:
+        text = (await client.get(f"/approvals/{which}")).text
+    before = text[text.index("What it did before") :]
+    assert before.count("/calls/") == 1
+    assert "word_count" in before
+    assert "send_letter" not in before

@@ -71,7 +71,7 @@ async def test_who_may_only_decide_sees_questions_and_nothing_else(console: Cons
     async with console.signed_in(rights=["decide"]) as client:
         assert (await client.get("/")).status_code == 200
         assert (await client.get(f"/approvals/{which}")).status_code == 200
-        for path in ("/calls", "/outcomes", "/tools", "/review", "/policy", "/health", "/evidence"):
+        for path in ("/calls", "/outcomes", "/tools", "/review", "/policy", "/coverage", "/health", "/evidence"):
             assert (await client.get(path)).status_code == 403, path
 
 

@@ -39,6 +39,7 @@ async def _fill(console: Console) -> dict[str, str]:
         "reviewed": "/review/pay",
         "policy": "/policy?tool=pay&arguments=%7B%22amount%22%3A1%2C%22to%22%3A%22b%22%7D",
         "replay": "/policy/replay?span=24h",
+        "coverage": "/coverage",
         "health": "/health",
         "evidence": "/evidence",
     }

@@ -2,15 +2,28 @@
 
 import itertools
 
-import httpx2
 import pytest
 
 from tests.doors.console.conftest import Console
 
 pytestmark = pytest.mark.slow
 _ODD = ("", "\x00", "\xed\xa0\x80", "x" * 5000, "../../etc", "%00", "\u202e", "[]", "1e400", "null")
-_NAMES = ("tool", "arguments", "role", "autonomy", "principal", "q", "page", "span", "status", "trace", "next", "code")
-_PAGES = ("/policy", "/calls", "/tools", "/health", "/health/figures", "/sign-in", "/enter")
+_NAMES = (
+    "tool",
+    "arguments",
+    "role",
+    "autonomy",
+    "principal",
+    "q",
+    "page",
+    "span",
+    "after",
+    "status",
+    "trace",
+    "next",
+    "code",
+)
+_PAGES = ("/policy", "/coverage", "/asked", "/calls", "/tools", "/health", "/health/figures", "/sign-in", "/enter")
 _FORMS = ("/tools/pay", "/tools/word_count", "/evidence", "/evidence/export", "/review/pay", "/review/accept")
 _PLACES = ("approvals", "calls", "outcomes", "tools", "review", "tries", "static", "enter")
 _SEGMENTS = ("%00", "%ED%A0%80", "..%2f..%2fetc", "x" * 3000, "%E2%80%AE")
@@ -59,6 +72,6 @@ async def test_odd_addresses_and_bodies_are_answered(console: Console):
 
 
 async def test_a_wrong_method_at_the_api_is_told_as_that(console: Console):
-    async with httpx2.AsyncClient(base_url=console.url, trust_env=False) as client:
+    async with console.client() as client:
         assert (await client.get("/api/v1/nothing")).headers["content-type"] == "application/problem+json"
         assert (await client.delete("/healthz")).status_code == 405

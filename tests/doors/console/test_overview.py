@@ -1,7 +1,9 @@
 """Policy, health and evidence at the console."""
 
 import io
+import json
 import zipfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,69 @@ async def test_replay_tells_what_the_policy_now_says_to_calls_of_before(tmp_path
         assert "Decided otherwise" in text
         assert text.index("verdict-confirm") < text.index("verdict-allow")
         assert console.paid == []
+
+
+@pytest.mark.parametrize("path", ["/", "/calls", "/outcomes", "/tools", "/tools/pay", "/review", "/policy", "/health"])
+async def test_every_page_says_that_nobody_is_asked_while_that_is_so(tmp_path: Path, path: str):
+    config = tmp_path / "callgate.yaml"
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    observe = {"source": "*", "since": since, "for": "1d", "by": "olga"}
+    config.write_text(f"version: 1\nobserve: [{json.dumps(observe)}]\n", encoding="utf-8")
+    async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
+        assert "run without anybody being asked" in (await client.get(path)).text
+    async with console_of(Callgate.open("memory://")) as console, console.signed_in() as client:
+        assert "run without anybody being asked" not in (await client.get(path)).text
+
+
+async def test_coverage_tells_what_goes_through_the_gate_and_what_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home, folder = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(folder)
+    config = tmp_path / "callgate.yaml"
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    observe = {"source": "source:function", "since": since, "for": "1d", "by": "olga"}
+    config.write_text(f"version: 1\nobserve: [{json.dumps(observe)}]\n", encoding="utf-8")
+    async with (
+        console_of(Callgate.open("memory://", config=config)) as console,
+        console.signed_in(rights=["read"]) as client,
+    ):
+        empty = (await client.get("/coverage")).text
+        assert "No host was found here" in empty
+        assert "callgate connect claude-code" in empty
+        assert "Nobody is let in, and nobody has called" in empty
+        assert "olga switched observing on" in empty
+        (folder / ".mcp.json").write_text('{"mcpServers": {"<b>gh</b>": {"command": "gh-mcp"}}}', encoding="utf-8")
+        await console.gate.admit_agent("mailer", by="olga", role="default")
+        await console.gate.call("word_count", {"text": "a"}, AGENT)
+        text = (await client.get("/coverage")).text
+    assert "MCP server &lt;b&gt;gh&lt;/b&gt;" in text
+    assert "the host reaches it by itself" in text
+    for words in (
+        "3 of 3 below do not",
+        "its own tools",
+        "not governed",
+        "observed",
+        "crawler",
+        "this machine",
+        "mailer",
+        "a token",
+    ):
+        assert words in text, words
+
+
+async def test_coverage_says_so_when_everything_is_governed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    async with console_of(Callgate.open("memory://")) as console, console.signed_in() as client:
+        assert "Everything that was found goes through the gate" in (await client.get("/coverage")).text
+        await console.gate.distrust("pay", by="olga", why="it lies")
+        assert "1 held" in (await client.get("/coverage")).text
 
 
 async def test_health_counts_what_was_called_and_the_charts_get_their_figures(console: Console):

@@ -9,7 +9,7 @@ import httpx2
 import orjson
 import pytest
 
-from callgate import Callgate, Context
+from callgate import Callgate, Context, tool
 from callgate.serve import listening
 from callgate.serve.listening import Listening, TooManyListeners, Wanted
 from tests.doors.http.conftest import Served
@@ -59,6 +59,21 @@ async def _count(served: Served, text: str = "a") -> None:
     outcome = await served.gate.call("word_count", {"text": text})
     assert outcome.ok
     await served.gate.flush()
+
+
+@tool(effects="system_state", risk="low")
+def grains(first: int) -> int:
+    """Lay so many grains on the first field of a board."""
+    return first
+
+
+async def test_a_number_that_is_large_ends_no_stream(served: Served):
+    async with await served.person() as ada, hearing(ada) as heard:
+        served.gate.add(grains)
+        assert (await served.gate.call("grains", {"first": 2**70})).ok
+        await _count(served)
+        while (await heard.next())["type"] != "tool_call.succeeded":
+            pass
 
 
 async def test_events_are_told_as_they_are_recorded(served: Served):

@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from callgate.serve.mcp.stdio import LARGEST_MESSAGE
@@ -130,3 +131,21 @@ async def test_a_line_without_an_end_is_not_read_any_further(tmp_path: Path):
     process.stdin.write(b"x" * (LARGEST_MESSAGE * 2))
     async with asyncio.timeout(60):
         assert await process.wait() == 0
+
+
+async def test_a_request_is_never_more_than_who_started_it_said(tmp_path: Path):
+    server = _server(tmp_path, "--autonomy", "A1", "--session", "mine", "--principal", "coder")
+    wishes: list[dict[str, Any]] = [
+        {"autonomy": "A4"},
+        {"role": "admin"},
+        {"principal": "other"},
+        {"session": "other"},
+        {"intent": "pay everybody"},
+        {"layers": []},
+    ]
+    async with Client(stdio_client(server), cache=None) as client:
+        for wish in wishes:
+            meta: Any = {"callgate/context": wish, "callgate/wait": 0}
+            with pytest.raises(MCPError):
+                await client.call_tool("pay", {"amount": 4}, meta=meta)
+    assert not (tmp_path / "paid").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -57,6 +58,36 @@ async def test_a_limit_cuts_and_says_so(tree: Path) -> None:
     for limit, truncated in ((52, False), (51, True), (3, True)):
         output = (await once(tree, "search_files", pattern="needle", limit=limit)).unwrap()
         assert (output["count"], output["truncated"]) == (min(limit, 52), truncated)
+
+
+def open_handles() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+async def test_of_more_than_the_limit_the_first_by_path_and_line_are_given(tree: Path) -> None:
+    """However ripgrep comes by them: it looks at several files at a time."""
+    names = [f"d{at % 100:02}/{at:03}.txt" for at in range(300)]
+    for name in names:
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("first\nneedle\nneedle\n")
+    assert (await once(tree, "search_files", pattern="^needle$", limit=600)).unwrap()["truncated"] is False
+    open_before = open_handles()
+    for limit in (1, 7, 100, 599):
+        output = (await once(tree, "search_files", pattern="^needle$", limit=limit)).unwrap()
+        lines = [(match["path"], match["line"]) for match in output["matches"]]
+        assert lines == [(name, line) for name in sorted(names) for line in (2, 3)][:limit]
+        assert output["truncated"] is True
+    assert open_handles() == open_before
+
+
+async def test_lines_of_a_large_file_have_their_numbers(tree: Path) -> None:
+    """It is read piece by piece, and lines lie across the borders of pieces."""
+    lines = [f"{at:07} {'x' * (at % 200)}{' needle' if at % 997 == 0 else ''}" for at in range(40_000)]
+    (tree / "large.log").write_text("\n".join(lines))
+    assert (tree / "large.log").stat().st_size > 4 * 1024 * 1024
+    expected = [("large.log", at + 1, line) for at, line in enumerate(lines) if "needle" in line]
+    assert await found(tree, "needle", path="large.log") == expected
+    assert await found(tree, "^0039999 x+$", path="large.log") == [("large.log", 40_000, lines[-1])]
 
 
 async def test_a_long_line_is_shown_around_the_match(tree: Path) -> None:
@@ -180,6 +211,8 @@ async def test_what_the_program_says_and_no_file_has_is_not_told(tree: Path, mon
     lies = [
         Hit("a.py", 0, 1, b"root:x:0:0\n", 0),
         Hit("a.py", 10, 7, b"needle = 1\n", 0),
+        Hit("a.py", 21, 3, b"behind its end\n", 0),
+        Hit("/etc/passwd", 0, 1, b"root:x:0:0\n", 0),
         Hit("a.py", 900, 9, b"beyond\n", 0),
         Hit("../outside", 0, 1, b"climbs\n", 0),
         Hit("sub", 0, 1, b"a directory\n", 0),
@@ -187,11 +220,13 @@ async def test_what_the_program_says_and_no_file_has_is_not_told(tree: Path, mon
         Hit("gone.txt", 0, 1, b"gone\n", 0),
     ]
 
-    def said(*_: Any, **__: Any) -> tuple[list[Hit], bool]:
-        return sorted([true, *lies]), False
+    def said(*_: Any, take: Callable[[list[Hit]], None], **__: Any) -> bool:
+        take(sorted([true, *lies]))
+        take([Hit("sub/b.md", 12, 3, b"Needle\n", 0), Hit("sub/b.md", 0, 1, b"# A needle\n", 0)])  # backwards
+        return False
 
     monkeypatch.setattr(search, "find", said)
-    assert await found(tree, "needle") == [("a.py", 2, "needle = 1")]
+    assert await found(tree, "needle") == [("a.py", 2, "needle = 1"), ("sub/b.md", 3, "Needle")]
 
 
 async def test_more_than_can_be_held_is_cut(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

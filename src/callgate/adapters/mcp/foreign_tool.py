@@ -96,7 +96,14 @@ def make_tool(listed: Listed, home: Home) -> tuple[Tool, list[str]]:
     )
     made = assemble(declaration, parts)
     code = hashlib.sha256(dumps([home.place, digest])).hexdigest()
-    return dataclasses.replace(made, code_digest=code, declared=stated is not None, claims=_claims(listed)), changed
+    tool = dataclasses.replace(
+        made,
+        code_digest=code,
+        declared=stated is not None,
+        claims=_claims(listed),
+        foreign_name=listed.name,
+    )
+    return tool, changed
 
 
 def _claims(listed: Listed) -> dict[str, Any]:

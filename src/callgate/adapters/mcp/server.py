@@ -173,6 +173,7 @@ class McpServer:
         """Leave the session, and end the program."""
         connection, self._connection = self._connection, None
         self._loaded, self._listed = False, {}
+        await self.relay.close()
         if connection is not None:
             await connection.close()
 

@@ -9,8 +9,8 @@ from fastapi.openapi.utils import get_openapi
 
 from callgate.serve.problems import MEDIA_TYPE, TITLES
 
-_REFUSALS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 500, 503)
-_OPEN = (400, 405, 408, 413, 421, 422, 500, 503)
+_REFUSALS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 431, 500, 503)
+_OPEN = (400, 405, 408, 413, 421, 422, 431, 500, 503)
 """Of routes that ask nobody who they are."""
 _PROBLEM = {
     "title": "Problem",
@@ -75,4 +75,3 @@ def _refuse(operation: dict[str, Any], statuses: tuple[int, ...]) -> None:
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for status in statuses:
         answers.setdefault(str(status), {"description": TITLES[status], "content": content})
-    answers["default"] = {"description": "Refused", "content": content}

@@ -19,7 +19,9 @@ from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses
 from callgate.serve.console import (
     approvals,
+    asked,
     calls,
+    coverage,
     entering,
     evidence,
     health,
@@ -31,6 +33,7 @@ from callgate.serve.console import (
     tools,
 )
 from callgate.serve.console.limits import Tries
+from callgate.serve.console.own_name import OwnName
 from callgate.serve.console.pages import STATIC, Headers, page
 from callgate.serve.console.visiting import ForeignForm, NotVisiting
 from callgate.serve.listening import Listening
@@ -56,8 +59,8 @@ class Console:
     def __init__(self, gate: Callgate, *, addresses: Addresses, listening: Listening) -> None:
         self._ending = asyncio.Event()
         app = Starlette(
-            routes=_routes(),
-            middleware=[Middleware(Headers)],
+            routes=routes(),
+            middleware=[Middleware(Headers), Middleware(OwnName, addresses=addresses)],
             exception_handlers={
                 NotVisiting: _sign_in,
                 ForeignForm: _foreign,
@@ -81,12 +84,14 @@ class Console:
         self._ending.set()
 
 
-def _routes() -> list[BaseRoute]:
+def routes() -> list[BaseRoute]:
+    """Every address of the console."""
     return [
         Route("/", approvals.inbox, methods=_READ),
         Route("/approvals/{id}", approvals.show, methods=_READ),
         Route("/approvals/{id}", approvals.decide, methods=_SEND),
         Route("/approvals/{id}/standing", approvals.standing, methods=_READ),
+        Route("/asked", asked.asked, methods=_READ),
         Route("/calls", calls.calls, methods=_READ),
         Route("/calls/{id}", calls.story, methods=_READ),
         Route("/outcomes", outcomes.outcomes, methods=_READ),
@@ -103,6 +108,7 @@ def _routes() -> list[BaseRoute]:
         Route("/review/{name}", review.trust, methods=_SEND),
         Route("/policy", policy.policy, methods=_READ),
         Route("/policy/replay", replay.replay, methods=_READ),
+        Route("/coverage", coverage.coverage, methods=_READ),
         Route("/health", health.health, methods=_READ),
         Route("/health/figures", health.figures, methods=_READ),
         Route("/evidence", evidence.evidence, methods=_READ),

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from callgate.errors import ApprovalConflict, AssuranceTooLow, Refusal
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.credential import Right
-from callgate.model.levels import Assurance
+from callgate.model.levels import Assurance, Verdict
 from callgate.model.person import is_own_agent
 from callgate.runtime.gate import Callgate
 from callgate.serve.console.pages import page_for
@@ -22,6 +22,7 @@ from callgate.serve.console.questions import (
     editable,
     is_open,
 )
+from callgate.serve.console.taught import taught
 from callgate.serve.console.visiting import Sent, Visitor, gate_of, sent, visiting
 
 _SIGNED_IN = Assurance.SIGNED_IN
@@ -38,7 +39,14 @@ async def inbox(request: Request) -> Response:
     waiting = await gate.approvals(limit=_SHOWN)
     decided = await gate.approvals(states=_ENDED, limit=_DECIDED, newest_first=True)
     return await page_for(
-        request, visitor, "inbox.html", section="approvals", waiting=waiting, decided=decided, brief_lines=brief_lines
+        request,
+        visitor,
+        "inbox.html",
+        section="approvals",
+        waiting=waiting,
+        decided=decided,
+        brief_lines=brief_lines,
+        command="" if waiting or decided else await taught(request, Verdict.CONFIRM),
     )
 
 
@@ -103,7 +111,6 @@ async def _edit(request: Request, found: Sent, which: str) -> Response:
 
 async def _page(request: Request, visitor: Visitor, approval: Approval, *, status: int = 200, **shown: Any) -> Response:
     gate = gate_of(request)
-    before = await gate.calls(limit=_BEFORE + 1, principal=approval.principal, session=approval.session)
     others = [each for each in await gate.approvals(limit=_SHOWN) if each.id != approval.id]
     known: dict[str, Any] = {"wrong": "", "typed": None, "edit": False} | shown
     if known["typed"] is None:
@@ -120,7 +127,7 @@ async def _page(request: Request, visitor: Visitor, approval: Approval, *, statu
         waits=is_open(approval),
         own=is_own_agent(visitor.name, approval.principal),
         mark=_mark(approval),
-        before=[each for each in before if each["call"] != approval.call_id][-_BEFORE:][::-1],
+        before=await gate.before(approval, limit=_BEFORE),
         following=others[0] if others else None,
         waiting_besides=len(others),
         **known,

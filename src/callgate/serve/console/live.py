@@ -24,7 +24,7 @@ _TOPICS: dict[str, tuple[str, ...]] = {
     "gate": ("approvals", "calls"),
     "tool_call": ("calls", "outcomes", "health"),
     "tool": ("tools", "review"),
-    "source": ("tools", "health"),
+    "source": ("tools", "review", "health"),
     "health": ("tools", "health"),
 }
 _TYPES = tuple(f"{kind}.*" for kind in _TOPICS)

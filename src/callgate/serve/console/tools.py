@@ -154,7 +154,7 @@ def _facts(target: Tool) -> list[tuple[str, str]]:
     declared = "" if target.risk_declared or target.read_only else " (not declared, so the worst is assumed)"
     found = [
         ("Risk", target.base_risk.label + declared),
-        ("Effects", ", ".join(target.side_effects) or "not declared"),
+        ("Effects", ", ".join(target.side_effects).replace("_", " ") or "not declared"),
         ("Also", ", ".join(word.replace("_", " ") for word in YES_OR_NO if getattr(target, word))),
         ("Scopes", ", ".join(sorted(target.scopes))),
         ("Callers", ", ".join(sorted(caller.value for caller in target.allowed_callers))),

@@ -107,7 +107,8 @@ def why_not(judgement: Judgement, tool: str) -> str:
         return _waits(outcome)
     if tool.startswith("host:"):
         name = tool.partition(":")[2]
-        return f"Not run: {name} is not declared at the gate. Do not retry; choose another way or ask the operator."
+        why = f"{name} is not declared at the gate. Do not retry; choose another way or ask the operator."
+        return f"Not run (tool_not_found): {why}"
     assert outcome is not None  # noqa: S101 - a no always says why, and an error here is one as well
     return _said(outcome)
 

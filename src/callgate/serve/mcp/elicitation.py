@@ -64,7 +64,7 @@ class Elicitation:
         if not asker.attended or can is None or can.elicitation is None:
             return None
         found = await self._gate.approval(approval_id)
-        return found if len(found.what) <= _LONGEST and not found.is_plan and found.part is None else None
+        return found if _can_be_shown(found) else None
 
     @staticmethod
     def is_stateless(asked: ServerRequestContext[Any, Any]) -> bool:
@@ -82,13 +82,19 @@ class Elicitation:
         if params.request_state is None or not asker.attended:
             return False
         answer = (params.input_responses or {}).get(_FIELD)
-        with contextlib.suppress(CallgateError):
-            found = await self._gate.approval(params.request_state)
-            # A state names a question and proves nothing: whose it is says the store.
-            mine = (found.principal, found.session) == (asker.context.principal, asker.context.session)
-            if mine and isinstance(answer, ElicitResult):
-                await self._decide(found.id, answer, context=asker.context)
+        if isinstance(answer, ElicitResult):
+            try:
+                await self._take(params.request_state, answer, context=asker.context)
+            except CallgateError as error:
+                _not_decided(error)
         return True
+
+    async def _take(self, approval_id: str, answer: ElicitResult, *, context: Context) -> None:
+        found = await self._gate.approval(approval_id)
+        # A state names a question and proves nothing: whose it is says the store, and that it was put to anybody this.
+        mine = (found.principal, found.session) == (context.principal, context.session)
+        if mine and _can_be_shown(found):
+            await self._decide(found.id, answer, context=context)
 
     @contextlib.asynccontextmanager
     async def asking(
@@ -110,8 +116,7 @@ class Elicitation:
             )
             await self._decide(question.id, answer, context=context)
         except (MCPError, ValidationError, CallgateError) as error:
-            # Nobody answered here, or their word is not enough; it is decided elsewhere.
-            _log.debug("a question was not decided at the client: %s", type(error).__name__)
+            _not_decided(error)
 
     async def _decide(self, approval_id: str, answer: ElicitResult, *, context: Context) -> None:
         content = answer.content or {}
@@ -122,6 +127,16 @@ class Elicitation:
         elif answer.action == "decline" or (answer.action == "accept" and said == _NO):
             reason = why if isinstance(why, str) and why.strip() else "refused at the client"
             await self._gate.reject(approval_id, by=by, why=reason, assurance=Assurance.CLIENT)
+
+
+def _can_be_shown(question: Approval) -> bool:
+    """Whether all that is decided fits into a form."""
+    return len(question.what) <= _LONGEST and not question.is_plan and question.part is None
+
+
+def _not_decided(error: Exception) -> None:
+    """Nobody answered here, or their word is not enough; it is decided elsewhere."""
+    _log.debug("a question was not decided at the client: %s", type(error).__name__)
 
 
 def _form(question: Approval) -> ElicitRequestFormParams:

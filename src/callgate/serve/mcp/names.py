@@ -65,9 +65,11 @@ def _all(tools: Iterable[Tool]) -> dict[str, Tool]:
 
 
 def _one(tools: Iterable[Tool], source: str) -> dict[str, Tool]:
-    """Names without the prefix that all tools of the source share, as the source itself says them."""
+    """Names as the source itself says them: its own, else without the prefix that all of its tools share."""
     own = [tool for tool in tools if source_of(tool) == source]
-    prefixes = {tool.name.partition(".")[0] for tool in own if "." in tool.name}
-    bare = len(prefixes) == 1 and all("." in tool.name for tool in own)
-    short = {tool.name.partition(".")[2] if bare else tool.name: tool for tool in own}
-    return {wire: short[said] for said, wire in wire_names(short).items()}
+    named = {tool.foreign_name: tool for tool in own if tool.foreign_name}
+    rest = [tool for tool in own if not tool.foreign_name]
+    prefixes = {tool.name.partition(".")[0] for tool in rest if "." in tool.name}
+    bare = len(prefixes) == 1 and all("." in tool.name for tool in rest)
+    short = {tool.name.partition(".")[2] if bare else tool.name: tool for tool in rest}
+    return {wire: short[said] for said, wire in wire_names(short).items()} | named

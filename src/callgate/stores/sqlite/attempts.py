@@ -64,6 +64,15 @@ class AttemptReader(Queries):
         found = self._ask((_NEWEST if newest_first else SQL)[name], *values, ALL if limit is None else limit)
         return [to_attempt(row) for row in found]
 
+    def open_attempts(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
+        statements, most = _NEWEST if newest_first else SQL, ALL if limit is None else limit
+        rows = [row for name in ("unknowns", "possibles") for row in self._ask(statements[name], most)]
+        rows.sort(reverse=newest_first)
+        return [to_attempt(row) for row in rows[:limit]]
+
+    def open_count(self) -> int:
+        return self._one(SQL["open"])
+
     def attempts_after(self, key: AttemptKey | None, limit: int) -> list[Attempt]:
         """Rows in the order of their keys, after this one: the whole ledger, a page at a time, for verifying."""
         found = self._ask(SQL["first_page"], limit) if key is None else self._ask(SQL["page_after"], *key, limit)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import select
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,11 @@ from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.tools.files.ripgrep_messages import Hit, Messages
 from callgate.tools.programs import find_program
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None
 
 _ALWAYS = (
     "--no-config",
@@ -36,6 +42,7 @@ _ALWAYS = (
 _MOST_OUTPUT = 64 * 1024 * 1024
 _MOST_HITS = 20_000
 _CHUNK = 256 * 1024
+_WIDE = 1024 * 1024
 _LOOK_AGAIN = 0.1
 _NOTHING_FOUND = 1
 _TROUBLE = 2
@@ -58,15 +65,22 @@ class Search:
 
 
 def find(
-    search: Search, *, program: str, folder: int, ignored: int | None, stop: Callable[[], bool]
-) -> tuple[list[Hit], bool]:
-    """What ripgrep finds, by path and line, and whether it was stopped before its end because it found so much.
+    search: Search,
+    *,
+    program: str,
+    folder: int,
+    ignored: int | None,
+    take: Callable[[list[Hit]], None],
+    stop: Callable[[], bool],
+) -> bool:
+    """Have ripgrep look; whether it was stopped before its end because it found so much.
 
     Args:
         search: What and where.
         program: Where ripgrep lies.
         folder: The directory to start it in.
         ignored: An open file with patterns to leave out, as git has them.
+        take: Given what it finds, while it goes on: file by file, in no order, but each from its beginning to its end.
         stop: Asked from time to time whether to give up.
 
     Raises:
@@ -89,20 +103,20 @@ def find(
     ):
         try:
             tether.tie(process.pid)
-            hits, cut = _collect(cast("io.BufferedReader", process.stdout), stop)
+            output = cast("io.BufferedReader", process.stdout)
+            _widen(output.fileno())
+            hits, cut = _collect(output, take=take, stop=stop)
             if cut:
                 process.kill()
             complaint = cast("IO[bytes]", process.stderr).read(_CHUNK)
-            # It says nothing more, so it ends: by itself, or its end would be told as ours.
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_ENDING_SECONDS)
+            _await_end(process)
         finally:
             process.kill()
     if not cut and process.returncode not in {0, _NOTHING_FOUND, _TROUBLE}:
         raise OSError(f"ripgrep ended with {process.returncode} before it had looked at everything; search again")
     if not cut and not hits and process.returncode not in {0, _NOTHING_FOUND} and complaint:
         raise ValueError(f"pattern or glob cannot be used: {complaint.decode('utf-8', 'replace').strip()}")
-    return sorted(hits), cut
+    return cut
 
 
 def program_of(grounds: Grounds) -> str:
@@ -135,19 +149,49 @@ def _literal(path: str) -> str:
     return "".join(f"\\{letter}" if letter in r"*?[]{}!\\" else letter for letter in path)
 
 
-def _collect(output: io.BufferedReader, stop: Callable[[], bool]) -> tuple[list[Hit], bool]:
-    hits: list[Hit] = []
+def _collect(
+    output: io.BufferedReader, *, take: Callable[[list[Hit]], None], stop: Callable[[], bool]
+) -> tuple[int, bool]:
+    """Pass on what it says; how many hits that were, and whether there is more than anybody wants."""
     messages = Messages()
-    seen = 0
+    seen = count = 0
     while True:
         if stop():
             raise TimeoutError("the search took too long; name a directory further down, or a simpler pattern")
-        if not select.select([output], [], [], _LOOK_AGAIN)[0]:
+        if not _has_news(output.fileno(), _LOOK_AGAIN):
             continue
         piece = output.read1(_CHUNK)
         if not piece:
-            return hits, False
+            return count, False
+        hits = messages.read(piece)
         seen += len(piece)
-        hits += messages.read(piece)
-        if seen > _MOST_OUTPUT or len(hits) > _MOST_HITS:
-            return hits, True
+        count += len(hits)
+        take(hits)
+        if seen > _MOST_OUTPUT or count > _MOST_HITS:
+            return count, True
+
+
+def _widen(pipe: int) -> None:
+    """Have a pipe hold more than usual, so that ripgrep need not wait while what it said is looked at."""
+    if fcntl is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):  # the system lends an account only so much
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _WIDE)
+
+
+def _await_end(process: subprocess.Popen[bytes]) -> None:
+    """It says nothing more, so it ends: by itself, or its end would be told as ours."""
+    with contextlib.suppress(OSError, AttributeError):  # not every system has it, nor every kernel
+        ending = os.pidfd_open(process.pid)
+        try:  # told at once; to wait with a limit is to look from time to time
+            _has_news(ending, _ENDING_SECONDS)
+        finally:
+            os.close(ending)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_ENDING_SECONDS)
+
+
+def _has_news(handle: int, seconds: float) -> bool:
+    """Whether something comes there within this time; of any handle, where `select` knows the first thousand."""
+    waiting = select.poll()
+    waiting.register(handle, select.POLLIN)
+    return bool(waiting.poll(seconds * 1000))

@@ -9,8 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,8 +29,7 @@ _LONGEST_SIGN = 12
 _IN_BASE64 = 4
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Hit:
+class Hit(NamedTuple):
     """A line that ripgrep says matches."""
 
     path: str
@@ -52,27 +50,23 @@ class Messages:
         self._rest = b""
         self._long: _Long | None = None
 
-    def read(self, piece: bytes) -> Iterator[Hit]:
+    def read(self, piece: bytes) -> list[Hit]:
         """The hits that are complete with this piece."""
-        first, *more = piece.split(b"\n")
-        yield from self._add(first)
-        for part in more:
-            yield from self._end()
-            yield from self._add(part)
-
-    def _add(self, part: bytes) -> Iterator[Hit]:
+        hits: list[Hit] = []
         if self._long is not None:
-            yield from self._long.add(part)
-            return
-        self._rest += part
+            part, end, piece = piece.partition(b"\n")
+            hits += self._long.add(part)
+            if not end:
+                return hits
+        *messages, self._rest = (self._rest + piece).split(b"\n")
+        for message in messages:
+            if message.startswith(_MATCH):
+                hits += (_whole(message),) if len(message) <= _LONGEST else _Long(message).add(message)
+        self._long = None
         if len(self._rest) > _LONGEST:
             self._long, said, self._rest = _Long(self._rest), self._rest, b""
-            yield from self._long.add(said)
-
-    def _end(self) -> Iterator[Hit]:
-        said, self._rest, self._long = self._rest, b"", None
-        if said.startswith(_MATCH):
-            yield _whole(said)
+            hits += self._long.add(said)
+        return hits
 
 
 class _Long:
@@ -123,19 +117,17 @@ def _cut_base64(written: bytes) -> bytes:
 def _whole(message: bytes) -> Hit:
     data: dict[str, Any] = orjson.loads(message)["data"]
     matches: list[dict[str, int]] = data["submatches"]
+    lines: dict[str, str] = data["lines"]
     return Hit(
-        path=_path(data["path"]),
-        offset=data["absolute_offset"],
-        number=data["line_number"],
-        line=_bytes(data["lines"]),
-        column=matches[0]["start"] if matches else 0,
+        _path(data["path"]),
+        data["absolute_offset"],
+        data["line_number"],
+        lines["text"].encode() if "text" in lines else base64.b64decode(lines["bytes"]),
+        matches[0]["start"] if matches else 0,
     )
 
 
 def _path(value: dict[str, str]) -> str:
-    return _bytes(value).decode("utf-8", "surrogateescape").removeprefix("./")
-
-
-def _bytes(value: dict[str, str]) -> bytes:
-    """A text as ripgrep writes it: as such, or in base64 where it is no UTF-8."""
-    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])
+    """As ripgrep writes it: as such, or in base64 where it is no UTF-8."""
+    path = value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "surrogateescape")
+    return path.removeprefix("./")

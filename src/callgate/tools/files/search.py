@@ -1,8 +1,7 @@
 """search_files: lines that match a regular expression, found by ripgrep and read again by handle.
 
 Ripgrep walks by name, so a directory that becomes a link meanwhile may lead it astray. It therefore only says where to
-look: a line is given when the file, opened by handle and judged, has these bytes in that place (of a line that is
-very long, those of its beginning), and what is shown is read from there.
+look, and what it says is looked at while it goes on (`proving`).
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Generator, Iterable, Iterator
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Generator
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -23,13 +20,10 @@ from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Below, Confined, Held, kind_of
 from callgate.tools.files.arguments import DirectoryPath
+from callgate.tools.files.proving import Proving
 from callgate.tools.files.ripgrep import Search, find, program_of
-from callgate.tools.files.ripgrep_messages import Hit
 
 _MOST = 1000
-_SHOWN = 300
-"""Characters of a line."""
-_CHUNK = 1024 * 1024
 _IGNORING = ".gitignore"
 _LARGEST_IGNORING = 1024 * 1024
 
@@ -91,7 +85,12 @@ def search_files(
     def stop() -> bool:
         return ctx.closed or ctx.remaining(time.monotonic()) == 0
 
-    with _start(confined, path, grounds=grounds) as (base, target), _ignoring(confined, base) as ignored:
+    with (
+        _start(confined, path, grounds=grounds) as (base, target),
+        _ignoring(confined, base) as ignored,
+        Below(confined, base) as below,
+        Proving(confined, below, most=limit + 1) as proving,
+    ):
         search = Search(
             pattern=pattern,
             target=target,
@@ -99,21 +98,18 @@ def search_files(
             most_in_a_file=limit + 1,
             excluded=[_below(base.place, place) for place in grounds.closed if _is_below(base.place, place)],
         )
-        hits, cut = find(
+        cut = find(
             search,
             program=program_of(grounds),
             folder=base.fd,
             ignored=None if ignored is None else ignored.fd,
+            take=proving.take,
             stop=stop,
         )
-        found: list[dict[str, Any]] = []
-        for match in _proven(confined, base, hits=hits):
-            found.append(match)
-            if len(found) > limit or stop():
-                break
+    found = proving.firsts()
     return {
         "pattern": pattern,
-        "matches": found[:limit],
+        "matches": [match.to_json() for match in found[:limit]],
         "count": len(found[:limit]),
         "truncated": cut or len(found) > limit,
     }
@@ -149,43 +145,6 @@ def _ignoring(confined: Confined, base: Held) -> Generator[Held | None]:
         yield held if held.status.st_size <= _LARGEST_IGNORING else None
     finally:
         opened.__exit__(None, None, None)
-
-
-def _proven(confined: Confined, base: Held, *, hits: Iterable[Hit]) -> Iterator[dict[str, Any]]:
-    """The hits that are there, in files that may be read."""
-    with Below(confined, base) as opener:
-        for path, among in groupby(hits, key=attrgetter("path")):
-            # Gone, changed, or never to be read: it is as if it had not been found.
-            with contextlib.suppress(OSError, ValueError), opener.file(path) as held:
-                proof = _Proof(held)
-                shown = os.fsencode(confined.show(held.place)).decode("utf-8", "backslashreplace")
-                yield from (_match(shown, hit, fd=held.fd) for hit in among if proof.holds(hit))
-
-
-class _Proof:
-    """Whether a file has the lines that somebody says it has; asked from its beginning to its end."""
-
-    def __init__(self, held: Held) -> None:
-        self._fd = held.fd
-        self._at = 0
-        self._number = 1
-
-    def holds(self, hit: Hit) -> bool:
-        while self._at < hit.offset:
-            piece = os.pread(self._fd, min(_CHUNK, hit.offset - self._at), self._at)
-            if not piece:
-                return False
-            self._at += len(piece)
-            self._number += piece.count(b"\n")
-        return self._number == hit.number and os.pread(self._fd, len(hit.line), hit.offset) == hit.line
-
-
-def _match(path: str, hit: Hit, *, fd: int) -> dict[str, Any]:
-    start = max(0, hit.column - _SHOWN // 2) if hit.column > _SHOWN else 0
-    # Only one line: a match may be shown far behind what was told of it.
-    line, _, _ = os.pread(fd, 4 * _SHOWN, hit.offset + start).partition(b"\n")
-    text = line.decode("utf-8", "replace").rstrip("\r")[:_SHOWN]
-    return {"path": path, "line": hit.number, "text": text}
 
 
 def _is_below(folder: str, place: str) -> bool:

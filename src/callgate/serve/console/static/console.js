@@ -11,8 +11,11 @@
   const topics = ["approvals", "calls", "outcomes", "tools", "review", "health"];
   let stream = null;
   let before = false;
+  // Browsers open few connections to one server: a page nobody looks at lets its own go, and catches up when looked at.
+  // The one page that tells of questions keeps it.
+  const wanted = () => !document.hidden || body.hasAttribute("data-tells");
   function listen() {
-    if (stream || document.hidden) return;
+    if (stream || !wanted()) return;
     // The first stream goes on from where the page was made; a later one begins now, and the page is asked for again.
     stream = new EventSource(before ? body.dataset.live : `${body.dataset.live}?after=${body.dataset.after}`);
     stream.addEventListener("open", () => {
@@ -24,7 +27,9 @@
       const news = JSON.parse(message.data);
       for (const [name, number] of Object.entries(news.counts)) show(name, number);
       for (const topic of news.topics) body.dispatchEvent(new CustomEvent(`cg-${topic}`));
-      if (news.asked && said) said.textContent = "A call waits for a person.";
+      if (!news.asked) return;
+      if (said) said.textContent = "A call waits for a person.";
+      body.dispatchEvent(new CustomEvent("cg-asked", { detail: message.lastEventId }));
     });
     stream.addEventListener("left", () => window.location.reload());
   }
@@ -40,11 +45,9 @@
     }
     if (name === "approvals") document.title = number ? `(${number}) ${title}` : title;
   }
-  // Browsers open few connections to one server: a page nobody looks at lets its own go, and catches up when looked at.
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) return rest();
-    listen();
-  });
+  const settle = () => (wanted() ? listen() : rest());
+  document.addEventListener("visibilitychange", settle);
+  body.addEventListener("cg-tells", settle);
   window.addEventListener("pagehide", rest);
   listen();
 
@@ -78,7 +81,7 @@
     }
     return true;
   }
-  const places = { a: "/", c: "/calls", u: "/outcomes", t: "/tools", r: "/review", p: "/policy", h: "/health", e: "/evidence" };
+  const places = { a: "/", c: "/calls", u: "/outcomes", t: "/tools", r: "/review", p: "/policy", o: "/coverage", h: "/health", e: "/evidence" };
   let going = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -11,7 +11,8 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, cast
 
-from callgate.cli.host_files import CLAUDE_CODE, CODEX, COPILOT, CURSOR, VSCODE, HostFile, servers_of
+from callgate.errors import ConfigurationError
+from callgate.runtime.host_files import CLAUDE_CODE, CODEX, COPILOT, CURSOR, VSCODE, HostFile, servers_of
 
 OWN = "callgate"
 _SECONDS = 60
@@ -29,6 +30,13 @@ _CURSOR_EVENTS = (
 _COPILOT_EVENTS = ("preToolUse", "postToolUse", "postToolUseFailure", "userPromptSubmitted")
 _PROMPTS = frozenset({"UserPromptSubmit", "beforeSubmitPrompt", "userPromptSubmitted"})
 
+_MORE: dict[str, dict[str, Any]] = {
+    VSCODE: {"type": "stdio"},
+    CLAUDE_CODE: {"type": "stdio"},
+    COPILOT: {"type": "local", "tools": ["*"]},
+}
+"""What a host wants to read of a server beside its command."""
+
 
 class Entries:
     """The entries of one place: how Callgate is started here, with which configuration and store.
@@ -44,16 +52,22 @@ class Entries:
         self._program = _program()
 
     def connected(self, document: Mapping[str, Any], file: HostFile, *, taken: Mapping[str, Any]) -> dict[str, Any]:
-        """The document with Callgate in it; `taken` are servers that Callgate reaches from now on in its place."""
+        """The document with Callgate in it; `taken` are servers that Callgate reaches from now on in its place.
+
+        Raises:
+            ConfigurationError: Where the servers should be is something else.
+        """
         new = without(document, file)
         if file.kind == "hooks":
             return self._with_hooks(new, file)
         servers: dict[str, Any] = new.setdefault(file.key, {})
+        if not isinstance(servers, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - another program's file
+            raise ConfigurationError(f"has no servers under {file.key}, but something else", file=str(file.path))
         for name in taken:
             servers.pop(name, None)
         entry: dict[str, Any] = {"command": self._program[0], "args": [*self._program[1:], "mcp", *self._words]}
         entry["args"] += ["--principal", file.host]
-        servers[OWN] = {"type": "stdio", **entry} if file.host in {VSCODE, CLAUDE_CODE} else entry
+        servers[OWN] = {**_MORE.get(file.host, {}), **entry}
         return new
 
     def _with_hooks(self, new: dict[str, Any], file: HostFile) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +52,11 @@ def host_files(folder: Path, *, home: Path | None = None, platform: str = sys.pl
         HostFile(VSCODE, "mcp", folder / ".vscode" / "mcp.json", "servers"),
         HostFile(VSCODE, "mcp", settings / "Code" / "User" / "mcp.json", "servers", of_user=True),
         HostFile(CLAUDE_DESKTOP, "mcp", settings / "Claude" / "claude_desktop_config.json", "mcpServers", of_user=True),
+        HostFile(CODEX, "mcp", folder / ".codex" / "config.toml", "mcp_servers"),
+        HostFile(CODEX, "mcp", base / ".codex" / "config.toml", "mcp_servers", of_user=True),
         HostFile(CODEX, "hooks", folder / ".codex" / "hooks.json"),
         HostFile(CODEX, "hooks", base / ".codex" / "hooks.json", of_user=True),
+        HostFile(COPILOT, "mcp", base / ".copilot" / "mcp-config.json", "mcpServers", of_user=True),
         HostFile(COPILOT, "hooks", folder / ".github" / "hooks" / "callgate.json"),
     )
 
@@ -86,8 +90,13 @@ def parse(raw: bytes, path: Path) -> dict[str, Any]:
     """The document; comments and trailing commas are read over.
 
     Raises:
-        ConfigurationError: It is no JSON object.
+        ConfigurationError: It is no JSON object, or no TOML where its name says so.
     """
+    if is_toml(path):
+        try:
+            return tomllib.loads(raw.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            raise ConfigurationError("is not TOML", file=str(path)) from None
     try:
         text = raw.decode("utf-8-sig")
         found: Any = json.loads(_PIECE.sub(_kept, text)) if text.strip() else {}
@@ -96,6 +105,11 @@ def parse(raw: bytes, path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ConfigurationError("is no JSON object", file=str(path))
     return cast("dict[str, Any]", found)
+
+
+def is_toml(path: Path) -> bool:
+    """Whether it is written as TOML."""
+    return path.suffix == ".toml"
 
 
 def is_plain(raw: bytes) -> bool:
@@ -121,7 +135,18 @@ def servers_of(document: Mapping[str, Any], file: HostFile, *, folder: Path | No
         projects = document.get("projects")
         own: Any = cast("dict[str, Any]", projects).get(str(folder)) if isinstance(projects, dict) else None
         found |= dict(_named(cast("dict[str, Any]", own).get(file.key))) if isinstance(own, dict) else {}
-    return found
+    return {name: _as_others_say(entry) for name, entry in found.items()} if file.host == CODEX else found
+
+
+def _as_others_say(entry: dict[str, Any]) -> dict[str, Any]:
+    """What Codex calls by names of its own, by those of everybody else."""
+    headers: dict[str, Any] = dict(entry.get("http_headers") or {})
+    token = entry.get("bearer_token_env_var")
+    named = {"Authorization": f"Bearer ${{{token}}}"} if isinstance(token, str) else {}
+    for header, variable in dict(entry.get("env_http_headers") or {}).items():
+        named[header] = f"${{{variable}}}"
+    told = {**entry, "headers": headers | named} if headers or named else entry
+    return {**told, "disabled": True} if entry.get("enabled") is False else told
 
 
 def _named(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:

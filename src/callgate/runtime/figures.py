@@ -1,0 +1,130 @@
+"""Figures: how much was called in a time, how it ended, how long people were waited for. Counts, and keeps nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from callgate.model.approval import Approval, ApprovalState
+
+ENDS = ("succeeded", "refused", "failed", "unknown", "waiting")
+DECIDED = frozenset(
+    {ApprovalState.APPROVED, ApprovalState.USED, ApprovalState.REJECTED, ApprovalState.ANSWERED, ApprovalState.EXPIRED}
+)
+"""Questions that somebody was waited for."""
+SPANS: Mapping[str, tuple[float, float]] = {
+    "1h": (3600.0, 60.0),
+    "24h": (86_400.0, 1800.0),
+    "7d": (7 * 86_400.0, 4 * 3600.0),
+}
+"""How far back people look, in seconds, and how long one bar of a chart is then."""
+_TOOLS = 10
+_GROUPS = {
+    "succeeded": "succeeded",
+    "deduped": "succeeded",
+    "previewed": "succeeded",
+    "failed": "failed",
+    "refused": "refused",
+    "unknown": "unknown",
+    "pending": "waiting",
+    "started": "waiting",
+}
+
+
+class Span(NamedTuple):
+    """A time that ends now, and the steps it is cut into."""
+
+    now: float
+    back: float
+    step: float
+
+    @property
+    def since(self) -> float:
+        """When it begins."""
+        return self.now - self.back
+
+    def times(self) -> tuple[float, ...]:
+        """Where its steps begin."""
+        first = self.since // self.step * self.step
+        return tuple(first + self.step * place for place in range(int(self.back // self.step) + 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What a time comes to, as a whole and step by step."""
+
+    ends: Mapping[str, int]
+    """How many calls ended so, by the words of `ENDS`."""
+    waited: float | None
+    """Seconds until a person decided, the middle of them; None where nobody was asked."""
+    took: float | None
+    """Milliseconds that a call took, the middle of them."""
+    tools: tuple[tuple[str, int], ...]
+    """The tools called most, and how often."""
+    times: tuple[float, ...]
+    ended: Mapping[str, tuple[int, ...]]
+    """As `ends`, for each of `times`."""
+    waits: tuple[float | None, ...]
+    """Seconds on average, for each of `times`."""
+    takes: tuple[float | None, ...]
+    """Milliseconds on average, for each of `times`."""
+
+    @property
+    def total(self) -> int:
+        """How many calls there were."""
+        return sum(self.ends.values())
+
+    @property
+    def share(self) -> float | None:
+        """Which part of what has ended succeeded; None where nothing has ended."""
+        known = self.total - self.ends["waiting"]
+        return self.ends["succeeded"] / known if known else None
+
+
+def figures(calls: Iterable[Mapping[str, Any]], questions: Iterable[Approval], *, span: Span) -> Figures:
+    """What entries of `calls()` and decided questions come to in that time."""
+    recent = [each for each in calls if each["asked_at"] >= span.since and each["status"] in _GROUPS]
+    waits = [
+        (each.decided_at, each.decided_at - each.created_at)
+        for each in questions
+        if each.decided_at is not None and each.decided_at >= span.since
+    ]
+    takes = [(each["asked_at"], each["duration_ms"]) for each in recent if each.get("duration_ms") is not None]
+    counted = Counter(_GROUPS[each["status"]] for each in recent)
+    times = span.times()
+    return Figures(
+        ends={name: counted[name] for name in ENDS},
+        waited=_middle([seconds for _, seconds in waits]),
+        took=_middle([length for _, length in takes]),
+        tools=tuple(Counter(str(each.get("tool", "(erased)")) for each in recent).most_common(_TOOLS)),
+        times=times,
+        ended={name: _counted(recent, name, times=times) for name in ENDS},
+        waits=_averages(waits, times),
+        takes=_averages(takes, times),
+    )
+
+
+def _place(at: float, times: Sequence[float]) -> int:
+    return min(max(int((at - times[0]) // (times[1] - times[0])), 0), len(times) - 1)
+
+
+def _counted(calls: Iterable[Mapping[str, Any]], group: str, *, times: Sequence[float]) -> tuple[int, ...]:
+    found = [0] * len(times)
+    for each in calls:
+        if _GROUPS[each["status"]] == group:
+            found[_place(each["asked_at"], times)] += 1
+    return tuple(found)
+
+
+def _averages(measured: Iterable[tuple[float, float]], times: Sequence[float]) -> tuple[float | None, ...]:
+    sums, numbers = [0.0] * len(times), [0] * len(times)
+    for at, value in measured:
+        sums[_place(at, times)] += value
+        numbers[_place(at, times)] += 1
+    return tuple(total / number if number else None for total, number in zip(sums, numbers, strict=True))
+
+
+def _middle(values: list[float]) -> float | None:
+    return sorted(values)[len(values) // 2] if values else None
