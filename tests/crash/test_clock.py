@@ -174,7 +174,7 @@ async def test_a_clock_that_goes_back_lets_an_approval_be_used_once_all_the_same
 
 
 async def test_a_judged_call_that_a_leap_made_unknown_is_still_settled_by_its_report(url: str) -> None:
-    @tool(effects="network_access", risk="medium")
+    @tool(effects="network_access", risk="medium", source="host")
     async def bash() -> str:
         """Run by its host."""
         raise AssertionError

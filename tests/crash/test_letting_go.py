@@ -58,11 +58,17 @@ class HeldWrite:
         return await self._submit(unit)
 
 
+@tool(effects="system_state", risk="medium", source="host")
+async def edit() -> str:
+    """Edit a file at the host."""
+    raise AssertionError
+
+
 @pytest.fixture
 async def gate(url: str) -> Any:
     done.clear()
     opened = Callgate.open(url, FREE)
-    opened.add(pay, search)
+    opened.add(pay, search, edit)
     async with opened:
         # What the gate writes on its own when it was opened is over then.
         await opened.flush()
@@ -106,7 +112,7 @@ async def test_a_read_that_writes_its_intent_is_closed_as_well(gate: Callgate, m
 
 
 async def test_a_judgement_nobody_waits_for_is_closed_at_once(gate: Callgate, monkeypatch: pytest.MonkeyPatch) -> None:
-    await let_go_during(HeldWrite(gate, monkeypatch), gate.judge(Call("pay", {}), KEY))
+    await let_go_during(HeldWrite(gate, monkeypatch), gate.judge(Call("edit", {}), KEY))
     assert await types(gate) == ["tool_call.attempted", "tool_call.failed"]
     assert await gate.outcome("k") is None
 

@@ -134,7 +134,7 @@ async def test_a_row_for_a_call_that_took_no_key_is_found(file: Path):
 
 
 async def _every_way_to_end(gate: Callgate) -> None:
-    host = tool(effects="system_state", risk="low", name="host_edit")(_host)
+    host = tool(effects="system_state", risk="low", name="host_edit", source="host")(_host)
     gate.add(host)
     for plant in ("rose", "cactus", "fern"):
         await gate.call("water", {"plant": plant}, under(plant))

@@ -372,10 +372,14 @@ async def test_what_a_key_answered_one_user_it_does_not_tell_another() -> None:
 
 
 async def test_a_read_whose_outcome_is_not_known_is_asked_about_once_and_not_for_ever() -> None:
-    records, clock = Records(), HandClock()
-    context = Context(idempotency_key="k")
+    @tool(effects="read_only", risk="high", source="host")
+    async def open_record(patient: str) -> str:
+        """Open somebody's record, at the host."""
+        raise AssertionError
+
+    clock, context = HandClock(), Context(idempotency_key="k")
     call = Call("open_record", {"patient": "ann"})
-    async with gate_of(records.tool, clock=clock) as gate:
+    async with gate_of(open_record, clock=clock) as gate:
         asked = (await gate.judge(call, context)).outcome
         assert isinstance(asked, Pending)
         await gate.approve(asked.approval_id, by="dr. who")
@@ -385,7 +389,7 @@ async def test_a_read_whose_outcome_is_not_known_is_asked_about_once_and_not_for
         gate.on("tool_call.unknown", lost.put_nowait)
         clock.turn(3600)
         await asyncio.wait_for(lost.get(), WITHIN)
-        again = await asyncio.wait_for(gate.call(call.tool, call.arguments, context), WITHIN)
+        again = (await asyncio.wait_for(gate.judge(call, context), WITHIN)).outcome
         assert isinstance(again, Pending)
         assert again.approval_id != asked.approval_id
 

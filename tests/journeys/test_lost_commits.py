@@ -90,7 +90,12 @@ class World:
             self.meanwhile()
             return "found"
 
-        self.tools = (pay, search)
+        @tool(effects="system_state", risk="medium", source="host")
+        async def edit() -> str:
+            """Edit a file at the host."""
+            raise AssertionError
+
+        self.tools = (pay, search, edit)
 
 
 async def types(gate: Callgate) -> list[str]:
@@ -253,7 +258,7 @@ async def test_a_late_end_nobody_knows_to_stand_is_told_once(monkeypatch: pytest
 async def test_a_host_that_was_told_its_report_failed_reports_again() -> None:
     world = World()
     async with gate_of(*world.tools, config=FREE) as gate:
-        judged = await gate.judge(Call("pay", {}), KEY)
+        judged = await gate.judge(Call("edit", {}), KEY)
         (await make_lying(gate)).lies = 1
         with pytest.raises(StoreUnavailable):
             await gate.report(judged.id, ok=True, output={"paid": 5})

@@ -67,6 +67,12 @@ class Loud(Shown):
     __repr__ = __str__
 
 
+@tool(effects="system_state", risk="low", name="hand", source="host")
+async def _hand() -> Any:
+    """Give it at the host."""
+    raise AssertionError
+
+
 @dataclass
 class Archive:
     """Tools that say whatever they are told to, and know every secret."""
@@ -109,7 +115,7 @@ class Archive:
 
         anything = {"name": "keep", "description": "Keep it.", "input_schema": {"type": "object"}, "execute": execute}
         keep = build_tool(anything, effects="system_state", risk="high")
-        return unlock, give, number, fail, write, keep
+        return unlock, give, _hand, number, fail, write, keep
 
 
 @dataclass
@@ -197,7 +203,7 @@ async def test_a_piece_that_is_no_json_makes_no_record_unreadable(
     async def story(gate: Callgate, archive: Archive) -> list[Any]:
         archive.say = {"piece": orjson.Fragment(broken)}
         first = await given(gate, archive)
-        judged = await gate.judge(Call("give", {}), Context(idempotency_key="host"))
+        judged = await gate.judge(Call("hand", {}), Context(idempotency_key="host"))
         reported = await gate.report(judged.id, ok=True, output={"piece": orjson.Fragment(broken)})
         archive.say = WithArtifact("fine", orjson.Fragment(broken))
         key = Context(idempotency_key="artifact")
@@ -274,7 +280,7 @@ async def questions(gate: Callgate, archive: Archive) -> list[Any]:
 
 async def hosts(gate: Callgate, _archive: Archive) -> list[Any]:
     """A host that reports with a secret, and a person who resolves with one."""
-    judged = [await gate.judge(Call("give", {}), Context(idempotency_key=key)) for key in ("a", "b", "c")]
+    judged = [await gate.judge(Call("hand", {}), Context(idempotency_key=key)) for key in ("a", "b", "c")]
     done = [await gate.report(judged[0].id, ok=True, output={"pin": int(NUMBER), WORD: Shown(WORD)})]
     done += [await gate.report(judged[1].id, ok=False, error=f"no {WORD}")]
     done += [await gate.report(judged[2].id, ok=False)]

@@ -11,7 +11,7 @@ from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
-from callgate.model.levels import Category, Happened, Severity
+from callgate.model.levels import Category, Happened, Origin, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded
 from callgate.pipeline.execute import execute
 from callgate.pipeline.pipeline import permit_or_stop
@@ -19,7 +19,7 @@ from callgate.pipeline.record import record
 from callgate.pipeline.recorded import json_bytes, redacted_view, struck_output, view
 from callgate.pipeline.seal import unseal
 from callgate.pipeline.settle import settle
-from callgate.pipeline.stopped import Stopped
+from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.stored_outcome import read_outcome, recorded_body, stored
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Judgement:
 async def judge(parts: Parts, asked: Asked) -> Judgement:
     """Decide and write the intent; the host runs it."""
     try:
+        _need_host(parts, asked)
         permit = await permit_or_stop(parts, asked)
     except (Stopped, StoreError) as stop:
         outcome = await record(parts, asked, stop)
@@ -63,6 +64,18 @@ async def judge(parts: Parts, asked: Asked) -> Judgement:
         key=permit.key,
         edited=dict(permit.arguments) if permit.edited else None,
     )
+
+
+def _need_host(parts: Parts, asked: Asked) -> None:
+    """What the gate can run itself is called, and not judged: else somebody could say of it that it ran.
+
+    Raises:
+        Stopped: tool_unavailable.
+    """
+    tool = parts.unlisted.get(asked.call.tool) or parts.registry.snapshot.find(asked.call.tool)
+    if tool is not None and tool.handler is not None and tool.source is not Origin.HOST:
+        text = f"{tool.name} is run by the gate and by nobody else: call it instead of judging it"
+        raise refused(asked, "tool_unavailable", text, tool=tool)
 
 
 async def report(parts: Parts, judgement_id: str, *, ok: bool, output: Any = None, error: str | None = None) -> Outcome:

@@ -1,14 +1,30 @@
 """Judging over HTTP: a host asks before it runs its own tool, and says afterwards what became of it."""
 
+import pytest
+
+from callgate import tool
 from callgate.model.levels import Autonomy
 from tests.doors.http.conftest import Served
 
 _PAY = {"tool": "pay", "arguments": {"amount": 5}}
+_EDIT = {"tool": "host.edit", "arguments": {"path": "a"}}
+
+
+@pytest.fixture(autouse=True)
+def host(served: Served) -> None:
+    """A tool that the agent's own host runs."""
+
+    @tool(effects="system_state", risk="high", name="host.edit", source="host")
+    def edit(path: str) -> str:
+        """Edit something."""
+        raise AssertionError(path)
+
+    served.gate.add(edit)
 
 
 async def test_a_host_asks_and_reports_and_the_same_report_again_is_the_same(served: Served):
     async with await served.agent(autonomy=Autonomy.A4) as client:
-        judged = (await client.post("/api/v1/judgements", json=_PAY)).json()
+        judged = (await client.post("/api/v1/judgements", json=_EDIT)).json()
         assert (judged["allowed"], judged["outcome"]) == (True, None)
         assert judged["decision"]["verdict"] == "allow"
         where = f"/api/v1/judgements/{judged['id']}/report"
@@ -18,12 +34,11 @@ async def test_a_host_asks_and_reports_and_the_same_report_again_is_the_same(ser
     assert (reported.status_code, reported.json()["value"]) == (200, "done")
     assert again.json()["status"] == "succeeded"
     assert (otherwise.status_code, otherwise.json()["code"]) == (409, "outcome_conflict")
-    assert served.paid == []
 
 
 async def test_what_is_not_allowed_says_what_to_tell_the_model(served: Served):
     async with await served.agent() as client:
-        waits = (await client.post("/api/v1/judgements", json=_PAY)).json()
+        waits = (await client.post("/api/v1/judgements", json=_EDIT)).json()
         absent = (await client.post("/api/v1/judgements", json={"tool": "no_such"})).json()
     assert (waits["allowed"], waits["outcome"]["status"]) == (False, "pending")
     assert (absent["allowed"], absent["outcome"]["error"]["code"]) == (False, "tool_not_found")
@@ -31,14 +46,14 @@ async def test_what_is_not_allowed_says_what_to_tell_the_model(served: Served):
 
 async def test_nobody_reports_for_another_and_no_person_judges(served: Served):
     async with await served.agent(autonomy=Autonomy.A4) as client:
-        judged = (await client.post("/api/v1/judgements", json=_PAY)).json()
+        judged = (await client.post("/api/v1/judgements", json=_EDIT)).json()
     where = f"/api/v1/judgements/{judged['id']}/report"
     for limits in ({"name": "other"}, {"session": "elsewhere"}):
         async with await served.agent(**limits) as stranger:
             assert (await stranger.post(where, json={"ok": True})).status_code == 404
     async with await served.person() as person:
         assert (await person.post(where, json={"ok": True})).status_code == 403
-        assert (await person.post("/api/v1/judgements", json=_PAY)).status_code == 403
+        assert (await person.post("/api/v1/judgements", json=_EDIT)).status_code == 403
     row = await served.gate.attempt_of_call(judged["id"])
     assert row is not None
     assert row.state.value == "started"
@@ -52,9 +67,24 @@ async def test_what_the_gate_ran_itself_is_settled_by_nobodys_word(served: Serve
     assert served.paid == [5]
 
 
+async def test_nobody_says_of_a_tool_that_the_gate_runs_that_it_ran(served: Served):
+    key = {"Idempotency-Key": "rent"}
+    async with await served.agent(autonomy=Autonomy.A4) as client, await served.person() as person:
+        judged = (await client.post("/api/v1/judgements", json=_PAY, headers=key)).json()
+        assert (judged["allowed"], judged["outcome"]["error"]["code"]) == (False, "tool_unavailable")
+        assert "call it instead" in judged["outcome"]["error"]["message"]
+        report = {"ok": True, "output": "paid 5"}
+        answer = await client.post(f"/api/v1/judgements/{judged['id']}/report", json=report)
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        paid = (await person.get("/api/v1/calls", params={"tool": "pay", "status": "succeeded"})).json()["items"]
+        assert (paid, served.paid) == ([], [])
+        made = await client.post("/api/v1/calls", json=_PAY, headers=key)
+    assert (made.json()["value"], served.paid) == ("paid 5", [5]), "the key was free, and the call is made"
+
+
 async def test_a_request_cannot_judge_as_more_than_its_credential(served: Served):
     async with await served.agent() as client:
-        answer = await client.post("/api/v1/judgements", json=_PAY | {"context": {"principal": "other"}})
+        answer = await client.post("/api/v1/judgements", json=_EDIT | {"context": {"principal": "other"}})
         odd = await client.post("/api/v1/judgements/x/report", json={"ok": "yes"})
     assert (answer.status_code, answer.json()["code"]) == (403, "entry_refused")
     assert (odd.status_code, odd.json()["code"]) == (422, "invalid_request")

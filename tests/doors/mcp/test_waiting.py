@@ -30,7 +30,7 @@ async def test_a_call_is_held_until_a_person_allows_it(served: Served, era: str)
         answer = await calling
     assert text_of(answer) == "paid 5"
     assert served.paid == [5]
-    assert notes[0] == f"waiting for a person to decide: {served.url}/approvals/{asked.id}"
+    assert notes[0] == f"waiting for a person to decide: {served.console}/approvals/{asked.id}"
 
 
 @ERAS
@@ -53,7 +53,7 @@ async def test_what_waited_too_long_is_collected_later_and_runs_once(served: Ser
         await served.gate.approve(asked.id, by="ada")
         got = await client.call_tool("approval_result", {"id": asked.id})
         again = await client.call_tool("approval_result", {"id": asked.id})
-    assert f"{served.url}/approvals/{asked.id}" in text_of(waiting)
+    assert f"{served.console}/approvals/{asked.id}" in text_of(waiting)
     assert waiting.meta is not None
     assert waiting.meta["callgate/outcome"]["status"] == "pending"
     assert waiting.meta["callgate/outcome"]["approval_id"] == asked.id

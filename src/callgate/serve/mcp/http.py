@@ -36,20 +36,28 @@ class McpEndpoint:
 
     Args:
         gate: An open gate.
-        url: Where people decide.
+        url: Where agents are sent.
+        console: Where people decide, if that is elsewhere.
         body_bytes: The largest request that is read.
         rates: How often each credential may ask.
         oauth: Whose access tokens let agents in besides.
     """
 
     def __init__(
-        self, gate: Callgate, *, url: str, body_bytes: int, rates: Rates, oauth: ResourceServer | None = None
+        self,
+        gate: Callgate,
+        *,
+        url: str,
+        body_bytes: int,
+        rates: Rates,
+        oauth: ResourceServer | None = None,
+        console: str | None = None,
     ) -> None:
         self._gate = gate
         self._url = url
         self._oauth = oauth
         self._rates = rates
-        self.door = McpDoor(gate, by_credential(gate), url=url)
+        self.door = McpDoor(gate, by_credential(gate), url=console or url)
         self._manager = StreamableHTTPSessionManager(self.door, max_request_body_size=body_bytes)
         self._streams = Streams(gate)
 
