@@ -7,7 +7,6 @@ lets the tool run. For the same reason a yes is silence, after which Codex goes 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,9 +15,10 @@ from typing import Any, cast
 from callgate.runtime.host_names import CODEX
 from callgate.serve.hooks.claude_code import OWN_SERVER, named
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.patches import touched
 
 _BLOCKS = 2
-_FILE = re.compile(r"^\*\*\* (?:(Add|Update|Delete) File|(Move) to): (.+?)\s*$", re.MULTILINE)
+_PROGRAM_AND_PATCH = 2
 
 
 class Codex:
@@ -101,15 +101,14 @@ def _command(given: Mapping[str, Any]) -> str:
 
 def _patch(given: Mapping[str, Any], *, folder: str | None) -> dict[str, Any]:
     """A patch with the files it touches, so that they can be judged."""
-    command = given.get("command") or given.get("input") or given.get("patch")
-    words: list[Any] = cast("list[Any]", command) if isinstance(command, list) else [command]
-    patch = next((word for word in reversed(words) if isinstance(word, str)), "")
-    found = _FILE.findall(patch)
-    if not found:
-        raise Misread("the patch names no file")
-    files = [os.path.join(folder or "", path) for _, _, path in found]  # noqa: PTH118 - `..` must stay as it was said
-    return {
-        "patch": patch,
-        "files": list(dict.fromkeys(files)),
-        "deletes": any(kind == "Delete" for kind, _, _ in found),
-    }
+    patch = _patch_text(given.get("command") or given.get("input") or given.get("patch"))
+    found = touched(patch)
+    files = [os.path.join(folder or "", each.path) for each in found]  # noqa: PTH118 - `..` must stay as it was said
+    return {"patch": patch, "files": list(dict.fromkeys(files)), "deletes": any(each.deleted for each in found)}
+
+
+def _patch_text(given: Any) -> str:
+    words: list[Any] = cast("list[Any]", given) if isinstance(given, list) else ["apply_patch", given]
+    if len(words) != _PROGRAM_AND_PATCH or not isinstance(words[1], str):
+        raise Misread("the host did not say one patch")
+    return words[1]
