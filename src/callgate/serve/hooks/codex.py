@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from callgate.runtime.host_names import CODEX
+from callgate.serve.hooks.arguments import renamed
 from callgate.serve.hooks.claude_code import OWN_SERVER, named
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
 from callgate.serve.hooks.patches import touched
@@ -83,15 +84,16 @@ def _named(host_tool: str, given: dict[str, Any], *, folder: str | None) -> tupl
     if host_tool.startswith("mcp__"):
         return named(host_tool, given)
     name = CODEX.get(host_tool, f"host:{host_tool}")
+    told = renamed(name, given)
     if name == "host.patch":
-        return name, _patch(given, folder=folder)
+        return name, _patch(told, folder=folder)
     if name == "host.bash":
-        return name, {**given, "command": _command(given)}
-    return name, given
+        return name, {**told, "command": _command(told)}
+    return name, told
 
 
 def _command(given: Mapping[str, Any]) -> str:
-    command = given.get("command") or given.get("cmd")
+    command = given.get("command")
     if isinstance(command, list):
         return shlex.join(str(word) for word in cast("list[Any]", command))
     if not isinstance(command, str):
@@ -101,7 +103,7 @@ def _command(given: Mapping[str, Any]) -> str:
 
 def _patch(given: Mapping[str, Any], *, folder: str | None) -> dict[str, Any]:
     """A patch with the files it touches, so that they can be judged."""
-    patch = _patch_text(given.get("command") or given.get("input") or given.get("patch"))
+    patch = _patch_text(given.get("patch"))
     found = touched(patch)
     files = [os.path.join(folder or "", each.path) for each in found]  # noqa: PTH118 - `..` must stay as it was said
     return {"patch": patch, "files": list(dict.fromkeys(files)), "deletes": any(each.deleted for each in found)}
