@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SPOOLED_AT_MOST = 1000
+_CLAIMED = Answer.CLAIMED
 
 
 async def claim(parts: Parts, passed: Passed) -> Permit:
@@ -53,14 +54,14 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     """
     asked, tool = passed.authorized.asked, passed.authorized.tool
     limit = time_limit(tool, asked.context, parts.settings, per_call=asked.call.timeout)
-    permit = Permit(asked, tool, passed.arguments, passed.decision, limit)
+    permit = Permit(asked, tool, (passed.final or passed.authorized).arguments, passed.decision, limit)
     if passed.approval is not None:
         permit.edited = passed.final is not None
         permit.shown_state = passed.approval.preview_state
     if not (tool.is_async or asked.judged or tool.isolation == "process"):
         await _take_place(parts, permit)
     try:
-        if not _is_keyless_read(passed):
+        if passed.authorized.has_row or passed.approval is not None or passed.grant is not None:
             await _intent_of_effect(parts, passed, permit)
         elif tool.plain_read:
             parts.store.behind(attempted(parts, passed, permit))
@@ -89,12 +90,8 @@ async def _take_place(parts: Parts, permit: Permit) -> None:
     permit.lane = lane
 
 
-def _is_keyless_read(passed: Passed) -> bool:
-    """Whether nobody can ask for its outcome again, so that it needs no row in the ledger."""
-    return not passed.authorized.has_row and passed.approval is None and passed.grant is None
-
-
 async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
+    """Of a read that nobody can ask for again, so that it needs no row in the ledger."""
     draft = attempted(parts, passed, permit)
     permit.durable = True
     _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))
@@ -113,7 +110,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     def unit(tx: Transaction) -> Move | Attempt | Reason | str:
         # A key that was made just now is free.
         step = move(None if key is None else tx.attempt(fact.key), fact)
-        if step.answer is not Answer.CLAIMED or step.row is None:
+        if step.answer is not _CLAIMED or step.row is None:
             return step
         no = _unknown_twin(tx, passed, fact) or _answered(parts, tx, passed) or _reserve(parts, tx, permit)
         if no is not None:
@@ -126,7 +123,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
 
     # Once it is on its way it cannot be taken back: a caller who lets go meanwhile still has it closed.
     answer, permit.let_go = await _written(parts, unit)
-    if isinstance(answer, Move) and answer.answer is Answer.CLAIMED:
+    if isinstance(answer, Move) and answer.answer is _CLAIMED:
         permit.row = answer.row
         return
     if permit.let_go:  # pragma: no cover - see `landed`

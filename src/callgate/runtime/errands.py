@@ -44,7 +44,7 @@ class Errands(Face):
         book.running[errand.id] = errand
 
         async def core(inner: Call, inner_context: Context) -> Outcome:
-            asked = as_asked(opened.parts, inner, inner_context, wait)
+            asked = as_asked(inner, inner_context, wait)
             asked.call_id = errand.id
             return await run(opened.parts, asked)
 

@@ -76,6 +76,24 @@ async def test_a_host_asks_before_its_own_tools_run_where_that_was_wanted(tmp_pa
         assert "permission_prompt" not in {tool.name for tool in (await client.list_tools()).tools}
 
 
+async def test_a_request_is_never_more_than_who_started_it_said(tmp_path: Path):
+    server = _server(tmp_path, "--autonomy", "A1", "--session", "mine", "--principal", "coder")
+    wishes: list[dict[str, Any]] = [
+        {"autonomy": "A4"},
+        {"role": "admin"},
+        {"principal": "other"},
+        {"session": "other"},
+        {"intent": "pay everybody"},
+        {"layers": []},
+    ]
+    async with Client(stdio_client(server), cache=None) as client:
+        for wish in wishes:
+            meta: Any = {"callgate/context": wish, "callgate/wait": 0}
+            with pytest.raises(MCPError):
+                await client.call_tool("pay", {"amount": 4}, meta=meta)
+    assert not (tmp_path / "paid").exists()
+
+
 _HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -133,19 +151,17 @@ async def test_a_line_without_an_end_is_not_read_any_further(tmp_path: Path):
         assert await process.wait() == 0
 
 
-async def test_a_request_is_never_more_than_who_started_it_said(tmp_path: Path):
-    server = _server(tmp_path, "--autonomy", "A1", "--session", "mine", "--principal", "coder")
-    wishes: list[dict[str, Any]] = [
-        {"autonomy": "A4"},
-        {"role": "admin"},
-        {"principal": "other"},
-        {"session": "other"},
-        {"intent": "pay everybody"},
-        {"layers": []},
-    ]
-    async with Client(stdio_client(server), cache=None) as client:
-        for wish in wishes:
-            meta: Any = {"callgate/context": wish, "callgate/wait": 0}
-            with pytest.raises(MCPError):
-                await client.call_tool("pay", {"amount": 4}, meta=meta)
+async def test_a_line_that_is_too_long_ends_the_session_and_stderr_says_why(tmp_path: Path):
+    server = _server(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        server.command, *server.args, cwd=tmp_path, env=server.env,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    pay = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay", "arguments": {"amount": 4}}}
+    line = json.dumps(pay | {"more": "x" * LARGEST_MESSAGE}).encode() + b"\n"
+    async with asyncio.timeout(60):
+        said, told = await process.communicate(line)
+    assert process.returncode == 0
+    assert said == b""
+    assert f"more than {LARGEST_MESSAGE} bytes in one line".encode() in told
     assert not (tmp_path / "paid").exists()

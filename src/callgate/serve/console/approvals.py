@@ -51,9 +51,11 @@ async def inbox(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """One question."""
+    """One question; that of a call of a plan is the plan."""
     visitor = await visiting(request, Right.READ, Right.DECIDE)
     found = await gate_of(request).approval(request.path_params["id"])
+    if found.part is not None:
+        return RedirectResponse(f"/approvals/{found.part.plan_id}", status_code=303)
     return await _page(request, visitor, found)
 
 

@@ -48,9 +48,11 @@ class LedgerReader:
         return None if row is None else (row.fence, row.owner, row.call_id)
 
     def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:  # noqa: PLR0917
-        row = self._tables.attempts.get(key)
-        place = (key.principal, key.session, fingerprint)
-        return Past(row, self.unresolved(*place), self.succeeded_since(*place, since))
+        tables, (principal, session, _) = self._tables, key
+        place = (principal, session, fingerprint)
+        unknown, last = tables.unknown.get(place), tables.succeeded.get(place)
+        unresolved = self.attempt(unknown[0]) if unknown else None
+        return Past(tables.attempts.get(key), unresolved, last is not None and last >= since)
 
     def attempts(
         self,

@@ -17,6 +17,7 @@ _HOLDER = SQL["holder"]
 _PAST = SQL["past"]
 _NEWEST = newest_first(SQL)
 _BY_KEY = SQL["by_key"]
+_STARTED, _SUCCEEDED = AttemptState.STARTED, AttemptState.SUCCEEDED
 _STATES = {state.value: state for state in AttemptState}
 _SHORT = 16
 """How much of a fingerprint is in the index of successes."""
@@ -193,7 +194,7 @@ def to_claim(number: int, attempt: Attempt) -> tuple[Any, ...] | None:
         tries, idempotent, has_verify, horizon, started_at, ended_at, deadline, outcome, approval_id, sealed_id, cause,
         resolved_by,
     ) = attempt
-    if state is not AttemptState.STARTED or sealed_id is None or not (
+    if state is not _STARTED or sealed_id is None or not (
         happened is ended_at is deadline is outcome is approval_id is cause is resolved_by is None
     ):
         return None
@@ -207,7 +208,7 @@ def to_claim(number: int, attempt: Attempt) -> tuple[Any, ...] | None:
 def to_success(number: int, attempt: Attempt, *, stretch: int | None) -> tuple[Any, ...] | None:
     """As `to_progress` for a plain success; None for any other end."""
     outcome, ended_at = attempt.outcome, attempt.ended_at
-    if attempt.state is not AttemptState.SUCCEEDED or stretch is None or outcome is None:
+    if attempt.state is not _SUCCEEDED or stretch is None or outcome is None:
         return None
     if not attempt.happened is attempt.deadline is attempt.cause is attempt.resolved_by is None:
         return None
