@@ -1,12 +1,15 @@
 """Asking the person at the client: only where the operator said that one sits there, and never without their word."""
 
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_types import ElicitResult
 
+from callgate import Callgate, Context
 from callgate.model.levels import Assurance
-from tests.doors.http.conftest import Served
+from tests.doors.http.conftest import Served, served_gate
 from tests.doors.mcp.conftest import client_of, text_of
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
@@ -20,6 +23,13 @@ def _person(answer: ElicitResult, seen: list[str]) -> Any:
         return answer
 
     return asked
+
+
+def _ruled(folder: Path, by: str) -> AbstractAsyncContextManager[Served]:
+    """A served gate where these people have to decide about payments."""
+    config = folder / "callgate.yaml"
+    config.write_text(f"version: 1\nglobal: {{rules: [{{match: pay, verdict: confirm, by: {by}, why: four eyes}}]}}\n")
+    return served_gate(Callgate.open("memory://", config=str(config)))
 
 
 @ERAS
@@ -78,6 +88,57 @@ async def test_a_client_that_is_not_attended_is_never_asked(served: Served, era:
             )
     assert seen == []
     assert served.paid == []
+
+
+@ERAS
+@pytest.mark.parametrize("user", ["ada", None])
+async def test_who_sits_at_the_client_is_nobody_other_than_the_user(tmp_path: Path, era: str, user: str | None):
+    seen: list[str] = []
+    yes = _person(ElicitResult(action="accept", content={"decision": "allow"}), seen)
+    async with _ruled(tmp_path, "other") as served:
+        limits = {"attended": True, "user": user}
+        async with client_of(served, mode=era, limits=limits, elicitation_callback=yes) as client:
+            answer = await client.call_tool("pay", {"amount": 5}, meta={"callgate/wait": 1})
+        assert answer.meta is not None
+        assert answer.meta["callgate/outcome"]["status"] == "pending"
+        assert (seen, served.paid) == ([], []), "their word would not count, so that they are not asked for it"
+
+
+@ERAS
+async def test_a_yes_at_the_client_is_to_what_the_form_showed(tmp_path: Path, era: str):
+    shown: list[str] = []
+    async with _ruled(tmp_path, "two") as served:
+
+        async def asked(_context: Any, params: Any) -> ElicitResult:
+            shown.append(params.message)
+            [question] = await served.gate.approvals()
+            if not question.edited:
+                await served.gate.approve(question.id, by="bob", arguments={"amount": 5000})
+            return ElicitResult(action="accept", content={"decision": "allow"})
+
+        async with client_of(served, mode=era, limits=ATTENDED, elicitation_callback=asked) as client:
+            answer = await client.call_tool("pay", {"amount": 5}, meta={"callgate/wait": 1})
+        assert "amount: 5\n" in shown[0]
+        if era == "legacy":
+            assert answer.meta is not None
+            assert answer.meta["callgate/outcome"]["status"] == "pending"
+            assert (len(shown), served.paid) == (1, [])
+        else:
+            # Each request stands alone: the next form shows what it is by now.
+            assert "amount: 5000\n" in shown[1]
+            assert (len(shown), served.paid) == (2, [5000])
+
+
+async def test_an_answer_to_a_form_that_was_never_shown_decides_nothing(served: Served):
+    yes: Any = {"decision": ElicitResult(action="accept", content={"decision": "allow"})}
+    async with client_of(served, mode="2026-07-28", limits=ATTENDED) as client:
+        await client.session.call_tool("pay", {"amount": 5}, meta=AT_ONCE)
+        [asked] = await served.gate.approvals()
+        theirs = served.gate.form_state(asked, Context(principal="other", session="default", user="ada"))
+        for state in (asked.id, f"{asked.id}.{asked.digest}.", f"{asked.id}.{asked.digest}.\u00e9", theirs, ".."):
+            await client.session.call_tool("pay", {"amount": 5}, request_state=state, input_responses=yes, meta=AT_ONCE)
+    [still] = await served.gate.approvals()
+    assert (still.id, served.paid) == (asked.id, [])
 
 
 async def test_nobody_decides_about_anothers_call_with_its_id(served: Served):

@@ -14,6 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from callgate.errors import CallgateError
+from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance
 
 if TYPE_CHECKING:
@@ -64,30 +65,33 @@ class Elicitation:
         if not asker.attended or can is None or can.elicitation is None:
             return None
         found = await self._gate.approval(approval_id)
-        return found if len(found.what) <= _LONGEST and not found.is_plan and found.part is None else None
+        return found if _is_for_the_user(found) and len(found.what) <= _LONGEST else None
 
     @staticmethod
     def is_stateless(asked: ServerRequestContext[Any, Any]) -> bool:
         """Whether the client is asked by an answer, and comes again with the person's."""
         return asked.protocol_version in MODERN_PROTOCOL_VERSIONS
 
-    @staticmethod
-    def required(question: Approval) -> InputRequiredResult:
+    def required(self, question: Approval, *, asker: Asker) -> InputRequiredResult:
         """The answer that asks the person."""
         request = ElicitRequest(params=_form(question))
-        return InputRequiredResult(input_requests={_FIELD: request}, request_state=question.id)
+        state = self._gate.form_state(question, asker.context)
+        return InputRequiredResult(input_requests={_FIELD: request}, request_state=state)
 
     async def take(self, params: CallToolRequestParams, asker: Asker) -> bool:
-        """Take what a client that was asked comes back with; whether it was asked."""
+        """Take what a client that was asked comes back with; whether it was asked about the question as it is now."""
         if params.request_state is None or not asker.attended:
             return False
+        asked = self._gate.asked_by_form(params.request_state, asker.context)
+        if asked is None:
+            return False
+        which, digest = asked
         answer = (params.input_responses or {}).get(_FIELD)
         with contextlib.suppress(CallgateError):
-            found = await self._gate.approval(params.request_state)
-            # A state names a question and proves nothing: whose it is says the store.
-            mine = (found.principal, found.session) == (asker.context.principal, asker.context.session)
-            if mine and isinstance(answer, ElicitResult):
-                await self._decide(found.id, answer, context=asker.context)
+            if (await self._gate.approval(which)).digest != digest:
+                return False
+            if isinstance(answer, ElicitResult):
+                await self._decide(which, answer, context=asker.context, digest=digest)
         return True
 
     @contextlib.asynccontextmanager
@@ -108,20 +112,26 @@ class Elicitation:
             answer = await asked.session.elicit_form(
                 form.message, form.requested_schema, related_request_id=asked.request_id
             )
-            await self._decide(question.id, answer, context=context)
+            await self._decide(question.id, answer, context=context, digest=question.digest)
         except (MCPError, ValidationError, CallgateError) as error:
             # Nobody answered here, or their word is not enough; it is decided elsewhere.
             _log.debug("a question was not decided at the client: %s", type(error).__name__)
 
-    async def _decide(self, approval_id: str, answer: ElicitResult, *, context: Context) -> None:
+    async def _decide(self, approval_id: str, answer: ElicitResult, *, context: Context, digest: str) -> None:
         content = answer.content or {}
         by = context.user or f"the person at the client of {context.principal}"
         said, why = content.get(_FIELD), content.get("why")
         if answer.action == "accept" and said == _YES:
-            await self._gate.approve(approval_id, by=by, assurance=Assurance.CLIENT)
+            await self._gate.approve(approval_id, by=by, assurance=Assurance.CLIENT, digest=digest)
         elif answer.action == "decline" or (answer.action == "accept" and said == _NO):
             reason = why if isinstance(why, str) and why.strip() else "refused at the client"
             await self._gate.reject(approval_id, by=by, why=reason, assurance=Assurance.CLIENT)
+
+
+def _is_for_the_user(question: Approval) -> bool:
+    """Whether who sits at the client may answer it: that is the user, and a plan is shown where all of it is."""
+    unnamed = question.by is ConfirmBy.TWO and question.user is None
+    return not (question.by is ConfirmBy.OTHER or unnamed or question.is_plan or question.part is not None)
 
 
 def _form(question: Approval) -> ElicitRequestFormParams:
