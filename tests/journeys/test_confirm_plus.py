@@ -15,6 +15,8 @@ from callgate.runtime.gate import Callgate
 from callgate.testing import HandClock
 from tests.journeys.gates import gate_of
 
+pytestmark = pytest.mark.usefixtures("on_each_store")
+
 LOCAL, SIGNED_IN = Assurance.LOCAL, Assurance.SIGNED_IN
 
 

@@ -12,7 +12,7 @@ from callgate.model.credential import CredentialKind, Right
 from callgate.model.levels import Assurance
 from callgate.serve.api.asking import Asked
 from callgate.serve.api.outcome_forms import OutcomeBody
-from callgate.serve.api.own import asker_of, is_own, own_question
+from callgate.serve.api.own import collector_of, is_own_question, own_question
 from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
 from callgate.serve.api.people_forms import ApprovalBody, QuestionBody, approval_body, question_body
 from callgate.serve.api.told import outcome_answer
@@ -90,7 +90,7 @@ async def approvals(
         place=lambda each: Place(each.created_at, each.id),
         limit=limit,
         cursor=cursor,
-        keep=lambda each: not own or is_own(shown, each.principal, each.session),
+        keep=lambda each: not own or is_own_question(shown, each),
     )
     return listed([question_body(each) if own else approval_body(each) for each in found], further)
 
@@ -147,4 +147,4 @@ async def withdraw(approval_id: str, gate: Gate, agent: Agent) -> Json:
 async def result(approval_id: str, gate: Gate, agent: Agent, said: Collect = _AT_ONCE) -> Response:
     """Make the call that was asked about, once it is decided, and say how it ended; only for the agent that asked."""
     found = await own_question(gate, agent, approval_id)
-    return outcome_answer(await gate.resume(approval_id, asker_of(found), wait=said.wait))
+    return outcome_answer(await gate.resume(approval_id, collector_of(gate, agent, found), wait=said.wait))
