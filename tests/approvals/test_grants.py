@@ -53,6 +53,13 @@ def answers(
     return found is grant
 
 
+def test_a_whole_number_is_the_same_however_it_is_written() -> None:
+    assert answers(a_grant(pattern={"amount": 5}), {"amount": 5.0})
+    assert answers(a_grant(pattern={"of": [{"amount": 5.0}]}), {"of": [{"amount": 5}]})
+    assert not answers(a_grant(pattern={"amount": 5}), {"amount": 5.5})
+    assert not answers(a_grant(pattern={"amount": 1.0}), {"amount": True})
+
+
 def test_a_grant_that_fits_answers() -> None:
     assert answers(a_grant())
     assert answers(a_grant(pattern={"amount": 5}), {"amount": 5, "to": "bob"})

@@ -114,6 +114,32 @@ async def test_a_visit_ends_after_half_a_day_and_when_its_person_leaves(gate: Ca
     assert await gate.visit(second) is None
 
 
+async def _kept(gate: Callgate, area: str) -> int:
+    return len(await parts_of(gate).store.read(lambda reader: list(reader.documents(area))))
+
+
+async def test_links_and_visits_that_are_over_are_forgotten(gate: Callgate):
+    person, _ = await gate.admit_person("ada", by="local")
+    for _ in range(3):
+        await gate.sign_in_link(person.id)
+    await gate.enter_by_link(await gate.sign_in_link(person.id))
+    assert (await _kept(gate, "callgate.links"), await _kept(gate, "callgate.visits")) == (3, 1)
+    _clock(gate).turn(13 * 3600)
+    code = await gate.sign_in_link(person.id)
+    assert await _kept(gate, "callgate.links") == 1
+    await gate.enter_by_link(code)
+    assert await _kept(gate, "callgate.visits") == 1
+
+
+@pytest.mark.parametrize("until", ["tomorrow", None, {"a": 1}, "\ud800", -1])
+async def test_what_was_edited_in_the_store_keeps_nobody_out(gate: Callgate, until: object):
+    person, _ = await gate.admit_person("ada", by="local")
+    body = {"credential": person.id, "until": until, "mac": "x"}
+    for area in ("callgate.links", "callgate.visits"):
+        await parts_of(gate).store.write(lambda tx, area=area: tx.put_document(area, "edited", body))
+    assert await gate.enter_by_link(await gate.sign_in_link(person.id)) is not None
+
+
 async def test_a_visit_copied_in_the_store_is_nobodys(gate: Callgate):
     person, _ = await gate.admit_person("ada", by="local")
     cookie = await gate.enter_by_link(await gate.sign_in_link(person.id))
@@ -152,6 +178,14 @@ async def test_who_tried_to_come_in_and_was_not_let_in_is_recorded(gate: Callgat
     await gate.enter_by_link("made up")
     types = [event.type async for event in gate.events(types=["entry.*"])]
     assert types == ["entry.refused"]
+
+
+async def test_wrong_links_are_recorded_once_in_a_while_with_how_many_there_were(gate: Callgate):
+    for seconds in (0, 0, 10, 291, 0, 301):
+        _clock(gate).turn(seconds)
+        assert await gate.enter_by_link("made up") is None
+    found = [(event.payload or {}).get("unrecorded") async for event in gate.events(types=["entry.refused"])]
+    assert found == [None, 2, 1]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_what_waits_is_listed_and_shown_with_the_exact_call(cli: Cli):
 def test_approvals_as_json_hold_nothing_sealed(cli: Cli):
     approval = cli.ask_to_pay()
     (listed,) = cli("approvals", "list", "--json").body["approvals"]
-    assert listed == cli("approvals", "show", approval, "--json").body
+    assert listed | {"before": []} == cli("approvals", "show", approval, "--json").body
     assert (listed["id"], listed["state"], listed["risk"]) == (approval, "pending", "high")
     assert listed.keys().isdisjoint({"mac", "sealed_id", "asked_fingerprint", "final_fingerprint"})
 
@@ -315,3 +315,53 @@ def test_watching_asks_again_for_an_edit_that_does_not_count(cli: Cli):
         terminal.type("\x03")
         assert terminal.end() == 0
     assert "amount: 2" in cli("approvals", "show", question).out
+
+
+@pytest.mark.slow
+def test_alone_at_a_terminal_it_goes_through_what_waits_and_says_what_is_left(cli: Cli):
+    first, second, third = (cli.ask_to_pay(amount) for amount in (1, 2, 3))
+    with Terminal("approvals", "--by", "ann", cwd=cli.folder) as terminal:
+        terminal.expect("question 1 of 3")
+        terminal.expect(first)
+        terminal.expect("> ")
+        terminal.type("y\n")
+        terminal.expect("approved: pay")
+        terminal.expect("question 2 of 3")
+        terminal.expect(second)
+        terminal.expect("> ")
+        terminal.type("\n")
+        terminal.expect("question 3 of 3")
+        terminal.expect(third)
+        terminal.expect("> ")
+        terminal.type("r\nuse the card\n")
+        terminal.expect("answered: pay")
+        terminal.expect("1 question waits")
+        assert terminal.end() == 0
+    with Terminal("approvals", "--by", "ann", cwd=cli.folder) as terminal:
+        terminal.expect(second)
+        terminal.expect("> ")
+        terminal.type("\x03")
+        terminal.expect("the rest stays open")
+        assert terminal.end() == 0
+    states = {each["id"]: each["state"] for each in cli("approvals", "list", "--all", "--json").body["approvals"]}
+    assert states == {first: "approved", second: "pending", third: "answered"}
+
+
+def test_alone_where_nobody_sits_it_lists_what_waits(cli: Cli):
+    which = cli.ask_to_pay()
+    assert which in cli("approvals").out
+    assert [each["id"] for each in cli("--json", "approvals").body["approvals"]] == [which]
+    assert cli("approvals", "--by", "ann", "list").code == 2
+
+
+def test_a_question_shows_what_its_asker_did_before(cli: Cli):
+    cli.call("word_count", {"text": "a"})
+    which = cli.ask_to_pay()
+    cli.call("hidden")
+    shown = cli("approvals", "show", which)
+    before = shown.out[shown.out.index("what it did before") :]
+    assert "word_count" in before
+    assert "hidden" not in before
+    assert [each["tool"] for each in cli("approvals", "show", which, "--json").body["before"]] == ["word_count"]
+    alone = cli.ask_to_pay(9, "--session", "new")
+    assert "nothing: it is its first call" in cli("approvals", "show", alone).out

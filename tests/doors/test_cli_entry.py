@@ -1,6 +1,7 @@
 """Where the command line begins and ends: quick to start, one line for every fault, a code for every end."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -154,6 +155,44 @@ def test_text_that_the_terminal_cannot_spell_does_not_end_the_command(cli: Cli):
 def test_a_shell_can_ask_how_a_word_goes_on(cli: Cli):
     done = start(cwd=cli.folder, _CALLGATE_COMPLETE="bash_complete", COMP_WORDS="callgate app", COMP_CWORD="1")
     assert done.out == "plain,approvals\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("callgate approvals re", ["reject", "respond"]),
+        ("callgate policy show --", ["--role", "--tool", "--store", "--config", "--module", "--json", "--help"]),
+        ("callgate health --span ", ["1h", "24h", "7d"]),
+        ("callgate call word_count --autonomy A", ["A0", "A1", "A2", "A3", "A4"]),
+    ],
+)
+def test_bash_completes_commands_options_and_values_and_nothing_is_opened(cli: Cli, typed: str, found: list[str]):
+    script = (
+        'eval "$(_CALLGATE_COMPLETE=bash_source callgate)"; complete -p callgate >/dev/null || exit 9; '
+        'IFS=" " read -r -a COMP_WORDS <<< "$1"; [[ "$1" == *" " ]] && COMP_WORDS+=(""); '
+        'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _callgate_completion callgate; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script, "bash", typed],
+        cwd=cli.folder,
+        env=environment(PATH=f"{folder}{os.pathsep}{os.environ['PATH']}"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert sorted(done.stdout.split()) == sorted(found)
+    assert list(cli.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("shell", "mark"),
+    [("bash", "complete -o nosort -F"), ("zsh", "#compdef callgate"), ("fish", "complete --no-files")],
+)
+def test_every_shell_of_the_page_is_told_how_to_ask(cli: Cli, shell: str, mark: str):
+    assert f"_CALLGATE_COMPLETE={shell}_source" in PAGE
+    assert mark in start(cwd=cli.folder, _CALLGATE_COMPLETE=f"{shell}_source").out
 
 
 @pytest.mark.parametrize("words", [["--json", "tools", "list"], ["tools", "list", "--json"]])

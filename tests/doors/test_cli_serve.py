@@ -35,8 +35,8 @@ class Serving:
         self.url = self._until(r"at (http://127\.0\.0\.1:\d+)$")
 
     def link(self) -> str:
-        """The code that it printed for the console."""
-        return self._until(r"/enter\?code=(\S+)$")
+        """What it printed for the console."""
+        return self._until(r" (http\S+/enter\?code=\S+)$")
 
     def get(self, path: str, token: str | None = None) -> httpx2.Response:
         return self._ask("GET", path, token)
@@ -120,8 +120,13 @@ def test_only_tools_that_read_are_built_in_where_no_configuration_names_any(serv
 
 
 def test_it_prints_a_link_for_whoever_started_it(serving: Serving, cli: Cli):
-    code = serving.link()
-    assert len(code) > 20
+    port = serving.url.rpartition(":")[2]
+    where, _, code = serving.link().partition("/enter?code=")
+    assert re.fullmatch(rf"http://callgate-[0-9a-f]{{12}}\.localhost:{port}", where)
+    assert serving.get(f"/enter?code={code}").status_code == 421
+    with httpx2.Client(trust_env=False) as browser:
+        host = {"Host": where.removeprefix("http://")}
+        assert browser.get(f"{serving.url}/enter?code={code}", headers=host).status_code == 303
     people = [each for each in cli("tokens", "list", "--json").body if each["kind"] == "person"]
     assert [each["rights"] for each in people] == [["administer", "decide", "read"]]
 

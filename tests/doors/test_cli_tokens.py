@@ -124,22 +124,24 @@ def test_a_person_gets_a_password_and_a_link_and_an_agent_neither(cli: Cli):
     assert cli("tokens", "link", "crawler").code == 2
 
 
-async def _enter(code: str) -> str | None:
+async def _enter(code: str) -> tuple[str, str | None]:
     async with Callgate.open() as gate:
-        return await gate.enter_by_link(code)
+        return gate.own_name, await gate.enter_by_link(code)
 
 
 @pytest.mark.parametrize(
     ("serve", "address"),
     [
-        ("", "http://127.0.0.1:8700"),
-        ("serve: {port: 9123}", "http://127.0.0.1:9123"),
-        ('serve: {address: "::1"}', "http://[::1]:8700"),
+        ("", "http://NAME.localhost:8700"),
+        ("serve: {port: 9123}", "http://NAME.localhost:9123"),
+        ('serve: {address: "::1"}', "http://NAME.localhost:8700"),
+        ('serve: {address: "192.0.2.7"}', "http://192.0.2.7:8700"),
+        ('serve: {url: "http://127.0.0.1:8700"}', "http://127.0.0.1:8700"),
         ('serve: {url: "https://gate.example.org/"}', "https://gate.example.org"),
         ('serve: {port: 0, url: "https://gate.example.org"}', "https://gate.example.org"),
         ("serve: {port: 0}", ""),
     ],
-    ids=["default", "port", "ipv6", "url", "url-any-port", "any-port"],
+    ids=["default", "port", "ipv6", "another-address", "own-address", "url", "url-any-port", "any-port"],
 )
 def test_a_link_is_the_whole_address_and_lets_in(cli: Cli, serve: str, address: str):
     cli("tokens", "person", "ada")
@@ -147,6 +149,39 @@ def test_a_link_is_the_whole_address_and_lets_in(cli: Cli, serve: str, address: 
     done = cli("tokens", "link", "ada")
     assert done.code == 0
     where, _, code = done.out.removesuffix("\n").partition("/enter?code=")
-    assert where == address
+    name, entered = asyncio.run(_enter(code))
+    assert where == address.replace("NAME", name)
     assert ("callgate serve" in done.err) is (not address)
-    assert asyncio.run(_enter(code))
+    assert entered
+
+
+async def _visits(name: str) -> tuple[str, str, str]:
+    """Two visits that this person began, and a link that they have not used."""
+    async with Callgate.open() as gate:
+        (person,) = [each for each in await gate.credentials() if each.name == name]
+        cookies = [await gate.enter_by_link(await gate.sign_in_link(person.id)) for _ in range(2)]
+        assert all(cookies)
+        return str(cookies[0]), str(cookies[1]), await gate.sign_in_link(person.id)
+
+
+async def _let_in(cookies: tuple[str, str], link: str) -> list[bool]:
+    async with Callgate.open() as gate:
+        visits = [await gate.visit(cookie) is not None for cookie in cookies]
+        return [*visits, await gate.enter_by_link(link) is not None]
+
+
+def test_signing_somebody_out_ends_their_visits_and_links_and_nobody_elses(cli: Cli):
+    token = cli("tokens", "person", "ann").out.strip()
+    cli("tokens", "person", "eve")
+    *cookies, link = asyncio.run(_visits("ann"))
+    *others, other = asyncio.run(_visits("eve"))
+    done = cli("tokens", "sign-out", "ann", "--by", "operator")
+    assert (done.code, done.out) == (0, "2 visits are over; ann can sign in again.\n")
+    assert asyncio.run(_let_in((cookies[0], cookies[1]), link)) == [False, False, False]
+    assert asyncio.run(_let_in((others[0], others[1]), other)) == [True, True, True]
+    assert _whose(token) is not None
+    asyncio.run(_visits("ann"))
+    assert cli("tokens", "sign-out", "ann", "--json").body["visits_ended"] == 2
+    (told, _) = cli("audit", "list", "--all", "--type", "person.signed_out", "--json").body["events"]
+    assert told["payload"]["by"] == "operator"
+    assert cli("tokens", "sign-out", "nobody").code == 2

@@ -25,6 +25,7 @@ NOT_DECLARED = {
     "read_only": "follows from the effects",
     "plain_read": "follows from effects, egress and scopes",
     "side_effects": "follows from the effects",
+    "written": "name and id",
 }
 """What the definition hash leaves out, and why."""
 

@@ -90,3 +90,11 @@ def _event(kind: str, payload: dict[str, Any]) -> Event:
         hash="",
         position=1,
     )
+
+
+async def test_tools_that_are_made_up_are_counted_together(gate: Callgate):
+    await gate.call("made_up", {})
+    await gate.call("made_up_too", {})
+    told = await _told(gate)
+    assert 'callgate_calls_total{status="refused",tool="(unknown tools)"} 2.0' in told
+    assert "made_up" not in told

@@ -35,7 +35,7 @@ def _fits(grant: Grant, tool: Tool, *, arguments: Arguments) -> bool:
 
 def _equal(left: object, right: object) -> bool:
     # True == 1 in Python, also inside of lists and objects, and a grant for 1 must not let True through.
-    if type(left) is not type(right):
+    if _kind(left) is not _kind(right):
         return False
     mapping, items = as_mapping(left), as_sequence(left)
     if mapping is not None:
@@ -45,6 +45,11 @@ def _equal(left: object, right: object) -> bool:
         others = as_sequence(right) or ()
         return len(items) == len(others) and all(map(_equal, items, others))
     return left == right
+
+
+def _kind(value: object) -> type:
+    """What a value is in JSON, where 5 and 5.0 are one number."""
+    return float if type(value) is int else type(value)
 
 
 def _reaches(grant: Grant, context: Context, *, now: float) -> bool:

@@ -9,34 +9,52 @@ from typing import Any
 import click
 
 from callgate.cli.approval_text import approval_document, show_approvals
-from callgate.cli.document import json_option, print_document
+from callgate.cli.call_text import show_calls
+from callgate.cli.document import json_option, json_wanted, print_document
 from callgate.cli.ids import approval_of
 from callgate.cli.json_arguments import read_object
 from callgate.cli.newest import limit_option, newest
-from callgate.cli.opening import Need, Tools, run
+from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.proposal import Proposals, approving, proposed
 from callgate.cli.question import show_question
 from callgate.cli.screen import Screen
-from callgate.cli.watching import watch
+from callgate.cli.trouble import wrong
+from callgate.cli.watching import go_through, watch
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.levels import Assurance
 from callgate.runtime.gate import Callgate
 from callgate.runtime.host_tools import every_host_tool
 
+_LISTED = 100
 _STATES = [state.value for state in ApprovalState]
 
 
-@click.group("approvals")
-def command() -> None:
-    """Questions to people: list, show, decide, watch."""
+@click.group("approvals", invoke_without_command=True)
+@by_option
+@place_options
+@click.pass_context
+def command(context: click.Context, /, *, by: str | None) -> None:
+    """Questions to people: list, show, decide, watch.
+
+    Alone, at a terminal, it goes through those that wait, one by one; elsewhere it lists them.
+    """
+    if context.invoked_subcommand is not None:
+        if by is not None:
+            wrong("--by stands after the command")
+        return
+    as_json = json_wanted(context)
+    if stdin_is_terminal() and not as_json:
+        go_through(context.obj, by=person(by))
+    else:
+        context.invoke(list_approvals, states=(), everything=False, limit=_LISTED, as_json=as_json)
 
 
 @command.command("list")
 @click.option("--state", "states", type=click.Choice(_STATES), multiple=True, help="Repeatable; pending if left out.")
 @click.option("--all", "everything", is_flag=True, help="Whatever their state.")
-@limit_option(100)
+@limit_option(_LISTED)
 @place_options
 @json_option
 @click.pass_obj
@@ -68,10 +86,24 @@ def list_approvals(place: Place, /, **options: Any) -> None:
 def show(place: Place, /, *, approval_id: str, as_json: bool) -> None:
     """Show one question: the exact call, what would happen, and why a person is asked."""
 
-    async def work(gate: Callgate) -> Approval:
-        return await gate.approval(await approval_of(gate, approval_id))
+    async def work(gate: Callgate) -> tuple[Approval, list[dict[str, Any]]]:
+        found = await gate.approval(await approval_of(gate, approval_id))
+        return found, await gate.before(found)
 
-    _answer(place, run(place, work, need=Need.EXISTING), as_json=as_json)
+    approval, before = run(place, work, need=Need.EXISTING)
+    if as_json:
+        print_document(approval_document(approval) | {"before": before})
+        return
+    screen = Screen(sys.stdout)
+    show_question(screen, approval)
+    screen.say("what it did before in this session", style="bold")
+    if before:
+        show_calls(screen, before)
+    else:
+        screen.say("nothing: it is its first call", indent=2)
+    if approval.state is ApprovalState.PENDING:
+        screen.say()
+        screen.facts(_ways(place, approval))
 
 
 @command.command("approve")
@@ -157,17 +189,6 @@ async def _program_of(gate: Callgate, approval: Approval) -> str | None:
     """The program that waits for this decision, where one does."""
     found = await gate.programs(limit=10_000)
     return next((entry.id for entry in found if approval.id in {each.approval_id for each in entry.waiting}), None)
-
-
-def _answer(place: Place, approval: Approval, *, as_json: bool) -> None:
-    if as_json:
-        print_document(approval_document(approval))
-        return
-    screen = Screen(sys.stdout)
-    show_question(screen, approval)
-    if approval.state is ApprovalState.PENDING:
-        screen.say()
-        screen.facts(_ways(place, approval))
 
 
 def _say_decided(screen: Screen, approval: Approval, *, place: Place, program: str | None) -> None:

@@ -39,6 +39,16 @@ def asker_context(options: Mapping[str, Any]) -> Context:
     Raises:
         ConfigurationError: A name is empty, or cannot be one.
     """
+    more = {"role": options["role"], "autonomy": options["autonomy"], "idempotency_key": options["key"]}
+    return context_of(options, **more)
+
+
+def context_of(options: Mapping[str, Any], **more: Any) -> Context:
+    """The context of whom the options name, and of what else is given.
+
+    Raises:
+        ConfigurationError: A name is empty, or cannot be one.
+    """
     for name in ("role", "key", "session", "principal", "user", "trace"):
         given = options.get(name)
         if given is not None and not given.strip():
@@ -48,9 +58,7 @@ def asker_context(options: Mapping[str, Any]) -> Context:
             principal=options["principal"],
             user=options["user"] or system_user(),
             session=options["session"],
-            role=options["role"],
-            autonomy=options["autonomy"],
-            idempotency_key=options["key"],
+            **more,
         )
     except ValueError as error:
         wrong(f"who asks cannot be called so: {error}")

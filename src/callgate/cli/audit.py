@@ -25,6 +25,8 @@ from callgate.runtime.gate import Callgate
 
 _STATUSES = ["started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed"]
 
+_EQUAL = ("tool", "status", "principal", "session", "trace")
+
 
 @click.group("audit")
 def command() -> None:
@@ -113,14 +115,16 @@ async def _events(
 @command.command("calls")
 @click.option("--tool", help="Only calls of this tool.")
 @click.option("--status", type=click.Choice(_STATUSES), help="Only calls that stand so.")
+@click.option("--principal", help="Only calls of this agent.")
 @click.option("--session", help="Only calls of this session.")
+@click.option("--trace", metavar="ID", help="Only calls of this trace.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many, the newest.")
 @place_options
 @json_option
 @click.pass_obj
 def calls(place: Place, /, **options: Any) -> None:
     """List calls: who called what, when, and how it ended."""
-    equal = {name: options[name] for name in ("tool", "status", "session") if options[name] is not None}
+    equal = {name: options[name] for name in _EQUAL if options[name] is not None}
     found = run(place, lambda gate: gate.calls(limit=options["limit"], **equal), need=Need.EXISTING)
     if options["as_json"]:
         print_document({"calls": found})

@@ -27,6 +27,11 @@ def json_option_of_all(root: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", is_flag=True, help=_HELP, expose_value=False, callback=_remember)(root)
 
 
+def json_wanted(ctx: click.Context) -> bool:
+    """Whether `--json` stood before the command, for a command that has no such option of its own."""
+    return bool(ctx.meta.get(_ASKED))
+
+
 def refuse_json(command: str) -> None:
     """For a command that has no document to print.
 

@@ -17,9 +17,8 @@ import click
 
 from callgate.cli.place import Place, place_options
 from callgate.model.visible import visible
-from callgate.serve.hooks.copilot import EVENT
 from callgate.serve.hooks.hosts import HOSTS
-from callgate.serve.hooks.moment import Host, Kind, Misread, Moment, Reply
+from callgate.serve.hooks.moment import EVENT, Host, Kind, Misread, Reply
 
 _LARGEST = 32 * 1024 * 1024
 _MARGIN = 3.0
@@ -77,7 +76,7 @@ class _Hook:
         try:
             reply = self._decide(place, limits)
         except BaseException as error:  # noqa: BLE001 - nothing may run that the gate did not judge
-            reply = self._no(f"the gate could not judge it ({_why(error)})")
+            reply = self._failed(_why(error))
         watch.cancel()
         return self._give(reply)
 
@@ -87,32 +86,32 @@ class _Hook:
         moment = self._host.read(self._told, os.environ)
         if moment.kind is Kind.ELSE or (moment.kind is Kind.PROMPT and not moment.prompt):
             return self._host.quiet
-        try:
-            return self._ask(place, moment, limits=limits)
-        except Exception as error:
-            if moment.kind is Kind.BEFORE:
-                raise
-            # What has happened cannot be taken back; what the user said waits for nobody.
-            what = "what you said" if moment.kind is Kind.PROMPT else f"the end of {moment.tool}"
-            return self._host.note(visible(f"Callgate could not record {what} ({_why(error)})."))
-
-    def _ask(self, place: Place, moment: Moment, *, limits: Mapping[str, Any]) -> Reply:
         from callgate.cli.hook_gate import ask  # noqa: PLC0415 - the gate, which takes long, under our deadline
 
         return ask(place, moment, host=self._host, limits=limits, until=self._until - _MARGIN)
 
     def _too_late(self) -> None:
         """Where even waiting is stuck: answer and go, before the host goes on without an answer."""
-        code = self._give(self._no(f"the gate did not answer within {self._seconds:g} seconds"))
+        code = self._give(self._failed(f"the gate did not answer within {self._seconds:g} seconds"))
         os._exit(code)
 
-    def _no(self, why: str) -> Reply:
-        return self._host.deny(self._told, visible(f"Not run: {why}. Nothing has happened."))
+    def _failed(self, why: str) -> Reply:
+        """A no to what is about to run, and to what cannot be read: it may be that."""
+        event = self._told.get(EVENT)
+        kind = self._host.kinds.get(event) if isinstance(event, str) else None
+        # What has happened cannot be taken back, and what the user said waits for nobody.
+        if kind is Kind.AFTER:
+            return self._host.note(visible(f"Callgate could not record how a tool ended that has run ({why})."))
+        if kind is Kind.PROMPT:
+            return self._host.note(visible(f"Callgate could not record what you said ({why})."))
+        why = f"Not run: the gate could not judge it ({why}). Nothing has happened."
+        return self._host.deny(self._told, visible(why))
 
     def _give(self, reply: Reply) -> int:
         """Write the answer, once; whoever comes second says nothing."""
         if not self._answered.acquire(blocking=False):
             time.sleep(self._seconds)  # the other one ends the process
+            return _BLOCKS
         try:
             if reply.out is not None:
                 _write(self._out, json.dumps(reply.out))

@@ -17,6 +17,7 @@ from callgate.cli.json_arguments import read_object
 from callgate.cli.opening import Need, Tools, run, settings_of, things_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.policy_replay import replay
+from callgate.cli.policy_show import show
 from callgate.cli.screen import Cell, Screen
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Verdict
@@ -30,10 +31,11 @@ _LEVELS = {"error": "red", "warning": "yellow"}
 
 @click.group("policy")
 def command() -> None:
-    """Who may do what: check, explain, test, replay, schema."""
+    """Who may do what: show, check, explain, test, replay, schema."""
 
 
 command.add_command(replay)
+command.add_command(show)
 
 
 @command.command("check")

@@ -12,7 +12,7 @@ import click
 
 from callgate.cli.event_loop import run_serving
 from callgate.cli.exit_codes import ExitCode
-from callgate.cli.logs import log_json
+from callgate.cli.logs import log_serving
 from callgate.cli.observing import observed, observing
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
 from callgate.cli.place import Place, place_options
@@ -44,10 +44,9 @@ if TYPE_CHECKING:
 def command(place: Place, /, *, port: int | None, observe: bool, log: str) -> ExitCode:
     """Serve this place: console, HTTP API and MCP on one port of this machine.
 
-    Prints a link that opens the console signed in, once. Stop it with Ctrl-C: what runs is let end first.
+    Prints a link that opens the console signed in, once. Stop it with Ctrl-C: what runs has 30 seconds to end first.
     """
-    if log == "json":
-        log_json()
+    log_serving(as_json=log == "json")
     settings = settings_of(place).serve
     chosen = settings if port is None else replace(settings, port=port)
     with stdout_kept():
@@ -72,7 +71,9 @@ async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | No
         gate.add(*every_host_tool(), update=True)
         screen = Screen(sys.stderr)
         screen.say(f"Callgate serves {count} tools at {where.url}")
-        screen.say(f"Console, signed in, once, within ten minutes:  {where.url}/enter?code={code}")
+        screen.say(f"Console, signed in, once, within ten minutes:  {where.console}/enter?code={code}")
+        if sys.platform == "darwin" and settings.url is None:  # pragma: no cover - macOS
+            screen.say("Safari does not find this name: use another browser, or set serve.url (docs/console.md).")
         screen.say(f"API {where.url}/api/v1   MCP {where.url}/mcp   Stop with Ctrl-C.")
         if observe is not None:
             screen.say(observed(observe), style="yellow")

@@ -129,6 +129,28 @@ def revoke(place: Place, /, *, credential: str, by: str | None, as_json: bool) -
     Screen(sys.stdout).say(f"{ended.name} is not let in any more with {ended.id}.")
 
 
+@command.command("sign-out")
+@click.argument("credential")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def sign_out(place: Place, /, *, credential: str, by: str | None, as_json: bool) -> None:
+    """End every visit of the person of CREDENTIAL to the console, and links not used yet; they can sign in again."""
+    who = person(by)
+
+    async def work(gate: Callgate) -> tuple[Credential, int]:
+        meant = await _meant(gate, credential)
+        return meant, await gate.end_visits(meant.id, by=who)
+
+    found, ended = run(place, work, need=Need.EXISTING)
+    if as_json:
+        print_document(_document(found) | {"visits_ended": ended})
+        return
+    visits = "1 visit is" if ended == 1 else f"{ended} visits are"
+    Screen(sys.stdout).say(f"{visits} over; {found.name} can sign in again.")
+
+
 @command.command("password")
 @click.argument("credential")
 @place_options
@@ -155,17 +177,17 @@ def password(place: Place, /, *, credential: str) -> None:
 def link(place: Place, /, *, credential: str) -> None:
     """Print a link that lets the person of CREDENTIAL into the console once, within ten minutes."""
 
-    async def work(gate: Callgate) -> str:
-        return await gate.sign_in_link((await _meant(gate, credential)).id)
+    async def work(gate: Callgate) -> tuple[str, str]:
+        return await gate.sign_in_link((await _meant(gate, credential)).id), gate.own_name
 
     settings = settings_of(place).serve
-    code = run(place, work, need=Need.EXISTING)
+    code, name = run(place, work, need=Need.EXISTING)
     if settings.url is None and settings.port == 0:
         Screen(sys.stderr).say("Any free port is served: put the address that `callgate serve` told before this.")
         sys.stdout.write(f"/enter?code={code}\n")
         return
-    served = addresses(address=settings.address, port=settings.port, url=settings.url, hosts=settings.hosts)
-    sys.stdout.write(f"{served.url}/enter?code={code}\n")
+    served = addresses(address=settings.address, port=settings.port, url=settings.url, hosts=settings.hosts, name=name)
+    sys.stdout.write(f"{served.console}/enter?code={code}\n")
 
 
 async def _meant(gate: Callgate, given: str) -> Credential:

@@ -25,6 +25,8 @@ from callgate.runtime.gate import Callgate
 from callgate.runtime.terminal import TerminalAsker
 
 _EVERY_SECONDS = 0.5
+_LEFT = {0: "nothing waits any more", 1: "1 question waits"}
+_NOTHING = "nothing waits for a person; callgate approvals watch asks as soon as something does"
 
 
 @click.command("watch")
@@ -51,6 +53,20 @@ def watch(place: Place, /, *, seconds: float | None, by: str | None, as_json: bo
     return ExitCode.SUCCEEDED
 
 
+def go_through(place: Place, *, by: str) -> None:
+    """Ask whoever sits here about everything that waits now, the oldest first, and say what is left."""
+    watcher = _Watcher(by, as_json=False)
+
+    async def going() -> None:
+        async with gate_of(place, need=Need.EXISTING, tools=watcher.needs_tools) as gate:
+            await watcher.once(gate)
+
+    try:
+        asyncio.run(going())
+    except KeyboardInterrupt:
+        Screen(sys.stderr).say("the rest stays open")
+
+
 class _Watcher:
     def __init__(self, name: str, *, as_json: bool) -> None:
         self._name = name
@@ -68,6 +84,15 @@ class _Watcher:
                     await self._meet(gate, approval)
         except TimeoutError:
             return
+
+    async def once(self, gate: Callgate) -> None:
+        waiting = await gate.approvals()
+        for place, approval in enumerate(waiting, start=1):
+            if len(waiting) > 1:
+                self._err.say(f"question {place} of {len(waiting)}", style="dim")
+            await self._meet(gate, approval)
+        left = len(await gate.approvals())
+        self._err.say(_LEFT.get(left, f"{left} questions wait") if waiting else _NOTHING)
 
     async def _meet(self, gate: Callgate, approval: Approval) -> None:
         if self._as_json:

@@ -15,6 +15,26 @@ if TYPE_CHECKING:
     from callgate.ports import Keys, Reader, Transaction
 
 AREA = "callgate.credentials"
+_SEEN_AT_MOST = 1024
+
+
+class Seen:
+    """Credentials as they were proven last: a document that is still the same need not be proven again."""
+
+    def __init__(self) -> None:
+        self._proven: dict[str, tuple[dict[str, Any], Credential]] = {}
+
+    def read(self, which: str, body: dict[str, Any], *, keys: Keys) -> Credential | None:
+        """As `from_document`."""
+        before = self._proven.get(which)
+        if before is not None and before[0] == body:
+            return before[1]
+        found = from_document(body, keys)
+        if found is not None:
+            if len(self._proven) >= _SEEN_AT_MOST:
+                self._proven.clear()
+            self._proven[which] = (body, found)
+        return found
 
 
 def issue(tx: Transaction, wanted: Credential, *, keys: Keys) -> tuple[Credential, str]:
@@ -53,10 +73,12 @@ def needed(reader: Reader, which: str, *, keys: Keys) -> Credential:
     return found
 
 
-def credential(reader: Reader, which: str, *, keys: Keys) -> Credential | None:
+def credential(reader: Reader, which: str, *, keys: Keys, seen: Seen | None = None) -> Credential | None:
     """The credential of that id; None if there is none, or it was forged."""
     body = reader.document(AREA, which)
-    found = None if body is None else from_document(body, keys)
+    if body is None:
+        return None
+    found = from_document(body, keys) if seen is None else seen.read(which, body, keys=keys)
     return found if found is not None and found.id == which else None
 
 
@@ -66,10 +88,10 @@ def credentials(reader: Reader, *, keys: Keys) -> list[Credential]:
     return [each for each in found if each is not None]
 
 
-def shown(reader: Reader, token: str, *, keys: Keys) -> Credential | None:
+def shown(reader: Reader, token: str, *, keys: Keys, seen: Seen) -> Credential | None:
     """Whose token this is, whether or not it still counts; None if it is nobody's."""
     which = credential_id(token)
-    found = None if which is None else credential(reader, which, keys=keys)
+    found = None if which is None else credential(reader, which, keys=keys, seen=seen)
     return found if found is not None and token_fits(token, found.digest, keys=keys) else None
 
 

@@ -6,12 +6,13 @@ import math
 import os
 from collections.abc import Sequence
 from hashlib import sha256
+from struct import iter_unpack
 from typing import Any, overload
 
 import orjson
 
 from callgate.events.recordable import clean_text, read_back, recordable_bytes, unrecordable
-from callgate.model.canonical import SORTED, dumps
+from callgate.model.canonical import dumps
 from callgate.model.event import GENESIS, Draft, Event, Redactor
 from callgate.model.ids import uuid7s
 from callgate.ports import Head
@@ -22,6 +23,8 @@ Row = tuple[
 """An event as plain values, in the order of `Event`'s fields up to `salt`; the payload as canonical bytes."""
 
 _SALT_BYTES = 16
+_SALT = f"{_SALT_BYTES}s"
+_MENDED = ("call", "causes", "time", "trace", "type")
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
@@ -51,33 +54,37 @@ class Appender:
     def rows(self, drafts: Sequence[Draft]) -> list[Row]:
         """As `chain`, without the cost of making `Event`s that perhaps nobody reads."""
         count = len(drafts)
-        salts = os.urandom(_SALT_BYTES * count)
-        sequence, previous = self._next
+        last, previous = self._next
         producer, stream = self._producer, self.stream
         made: list[Row] = []
-        at = 0
-        for draft, event_id in zip(drafts, uuid7s(count), strict=True):
-            sequence += 1
-            salt = salts[at : at + _SALT_BYTES]
-            at += _SALT_BYTES
+        numbers, salts = range(last + 1, last + 1 + count), iter_unpack(_SALT, os.urandom(_SALT_BYTES * count))
+        for draft, sequence, event_id, (salt,) in zip(drafts, numbers, uuid7s(count), salts, strict=True):
             body = _payload(draft)
             digest = sha256(salt + body).hexdigest()  # as `payload_digest`, without the call
+            call, causes, severity = draft.call, draft.causes, draft.severity._value_
+            time, trace, kind = float(draft.time), draft.trace, draft.type
             envelope: dict[str, Any] = {  # in the order of the canonical form, which is then what orjson writes
-                "call": draft.call,
-                "causes": draft.causes,
+                "call": call,
+                "causes": causes,
                 "id": event_id,
                 "payload_digest": digest,
                 "previous": previous,
                 "producer": producer,
                 "sequence": sequence,
-                "severity": draft.severity._value_,
+                "severity": severity,
                 "stream": stream,
-                "time": float(draft.time),
-                "trace": draft.trace,
-                "type": draft.type,
+                "time": time,
+                "trace": trace,
+                "type": kind,
             }
-            text = _envelope_bytes(envelope)
-            (call, causes, _, _, _, _, _, severity, _, time, trace, kind) = envelope.values()
+            try:
+                # NaN and infinities, the only numbers that drown in a subtraction, are written as null.
+                text = orjson.dumps(envelope, option=_PLAIN) if time - time == 0 else b""
+            except orjson.JSONEncodeError:
+                text = b""
+            if not text:
+                text = _mend(envelope)
+                call, causes, time, trace, kind = (envelope[name] for name in _MENDED)
             own = sha256(text).hexdigest()
             # fmt: off
             made.append((
@@ -86,7 +93,7 @@ class Appender:
             ))
             # fmt: on
             previous = own
-        self._next = Head(sequence, previous)
+        self._next = Head(last + count, previous)
         return made
 
     def commit(self) -> None:
@@ -148,24 +155,29 @@ def to_event(row: Row, *, position: int = 0) -> Event:
 
 def _payload(draft: Draft) -> bytes:
     """The payload's bytes, ready to be kept."""
-    redactor = draft.redact
-    if redactor is None:
-        try:
-            body = orjson.dumps(draft.payload, option=SORTED)
-        except orjson.JSONEncodeError:
-            body = recordable_bytes(draft.payload)
-        else:
-            # NaN is written as null; whoever wants to know looks closer.
-            body = recordable_bytes(draft.payload) if b"null" in body else body
+    payload, redactor = draft.payload, draft.redact
+    if isinstance(payload, tuple):
+        body, own, shared = payload
+        if redactor is None or not _suspected(redactor, own, shared=shared):
+            return body
+        body = _redacted(body, redactor)
+    elif redactor is None:
+        body = recordable_bytes(payload)
     else:
-        body = _redacted(draft, redactor)
+        body = _redacted(recordable_bytes(payload), redactor)
     # A copy, because what orjson hands out lies in a larger block, and kept ones would tear holes into memory.
     return bytes(memoryview(body))
 
 
-def _redacted(draft: Draft, redactor: Redactor) -> bytes:
+def _suspected(redactor: Redactor, own: bytes, *, shared: bytes) -> bool:
+    try:
+        return redactor.suspects_shared(shared) or redactor.suspects(own)
+    except Exception:  # noqa: BLE001 - it is asked again where its failure has an answer
+        return True
+
+
+def _redacted(body: bytes, redactor: Redactor) -> bytes:
     """The payload's bytes; struck only if they look as if something had to be."""
-    body = recordable_bytes(draft.payload)
     try:
         if not redactor.suspects(body):
             return body
@@ -173,17 +185,6 @@ def _redacted(draft: Draft, redactor: Redactor) -> bytes:
     except Exception as error:  # noqa: BLE001 - whatever a redactor does, nothing unredacted is recorded
         payload = unrecordable(f"redaction failed: {type(error).__name__}")
     return recordable_bytes(payload)
-
-
-def _envelope_bytes(envelope: dict[str, Any]) -> bytes:
-    """The canonical bytes of an envelope whose keys stand in order; mended where it has no canonical form."""
-    try:
-        text = orjson.dumps(envelope, option=_PLAIN)
-    except orjson.JSONEncodeError:
-        return _mend(envelope)
-    # NaN and infinities, the only numbers that differ from themselves or drown in a subtraction, are written as null.
-    time = envelope["time"]
-    return text if time - time == 0 else _mend(envelope)
 
 
 def _mend(envelope: dict[str, Any]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any
 
 from callgate.model.ids import uuid7
@@ -13,6 +14,10 @@ from callgate.model.levels import Autonomy, Caller
 
 _IDENTITY = frozenset({"principal", "user", "session", "role", "intent", "credential", "expires_at"})
 _ASKER = ("principal", "user", "session", "role")
+_NAMES = ("principal", "session", "role", "trace_id")
+_OTHER_NAMES = ("user", "idempotency_key", "task_id", "step_id", "chain_id")
+_names, _other_names = attrgetter(*_NAMES), attrgetter(*_OTHER_NAMES)
+_NO_OTHER_NAMES = (None,) * len(_OTHER_NAMES)
 
 
 LONGEST_NAME = 512
@@ -48,6 +53,15 @@ class Authority:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Authority) and self._parts == other._parts)
+
+
+def _are_plain(names: tuple[Any, ...]) -> bool:
+    """Whether all of them are what names mostly are, seen at one look; what is not may still be a name."""
+    try:
+        text = "".join(names)
+    except TypeError:
+        return False
+    return all(names) and text.isascii() and len(text) <= LONGEST_NAME
 
 
 def _check_name(name: str, text: Any) -> None:
@@ -119,18 +133,21 @@ class Context:
         autonomy: Any = self.autonomy
         if isinstance(autonomy, str):
             put(self, "autonomy", Autonomy.parse(autonomy))
-        put(self, "caller", Caller(self.caller))
+        if type(self.caller) is not Caller:
+            put(self, "caller", Caller(self.caller))
         if self.working_directory is not None:
             put(self, "working_directory", os.fspath(self.working_directory))
-        put(self, "layers", tuple(self.layers))
-        put(self, "outer_directories", tuple(self.outer_directories))
+        for name in ("layers", "outer_directories"):
+            if type(getattr(self, name)) is not tuple:
+                put(self, name, tuple(getattr(self, name)))
 
     def _refuse_odd_names(self) -> None:
         """Names become keys of rows: text that can be written, of a length a person could read."""
-        for name in ("principal", "session", "role", "trace_id"):
-            _check_name(name, getattr(self, name))
-        for name in ("user", "idempotency_key", "task_id", "step_id", "chain_id"):
-            if getattr(self, name) is not None:
+        if not _are_plain(_names(self)):
+            for name in _NAMES:
+                _check_name(name, getattr(self, name))
+        if _other_names(self) != _NO_OTHER_NAMES:
+            for name in (each for each in _OTHER_NAMES if getattr(self, each) is not None):
                 _check_name(name, getattr(self, name))
         index: Any = self.chain_index
         if not isinstance(index, int) or isinstance(index, bool) or index < 0:

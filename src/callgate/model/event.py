@@ -20,9 +20,22 @@ class Redactor(Protocol):
         """Whether something in the written form may have to be struck."""
         ...
 
+    def suspects_shared(self, text: bytes, /) -> bool:
+        """As `suspects`, of a text that comes again and again: it is looked through once."""
+        ...
+
     def strike(self, value: Any, /) -> Any:
         """The value with everything secret in it replaced."""
         ...
+
+
+Written = tuple[bytes, bytes, bytes]
+"""A payload that is canonical JSON already, and what of it may hold something to strike: what this event alone says and
+what many events say alike. No value is cut in two."""
+
+
+def _nothing() -> dict[str, Any]:
+    return {}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,8 +50,8 @@ class Draft:
     severity: Severity = Severity.INFO
     causes: tuple[str, ...] = ()
     """Hashes of events in other streams that this one follows from."""
-    payload: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Redacted already."""
+    payload: dict[str, Any] | Written = field(default_factory=_nothing)
+    """Redacted already, unless `redact` is to do it."""
     redact: Redactor | None = None
     """Who strikes secrets from the payload when it is written; None when that is done."""
 

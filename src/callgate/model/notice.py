@@ -42,6 +42,17 @@ class Notice:
         return one_line(f"- ({self.priority} {self.category}) {self.message}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A notice that waits, and for whom."""
+
+    notice: Notice
+    principal: str
+    """The agent that left it."""
+    user: str | None
+    """For whom that agent acted; None where it acted for nobody but itself."""
+
+
 def told(notices: Sequence[Notice]) -> str:
     """Notices as one text for a model, which says whose words they are; each is one line of it."""
     lines = "\n".join(notice.to_text() for notice in notices)

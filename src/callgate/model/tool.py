@@ -151,6 +151,8 @@ class Tool:
     """Derived: reads without egress and secrets; the only calls whose events may be written behind."""
     side_effects: tuple[str, ...] = field(init=False, repr=False)
     """Derived: the declared effects as words, sorted."""
+    written: bytes = field(init=False, repr=False)
+    """Derived: its name and id, as the closing event of a call ends with them."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -160,6 +162,7 @@ class Tool:
         put(self, "plain_read", read_only and not self.egress and not secret)
         put(self, "side_effects", tuple(sorted(effect.value for effect in self.effects)))
         put(self, "definition_hash", _definition_hash(self))
+        put(self, "written", b"," + dumps({"tool": self.name, "tool_id": self.id})[1:])
 
     @property
     def effectful(self) -> bool:

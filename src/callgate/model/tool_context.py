@@ -28,7 +28,12 @@ def _no_grounds() -> Grounds:
     raise LookupError("where a tool may go is known only inside a gate, and not in a process of its own")
 
 
-async def _no_record() -> RecordedCalls:
+async def no_record() -> RecordedCalls:
+    """Nothing: for tools that did not declare that they want it.
+
+    Raises:
+        LookupError: Always.
+    """
     raise LookupError("what was recorded is given only to tools that declare the capability `record`")
 
 
@@ -62,7 +67,7 @@ class ToolContext:
     on_mark: Callable[[], None] | None = None
     grounds: Callable[[], Grounds] = _no_grounds
     """Where this call may go: for what it meets on its way, a link or a redirect."""
-    recorded: Callable[[], Awaitable[RecordedCalls]] = _no_record
+    recorded: Callable[[], Awaitable[RecordedCalls]] = no_record
     """What was recorded of this trace so far, call by call; for tools that declare the capability `record`."""
     is_as_shown: Callable[[str], bool] = _anything_was_shown
     """Whether this is the `state` of the preview that a person approved; true where nobody was shown one."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from callgate.model.event import Event
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 _ENDS = {
     "tool_call.succeeded": "succeeded",
     "tool_call.failed": "failed",
@@ -23,7 +21,8 @@ _DECISIONS = frozenset({"approved", "rejected", "answered", "expired", "withdraw
 _UP = {"healthy": 1.0, "degraded": 0.5, "unavailable": 0.0}
 _MOST_NAMES = 2000
 """Tools that are counted by name; what comes after them is counted together, for every name is a series of its own."""
-_OTHERS = "(others)"
+_OTHERS, _NOBODYS = "(others)", "(unknown tools)"
+_NO_SUCH = "tool_not_found"
 
 
 class Metrics:
@@ -59,7 +58,9 @@ class Metrics:
         payload = event.payload or {}
         status = _ENDS.get(event.type)
         if status is not None:
-            self._ended(str(payload.get("tool", "")), status, took=payload.get("duration_ms"))
+            # Names that nobody declared can be made up without end.
+            known = payload.get("code") != _NO_SUCH
+            self._ended(str(payload.get("tool", "")) if known else _NOBODYS, status, took=payload.get("duration_ms"))
         room, _, what = event.type.partition(".")
         if room == "approval" and what in _DECISIONS:
             self._decisions.labels(what).inc()

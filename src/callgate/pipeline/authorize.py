@@ -12,9 +12,11 @@ from callgate.pipeline.fingerprint import fingerprint
 from callgate.pipeline.hooks import hook_limit, run_hook
 from callgate.pipeline.parts import Asked, Parts, running
 from callgate.pipeline.stopped import Stopped, refused
+from callgate.policy.answers import NOTHING_TOUCHED
 
 if TYPE_CHECKING:
     from callgate.model.tool import Arguments, Tool
+    from callgate.model.tool_context import ToolContext
     from callgate.pipeline.validate import Valid
     from callgate.policy.policy import Authorization, Standing
 
@@ -32,6 +34,8 @@ class Authorized:
     authorization: Authorization
     fingerprint: str = ""
     """Empty for reads without a key that nobody is ever asked about: those are compared with nothing."""
+    has_row: bool = True
+    """Whether the ledger may know such a call: everything but a read that nobody can ask for again."""
     repeated: bool | None = None
     """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
 
@@ -44,35 +48,41 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
     """
     asked, tool, arguments = valid.asked, valid.tool, valid.arguments
     parent = running.get()
-    if parent is not None and parent.closed:
+    if parent is not None:
+        _refuse_inside(asked, tool, parent)
+    standing = parts.policy.standing(tool, asked.context)
+    if standing.refusal is not None:
+        raise _denied(asked, tool, standing.refusal, standing.reasons)
+    authorization = NOTHING_TOUCHED
+    if not standing.touches_nothing:
+        authorization = parts.policy.authorize(tool, arguments, asked.context, standing)
+        if authorization.refusal is not None:
+            raise _denied(asked, tool, authorization.refusal, authorization.reasons)
+    if tool.hooks.check is not None:
+        await _own_check(parts, asked, tool, arguments)
+    if standing.always_allowed and tool.read_only and asked.key is None and not asked.judged:
+        return Authorized(asked, tool, arguments, valid.text, standing, authorization, has_row=False)
+    known = fingerprint(parts, tool, valid.text, resources=authorization.resources, user=asked.context.user)
+    has_row = asked.key is not None or not tool.read_only or asked.judged
+    return Authorized(asked, tool, arguments, valid.text, standing, authorization, known, has_row)
+
+
+def _refuse_inside(asked: Asked, tool: Tool, parent: ToolContext) -> None:
+    """What a running handler may not start.
+
+    Raises:
+        Stopped: policy_denied.
+    """
+    if parent.closed:
         raise refused(asked, "policy_denied", f"the call of {parent.tool} it belongs to has ended", tool=tool)
-    if parent is not None and parent.only_reads and not tool.plain_read:
+    if parent.only_reads and not tool.plain_read:
         raise refused(asked, "policy_denied", f"a preview of {parent.tool} may only read, without egress", tool=tool)
-    if parent is not None and parent.reaches is not None and tool.name not in parent.reaches:
+    if parent.reaches is not None and tool.name not in parent.reaches:
         listed = ", ".join(sorted(parent.reaches)) or "none"
         message = (
             f"what runs inside {parent.tool} reaches only the tools that were declared ({listed}), not {tool.name}"
         )
         raise refused(asked, "policy_denied", message, tool=tool)
-    standing = parts.policy.standing(tool, asked.context)
-    if standing.refusal is not None:
-        raise _denied(asked, tool, standing.refusal, standing.reasons)
-    authorization = parts.policy.authorize(tool, arguments, asked.context, standing)
-    if authorization.refusal is not None:
-        raise _denied(asked, tool, authorization.refusal, authorization.reasons)
-    if tool.hooks.check is not None:
-        await _own_check(parts, asked, tool, arguments)
-    authorized = Authorized(asked, tool, arguments, valid.text, standing, authorization)
-    if standing.fixed is None or standing.fixed.verdict is not Verdict.ALLOW or has_row(asked, tool):
-        authorized.fingerprint = fingerprint(
-            parts, tool, valid.text, resources=authorization.resources, user=asked.context.user
-        )
-    return authorized
-
-
-def has_row(asked: Asked, tool: Tool) -> bool:
-    """Whether the ledger may know such a call: everything but a read that nobody can ask for again."""
-    return asked.key is not None or not tool.read_only or asked.judged
 
 
 async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments) -> None:

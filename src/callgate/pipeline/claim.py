@@ -18,15 +18,13 @@ from callgate.errors import ApprovalConflict, StoreUnavailable
 from callgate.ledger.transitions import Answer, Claim, Move, move
 from callgate.model.approval import ApprovalState
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
-from callgate.model.event import Draft
 from callgate.model.ids import uuid7
-from callgate.pipeline.authorize import has_row
 from callgate.pipeline.gate import Passed, is_revoked
 from callgate.pipeline.go_on import stopped_inside
-from callgate.pipeline.notes import note, who
+from callgate.pipeline.intent import attempted
+from callgate.pipeline.notes import note
 from callgate.pipeline.permit import Permit
 from callgate.pipeline.recall import attempt_key, meet, repeatable, same_as_unknown, stopped_by
-from callgate.pipeline.recorded import struck
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.shield import landed
 from callgate.pipeline.standing import Question, whole
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SPOOLED_AT_MOST = 1000
+_CLAIMED = Answer.CLAIMED
 
 
 async def claim(parts: Parts, passed: Passed) -> Permit:
@@ -57,25 +56,32 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     """
     asked, tool = passed.authorized.asked, passed.authorized.tool
     limit = time_limit(tool, asked.context, parts.settings, per_call=asked.call.timeout)
-    permit = Permit(asked, tool, passed.arguments, passed.decision, limit)
-    permit.edited = passed.final is not None
-    permit.shown_state = None if passed.approval is None else passed.approval.preview_state
+    permit = Permit(asked, tool, (passed.final or passed.authorized).arguments, passed.decision, limit)
+    if passed.approval is not None:
+        permit.edited = passed.final is not None
+        permit.shown_state = passed.approval.preview_state
     if not (tool.is_async or asked.judged or tool.isolation == "process"):
         await _take_place(parts, permit)
     try:
-        if _is_written_behind(passed):
+        if passed.authorized.has_row or passed.approval is not None or passed.grant is not None:
+            await _intent_of_effect(parts, passed, permit)
+        elif tool.plain_read:
             parts.store.behind(attempted(parts, passed, permit))
         else:
-            await _record_intent(parts, passed, permit)
+            await _intent_of_read(parts, passed, permit)
     except BaseException as error:
-        if permit.lane is not None:
-            permit.lane.give()
+        _let_go(parts, permit, error)
         if isinstance(error, StoreUnavailable):
-            if permit.durable and len(parts.spool) < _SPOOLED_AT_MOST:
-                parts.spool.keep(partial(close_unrun, parts, permit))
             raise refused(asked, "store_unavailable", str(error), tool=tool) from error
         raise
     return permit
+
+
+def _let_go(parts: Parts, permit: Permit, error: BaseException) -> None:
+    if permit.lane is not None:
+        permit.lane.give()
+    if isinstance(error, StoreUnavailable) and permit.durable and len(parts.spool) < _SPOOLED_AT_MOST:
+        parts.spool.keep(partial(close_unrun, parts, permit))
 
 
 async def _take_place(parts: Parts, permit: Permit) -> None:
@@ -86,23 +92,11 @@ async def _take_place(parts: Parts, permit: Permit) -> None:
     permit.lane = lane
 
 
-def _is_keyless_read(passed: Passed) -> bool:
-    """Whether nobody can ask for its outcome again, so that it needs no row in the ledger."""
-    allowed = passed.approval is None and passed.grant is None
-    return allowed and not has_row(passed.authorized.asked, passed.authorized.tool)
-
-
-def _is_written_behind(passed: Passed) -> bool:
-    return passed.authorized.tool.plain_read and _is_keyless_read(passed)
-
-
-async def _record_intent(parts: Parts, passed: Passed, permit: Permit) -> None:
-    if _is_keyless_read(passed):
-        draft = attempted(parts, passed, permit)
-        permit.durable = True
-        _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))
-    else:
-        await _intent_of_effect(parts, passed, permit)
+async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
+    """Of a read that nobody can ask for again, so that it needs no row in the ledger."""
+    draft = attempted(parts, passed, permit)
+    permit.durable = True
+    _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))
 
 
 async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:
@@ -118,7 +112,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     def unit(tx: Transaction) -> Move | Attempt | Reason | str:
         # A key that was made just now is free.
         step = move(None if key is None else tx.attempt(fact.key), fact)
-        if step.answer is not Answer.CLAIMED or step.row is None:
+        if step.answer is not _CLAIMED or step.row is None:
             return step
         no = _unknown_twin(tx, passed, fact) or _answered(parts, tx, passed) or _reserve(parts, tx, permit)
         if no is not None:
@@ -131,7 +125,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
 
     # Once it is on its way it cannot be taken back: a caller who lets go meanwhile still has it closed.
     answer, permit.let_go = await _written(parts, unit)
-    if isinstance(answer, Move) and answer.answer is Answer.CLAIMED:
+    if isinstance(answer, Move) and answer.answer is _CLAIMED:
         permit.row = answer.row
         return
     if permit.let_go:  # pragma: no cover - see `landed`
@@ -288,32 +282,3 @@ def _not_claimed(passed: Passed, answer: Move | Attempt | Reason | str) -> Stopp
     if isinstance(answer, str):
         return refused(asked, "approval_void", answer, tool=tool)
     return refused(asked, "limit_exceeded", answer.text, tool=tool, reasons=(answer,))
-
-
-def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
-    """The intent: who runs what, why it is allowed, and under which key."""
-    asked, tool, context = permit.asked, permit.tool, permit.asked.context
-    payload: dict[str, Any] = {
-        "tool": tool.name,
-        "tool_id": tool.id,
-        "source": tool.source._value_,
-        "arguments": struck(parts, passed.text),
-        "decision": permit.decision.written,
-        **who(context),
-    }
-    if permit.key is not None:
-        payload["key"] = permit.key
-    if passed.approval is not None:
-        payload["approval_id"] = passed.approval.id
-    if passed.authorized.fingerprint:
-        payload["fingerprint"] = passed.runs.fingerprint
-        if passed.final is not None:
-            payload["asked_fingerprint"] = passed.authorized.fingerprint
-    return Draft(
-        type="tool_call.attempted",
-        time=parts.clock.now(),
-        trace=context.trace_id,
-        call=asked.call_id,
-        payload=payload,
-        redact=parts.striker,
-    )

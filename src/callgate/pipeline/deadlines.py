@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+_NEVER = float("inf")
+
 
 class Deadline:
     """One call's limit. `expired` says it was the limit that stopped it, not somebody outside."""
@@ -22,39 +24,37 @@ class Deadline:
 class _Timer:
     """The deadlines of one loop's calls; used on that loop alone."""
 
+    __slots__ = ("_handle", "forget", "open", "wakes_at")
+
     def __init__(self) -> None:
         self.open: set[Deadline] = set()
+        self.forget = self.open.discard
+        self.wakes_at = _NEVER
         self._handle: asyncio.TimerHandle | None = None
-        self._wakes_at = 0.0
-
-    def start(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object], at: float) -> Deadline:
-        deadline = Deadline(stop, at, self.open.discard)
-        self.open.add(deadline)
-        if self._handle is None or at < self._wakes_at:
-            self._sleep(loop, at)
-        return deadline
 
     def close(self) -> None:
         if self._handle is not None:
             self._handle.cancel()
         self._handle = None
+        self.wakes_at = _NEVER
         self.open.clear()
 
-    def _sleep(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
+    def sleep(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
         if self._handle is not None:
             self._handle.cancel()
-        self._wakes_at = until
+        self.wakes_at = until
         self._handle = loop.call_at(until, self._wake, loop)
 
     def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
         self._handle = None
+        self.wakes_at = _NEVER
         now = loop.time()
         for deadline in [item for item in self.open if item.at <= now]:
             self.open.discard(deadline)
             deadline.expired = True
             deadline.stop()
         if self.open:
-            self._sleep(loop, min(item.at for item in self.open))
+            self.sleep(loop, min(item.at for item in self.open))
 
 
 class Deadlines:
@@ -71,7 +71,12 @@ class Deadlines:
         if last is not loop:
             timer = self._timer_of(loop)
             self._last = (loop, timer)
-        return timer.start(loop, stop, loop.time() + seconds)
+        at = loop.time() + seconds
+        deadline = Deadline(stop, at, timer.forget)
+        timer.open.add(deadline)
+        if at < timer.wakes_at:
+            timer.sleep(loop, at)
+        return deadline
 
     def close(self) -> None:
         """Forget the calls of this loop; another one's are its own business."""

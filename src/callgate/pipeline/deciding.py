@@ -216,7 +216,7 @@ async def _approve_edited(
 async def _judge_again(parts: Parts, approval: Approval, sealed: Sealed, arguments: Arguments) -> Authorized:
     """The edited call through steps 1 to 5, under the asker's own context."""
     call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
-    asked = Asked(call, sealed.context, approval.call_id, approval.key, None, parts.clock.monotonic())
+    asked = Asked(call, sealed.context, approval.call_id, approval.key, None)
     # Nothing runs here, so that a host's tool may be edited like any other.
     asked.judged = True
     return await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))

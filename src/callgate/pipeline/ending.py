@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import (
@@ -16,11 +16,12 @@ from callgate.errors import (
     StoreError,
     ToolOutcomeUnknown,
 )
+from callgate.events.vocabulary import SUCCEEDED
 from callgate.model.artifact import ARTIFACT, WithArtifact
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Pending, Succeeded, Unknown
 from callgate.pipeline.execute import FenceLost, ParentEnded
-from callgate.pipeline.recorded import json_bytes, struck_output
+from callgate.pipeline.recorded import struck_output
 from callgate.pipeline.trouble import categorize, retryable, speak, suggestion, words
 
 if TYPE_CHECKING:
@@ -47,24 +48,18 @@ class Ending:
     """The exception's own words for the audit, struck; the outcome may mask them."""
     told: Outcome | None = None
     """What the caller is told instead of what is recorded: that it waits for a person, inside."""
-    _written: bytes | None = field(default=None, init=False)
-
-    def known(self, written: bytes) -> None:
-        """The output's JSON is this."""
-        self._written = written
-
-    @property
-    def written(self) -> bytes:
-        """The output as JSON, made once for the ledger and the event."""
-        if self._written is None:
-            self._written = json_bytes(self.outcome.output)
-        return self._written
+    written: bytes = b"null"
+    """The output as JSON, made once for the ledger and the event."""
 
 
 def ending_of(parts: Parts, executed: Executed) -> Ending:
     """What the ended handler means. What it returned may be an object of anybody's class, and break when looked at."""
     try:
-        return _ending_of(parts, executed)
+        # A cancelled caller may have been too late: what came through counts.
+        stopped = executed.timed_out or (executed.cancelled and not executed.came_through)
+        if executed.error is None and not stopped:
+            return _returned(parts, executed)
+        return _stopped(parts, executed)
     except BaseException as error:  # noqa: BLE001 - a call that ran is closed whatever its output does
         tool = executed.permit.tool
         text = f"{tool.name} ended, but what it returned cannot be read ({type(error).__name__})"
@@ -74,32 +69,30 @@ def ending_of(parts: Parts, executed: Executed) -> Ending:
         )
 
 
-def _ending_of(parts: Parts, executed: Executed) -> Ending:
-    if isinstance(executed.error, FenceLost):
+def _stopped(parts: Parts, executed: Executed) -> Ending:
+    error = executed.error
+    if isinstance(error, FenceLost):
         return _fence_lost(executed)
-    if isinstance(executed.error, ParentEnded):
-        return _failed(
-            executed, _info(executed.permit.tool, "cancelled", str(executed.error), Category.RUNTIME), Happened.NONE
-        )
-    if isinstance(executed.error, StoreError) and not executed.entered:
-        return _not_entered(executed, executed.error)
+    if isinstance(error, ParentEnded):
+        return _failed(executed, _info(executed.permit.tool, "cancelled", str(error), Category.RUNTIME), Happened.NONE)
+    if isinstance(error, StoreError) and not executed.entered:
+        return _not_entered(executed, error)
     if executed.timed_out:
         return _timed_out(executed)
-    if executed.cancelled and not executed.came_through:
+    if error is None or (executed.cancelled and not executed.came_through):
         return _cancelled(executed)
-    if executed.error is not None:
-        return _raised(parts, executed, executed.error)
-    return _returned(parts, executed)
+    return _raised(parts, executed, error)
 
 
 def _returned(parts: Parts, executed: Executed) -> Ending:
-    tool = executed.permit.tool
+    permit = executed.permit
+    tool, asked = permit.tool, permit.asked
     metadata: dict[str, Any] = {}
     if type(executed.value) is WithArtifact:
         metadata[ARTIFACT] = struck_output(parts, executed.value.artifact)[0]
         executed.value = executed.value.content
     value, written = struck_output(parts, executed.value)
-    soft = _soft_error(tool, value)
+    soft = _soft_error(tool, value) if isinstance(value, Mapping) else None  # pyright: ignore[reportUnknownArgumentType]
     if soft is not None:
         info = _info(tool, "handler_failed", soft, Category.RUNTIME)
         return _failed(executed, info, _left_behind(executed, Happened.POSSIBLE))
@@ -112,25 +105,21 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
         )
     outcome = Succeeded(
         tool=tool.name,
-        call_id=executed.permit.asked.call_id,
-        trace_id=executed.permit.context.trace_id,
-        key=executed.permit.key,
-        decision=executed.permit.decision,
+        call_id=asked.call_id,
+        trace_id=asked.context.trace_id,
+        key=permit.key,
+        decision=permit.decision,
         duration_ms=executed.duration_ms,
         side_effects=tool.side_effects,
         metadata=metadata,
         value=value,
     )
-    ending = Ending(outcome, "tool_call.succeeded")
-    ending.known(written)
-    return ending
+    return Ending(outcome, SUCCEEDED, written=written)
 
 
-def _soft_error(tool: Tool, value: Any) -> str | None:
+def _soft_error(tool: Tool, value: Mapping[Any, Any]) -> str | None:
     """The text of a returned `{"error": "…"}`, unless the output schema declares such a field."""
-    if not isinstance(value, Mapping):
-        return None
-    text: Any = value.get("error")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    text: Any = value.get("error")
     if not isinstance(text, str) or not text:
         return None
     declared = tool.output_schema is not None and "error" in tool.output_schema.get("properties", {})

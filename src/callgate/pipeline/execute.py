@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import SecretsClosed
 from callgate.model.shapes import own_copy
-from callgate.model.tool_context import ToolContext
+from callgate.pipeline.handed import Handed
 from callgate.pipeline.parts import running
-from callgate.pipeline.past_calls import RECORD, recorded_calls
-from callgate.pipeline.preview import fingerprint_of_state
 from callgate.pipeline.processes import packed, run_in_process
-from callgate.pipeline.shield import contained, finish
+from callgate.pipeline.shield import Bell, contained, finish
 from callgate.pipeline.threads import NotStarted, Running
 from callgate.pipeline.trouble import resets_at, retryable
 
 if TYPE_CHECKING:
     from callgate.model.tool import Tool
+    from callgate.model.tool_context import ToolContext
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.permit import Permit
 
@@ -73,8 +72,8 @@ class Executed:
 
     @property
     def duration_ms(self) -> float:
-        """How long it took."""
-        return round((self.ended - self.started) * 1000, 3)
+        """How long it took, to the microsecond."""
+        return round((self.ended - self.started) * 1_000_000) / 1000  # rounding to digits takes thrice as long
 
 
 async def execute(parts: Parts, permit: Permit) -> Executed:
@@ -82,11 +81,15 @@ async def execute(parts: Parts, permit: Permit) -> Executed:
     now = parts.clock.monotonic()
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine always runs in a task here
-    executed = Executed(permit, _context(parts, permit, now), now, task, task.cancelling())
+    executed = Executed(permit, Handed(parts, permit, now + permit.limit), now, task, task.cancelling())
     parent = running.get()
     token: Token[ToolContext | None] | None = running.set(executed.context)
     try:
-        await _go(parts, executed, parent)
+        if permit.let_go or permit.row is not None or parent is not None:
+            await _make_sure(parts, executed, parent)
+        permit.use()
+        executed.entered = True
+        await _run(parts, executed)
     except asyncio.CancelledError as error:
         # Somebody cancelled the caller, or the handler gave up by itself: only the first is the caller's to hear.
         if permit.let_go or task.cancelling() > executed.cancelled_before:
@@ -114,7 +117,8 @@ def _runs(task: asyncio.Task[Any]) -> bool:
         return False
 
 
-async def _go(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:
+async def _make_sure(parts: Parts, executed: Executed, parent: ToolContext | None) -> None:
+    """Right before the handler is entered: is it still wanted, is the row still ours, does the call around it run?"""
     permit = executed.permit
     if permit.let_go:
         raise asyncio.CancelledError  # settled like any other cancellation
@@ -122,9 +126,6 @@ async def _go(parts: Parts, executed: Executed, parent: ToolContext | None) -> N
         await _check_fence(parts, permit)
     if parent is not None:
         _belong(executed, parent)
-    permit.use()
-    executed.entered = True
-    await _run(parts, executed)
 
 
 def _belong(executed: Executed, parent: ToolContext) -> None:
@@ -194,33 +195,6 @@ def _ended_late(parts: Parts, executed: Executed, value: Any, error: BaseExcepti
     return late
 
 
-def _context(parts: Parts, permit: Permit, now: float) -> ToolContext:
-    made = _plain_context(parts, permit, now)
-    if RECORD in permit.tool.capabilities:
-        made.recorded = partial(recorded_calls, parts, permit.context)
-    return made
-
-
-def _plain_context(parts: Parts, permit: Permit, now: float) -> ToolContext:
-    return ToolContext(
-        context=permit.context,
-        tool=permit.tool.name,
-        call_id=permit.asked.call_id,
-        key=permit.key,
-        working_directory=permit.context.working_directory or parts.working_directory,
-        deadline=now + permit.limit,
-        secret_source=parts.secrets.source,
-        progress_sink=parts.progress,
-        grounds=partial(parts.policy.grounds, permit.tool, permit.context),
-        is_as_shown=partial(_is_as_shown, parts, permit.shown_state),
-        strike_from_now=parts.striker.remember,
-    )
-
-
-def _is_as_shown(parts: Parts, shown: str | None, state: str) -> bool:
-    return shown is None or fingerprint_of_state(parts, state) == shown
-
-
 async def _check_fence(parts: Parts, permit: Permit) -> None:
     """Right before the handler is entered: is the row still ours?"""
     claimed = permit.row
@@ -230,16 +204,9 @@ async def _check_fence(parts: Parts, permit: Permit) -> None:
         raise FenceLost
 
 
-def _run(parts: Parts, executed: Executed) -> Coroutine[Any, Any, None]:
+async def _run(parts: Parts, executed: Executed) -> None:
     """Run once, or while the limit allows where a retryable error may be tried again."""
-    tool = executed.permit.tool
-    run_once = _way_to_run(tool)
-    return (
-        _run_with_retries(parts, executed, run_once) if tool.read_only or tool.idempotent else run_once(parts, executed)
-    )
-
-
-async def _run_with_retries(parts: Parts, executed: Executed, run_once: Way) -> None:
+    run_once = _way_to_run(executed.permit.tool)
     while True:
         try:
             return await run_once(parts, executed)
@@ -253,10 +220,8 @@ async def _run_with_retries(parts: Parts, executed: Executed, run_once: Way) -> 
 
 def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
     """How long to wait before trying again; None to give up."""
-    if executed.timed_out or executed.tries >= _TRIES or not retryable(error):
+    if executed.timed_out or executed.tries >= _TRIES or not _may_repeat(executed) or not retryable(error):
         return None
-    if executed.permit.tool.read_only and executed.context.effect_inside:
-        return None  # it reads by itself, and something it called did more
     resets = resets_at(error)
     if resets is not None:
         pause = max(0.0, resets - parts.clock.now())
@@ -265,6 +230,13 @@ def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
         pause = _FIRST_PAUSE * 2 ** (executed.tries - 1) * random.uniform(0.5, 1.5)  # noqa: S311
     left = executed.context.remaining(parts.clock.monotonic()) or 0.0
     return pause if pause < left else None
+
+
+def _may_repeat(executed: Executed) -> bool:
+    tool = executed.permit.tool
+    if tool.read_only:
+        return not executed.context.effect_inside  # it reads by itself, and something it called may have done more
+    return tool.idempotent
 
 
 def _way_to_run(tool: Tool) -> Way:
@@ -302,9 +274,17 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
     permit = executed.permit
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
-    work = contained(handler(own_copy(permit.arguments), executed.context))
-    task = executed.context.runs_in = executed.task.get_loop().create_task(work)
-    await _await_limited(parts, executed, task)
+    loop = executed.task.get_loop()
+    bell = Bell(loop=loop)
+
+    def ended() -> None:
+        # In the handler's own last step: the loop would tell it a turn later.
+        task.remove_done_callback(bell.ring)
+        bell.ring()
+
+    work = contained(handler(own_copy(permit.arguments), executed.context), ended)
+    task = executed.context.runs_in = loop.create_task(work)
+    await _await_limited(parts, executed, task, bell)
 
 
 async def _run_thread(parts: Parts, executed: Executed) -> None:
@@ -318,10 +298,12 @@ async def _run_thread(parts: Parts, executed: Executed) -> None:
     except NotStarted:
         executed.entered = False
         raise
-    await _await_limited(parts, executed, future, cancel=False)
+    bell = Bell(loop=executed.task.get_loop())
+    await _await_limited(parts, executed, future, bell, cancel=False)
     if asyncio.iscoroutine(executed.value):
         # A plain callable that returns a coroutine (a lambda around an async function): it still has to be awaited.
-        await _await_limited(parts, executed, asyncio.ensure_future(executed.value))
+        bell = Bell(loop=executed.task.get_loop())
+        await _await_limited(parts, executed, asyncio.ensure_future(executed.value), bell)
 
 
 async def _run_process(parts: Parts, executed: Executed) -> None:
@@ -331,23 +313,22 @@ async def _run_process(parts: Parts, executed: Executed) -> None:
     executed.entered = True
     running_child = asyncio.ensure_future(run_in_process(permit.tool.name, work, executed.context))
     try:
-        await _await_limited(parts, executed, running_child)
+        await _await_limited(parts, executed, running_child, Bell(loop=executed.task.get_loop()))
     except NotStarted:
         executed.entered = False
         raise
 
 
-async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True) -> None:
+async def _await_limited(
+    parts: Parts, executed: Executed, future: asyncio.Future[Any], bell: Bell, *, cancel: bool = True
+) -> None:
     """Wait for the handler until its limit; past it, or when cancelled, let go and remember who still runs."""
     left = executed.context.remaining(parts.clock.monotonic()) or 0.0
-    loop = executed.task.get_loop()
     # Awaiting the handler itself would cancel it with the caller, and wait for it however long it takes.
-    waiter: asyncio.Future[None] = loop.create_future()
-    wake = partial(_wake, waiter)
-    future.add_done_callback(wake)
-    deadline = parts.deadlines.start(loop, wake, left)
+    future.add_done_callback(bell.ring)
+    deadline = parts.deadlines.start(bell.get_loop(), bell.ring, left)
     try:
-        await waiter
+        await bell
     except asyncio.CancelledError:
         executed.cancelled = True
         await _let_go(executed, future, cancel=cancel)
@@ -359,11 +340,6 @@ async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Futur
         return
     executed.timed_out = True
     await _let_go(executed, future, cancel=cancel)
-
-
-def _wake(waiter: asyncio.Future[None], _ended: object = None) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
 
 
 async def _let_go(executed: Executed, future: asyncio.Future[Any], *, cancel: bool) -> None:

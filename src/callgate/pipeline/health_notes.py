@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
     """Tell the board how the call went. A success of a healthy connector costs two look-ups."""
-    connector, now, board = connector_of(executed.permit.tool), parts.clock.now(), parts.health
-    if isinstance(outcome, Succeeded) and not board.troubled(connector):
-        board.succeeded(connector, now)
+    tool, now, board = executed.permit.tool, parts.clock.now(), parts.health
+    connector = tool.connector or tool.name  # as `connector_of`, without the call
+    if isinstance(outcome, Succeeded) and board.went_well(connector, now):
         return
     error = outcome.error
     if executed.cancelled or (error is None and not isinstance(outcome, Succeeded)):

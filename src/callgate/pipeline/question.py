@@ -87,7 +87,7 @@ async def question_about(parts: Parts, call: Call, context: Context, *, judged: 
 
     With `judged`, of a tool that its host runs.
     """
-    asked = Asked(call, context, uuid7(), call.key, None, parts.clock.monotonic())
+    asked = Asked(call, context, uuid7(), call.key, None)
     asked.judged = judged
     try:
         authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))

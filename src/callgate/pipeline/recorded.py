@@ -53,7 +53,7 @@ def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
             value, text = read_back(plain), plain
     if parts.striker.suspects(text):
         form = read_back(text)
-        struck_form = parts.striker.strike(form)
+        struck_form = parts.striker.strike(form, suspected=True)
         if struck_form is not form:
             return struck_form, json_bytes(struck_form)
     return value, text

@@ -6,10 +6,14 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.row_digest import ROW_DIGEST, row_digest
+from callgate.events.vocabulary import SUCCEEDED
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import AttemptState
+from callgate.model.canonical import dumps
 from callgate.model.event import Draft
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
@@ -18,13 +22,14 @@ from callgate.pipeline.ending import Ending, ending_of
 from callgate.pipeline.execute import FenceLost, when_ended_late
 from callgate.pipeline.health_notes import note_health
 from callgate.pipeline.noting import note_later
-from callgate.pipeline.recorded import json_form, redacted_view
+from callgate.pipeline.recorded import MOST_BYTES, json_form, redacted_view
 from callgate.pipeline.shield import landed
 from callgate.pipeline.stored_outcome import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from callgate.model.event import Written
     from callgate.pipeline.execute import Executed
     from callgate.pipeline.parts import Parts
     from callgate.ports import Transaction
@@ -35,15 +40,22 @@ _STATES: dict[type[Outcome], AttemptState] = {
     Unknown: AttemptState.UNKNOWN,
 }
 
+_DEBUG = Severity.DEBUG  # looking a member up takes as long as many a step
+_STALE: dict[str, Any] = {"type": "tool_call.settled_late", "severity": Severity.WARNING}
+"""What is told of an end that no longer changed the row."""
+_APPLIED = Answer.APPLIED
+_LOST = Answer.STALE
+_LATE = Answer.LATE
+
 
 async def settle(parts: Parts, executed: Executed) -> Outcome:
     """Close the call and say how it ended."""
-    ending = ending_of(parts, executed)
-    if executed.permit.edited:
+    ending, permit = ending_of(parts, executed), executed.permit
+    if permit.edited:
         ending.outcome = _tell_edit(parts, executed, ending.outcome)
     note_health(parts, executed, ending.outcome)
     try:
-        if executed.permit.durable:
+        if permit.durable:
             outcome = await _close_durably(parts, executed, ending)
         else:
             outcome = _close_behind(parts, executed, ending)
@@ -52,21 +64,22 @@ async def settle(parts: Parts, executed: Executed) -> Outcome:
         if executed.still_running is not None:
             _await_late(parts, executed)
     if isinstance(outcome, Succeeded):
-        parts.labels.returned(executed.permit.tool, outcome.value, executed.permit.context)
+        parts.labels.returned(permit.tool, outcome.value, permit.asked.context)
     return outcome
 
 
 def _close_behind(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
     try:
-        parts.store.behind(closing(parts, executed, ending))
+        parts.store.behind(_closing(parts, executed, ending))
     except StoreUnavailable as error:
         return _unrecorded(executed, ending, error)
-    _watch_later(parts, executed, ending)
+    if executed.permit.tool.hooks.reads is not None:
+        _watch_later(parts, executed, ending)
     return ending.told or ending.outcome
 
 
 async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Outcome:
-    draft = closing(parts, executed, ending)
+    draft = _closing(parts, executed, ending)
     fact = _fact(parts, executed, ending) if executed.permit.row is not None else None
     unit = _unit(parts, executed, draft, fact)
     let_go = False
@@ -85,35 +98,40 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
 
 
 def _closed(parts: Parts, executed: Executed, ending: Ending, answer: Answer) -> Outcome:
-    if answer is Answer.STALE and not isinstance(executed.error, FenceLost):
+    if answer is _LOST and not isinstance(executed.error, FenceLost):
         return _no_longer_ours(executed, ending)
-    _watch_later(parts, executed, ending)
+    if executed.permit.tool.hooks.reads is not None:
+        _watch_later(parts, executed, ending)
     return ending.told or ending.outcome
 
 
 def _unit(parts: Parts, executed: Executed, draft: Draft, fact: Settle | None) -> Callable[[Transaction], Answer]:
-    permit = executed.permit
+    permit, said = executed.permit, draft.payload
 
     def unit(tx: Transaction) -> Answer:
-        answer = Answer.APPLIED
+        answer = _APPLIED
         if fact is not None and permit.row is not None:
             step = move(tx.attempt(permit.row.key), fact)
             answer = step.answer
             if step.changed and step.row is not None:
                 tx.put_attempt(step.row)
-                draft.payload[ROW_DIGEST] = row_digest(parts.keys, step.row)
-                if answer is Answer.LATE:
-                    draft.payload["state"] = step.row.state.value
-        tx.append(_stale(draft) if answer is Answer.STALE else draft)
+                more = {ROW_DIGEST: row_digest(parts.keys, step.row)}
+                if answer is _LATE:
+                    more["state"] = step.row.state.value
+                draft.payload = _with_row(said, more)
+        tx.append(replace(draft, **_STALE, payload=said) if answer is _LOST else draft)
         return answer
 
     return unit
 
 
-def _stale(draft: Draft) -> Draft:
-    """What is told of an end that no longer changed the row."""
-    payload = {name: value for name, value in draft.payload.items() if name != ROW_DIGEST}
-    return replace(draft, type="tool_call.settled_late", severity=Severity.WARNING, payload=payload)
+def _with_row(said: dict[str, Any] | Written, more: dict[str, str]) -> dict[str, Any] | Written:
+    """The payload, and what it says of the row."""
+    if isinstance(said, dict):
+        return said | more
+    _, own, shared = said
+    own += b"," + dumps(more)[1:-1]
+    return own + shared, own, shared
 
 
 def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
@@ -132,8 +150,25 @@ def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
     )
 
 
-def closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
+def _closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
     """The one event that closes the call."""
+    outcome, asked, tool, output = ending.outcome, executed.permit.asked, executed.permit.tool, ending.written
+    usual = executed.tries == 1 and tool.hooks.redact is None and len(output) <= MOST_BYTES
+    if not usual or not isinstance(outcome, Succeeded):
+        return _closing_told(parts, executed, ending)
+    own, shared = b'{"duration_ms":' + orjson.dumps(outcome.duration_ms) + b',"output":' + output, tool.written
+    return Draft(
+        type=SUCCEEDED,
+        time=parts.clock.now(),
+        trace=asked.context.trace_id,
+        call=asked.call_id,
+        severity=_DEBUG,
+        payload=(own + shared, own, shared),
+    )
+
+
+def _closing_told(parts: Parts, executed: Executed, ending: Ending) -> Draft:
+    """The same, its payload as a value: of anything but a plain success."""
     permit, outcome = executed.permit, ending.outcome
     payload: dict[str, Any] = {"tool": permit.tool.name, "tool_id": permit.tool.id, "duration_ms": outcome.duration_ms}
     if executed.tries > 1:
@@ -209,7 +244,7 @@ def _tell_edit(parts: Parts, executed: Executed, outcome: Outcome) -> Outcome:
 
 def _watch_later(parts: Parts, executed: Executed, ending: Ending) -> None:
     """A tool that declares what it read: asked and noted after the call, which does not wait for it."""
-    if executed.permit.tool.hooks.reads is not None and parts.watches and isinstance(ending.outcome, Succeeded):
+    if parts.watches and isinstance(ending.outcome, Succeeded):
         note_later(parts, executed.permit, ending.outcome)
 
 
@@ -228,8 +263,8 @@ def _await_late(parts: Parts, executed: Executed) -> None:
 
 async def _settle_late(parts: Parts, late: Executed) -> None:
     ending = ending_of(parts, late)
-    draft = closing(parts, late, ending)
+    draft = _closing_told(parts, late, ending)
     draft.type, draft.severity = "tool_call.settled_late", Severity.WARNING
-    draft.payload["outcome"] = ending.outcome.status
+    draft.payload = _with_row(draft.payload, {"outcome": ending.outcome.status})
     fact = _fact(parts, late, ending) if late.permit.row is not None else None
     await parts.spool.write(unless_arrived(parts, draft, _unit(parts, late, draft, fact)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from callgate.errors import InvalidArguments
-from callgate.model.canonical import dumps
+from callgate.model.canonical import dumps, quick
 from callgate.model.context import LONGEST_NAME, writable
 from callgate.model.tool import Arguments, Tool
 from callgate.pipeline.parts import Asked, Parts
@@ -15,6 +15,7 @@ from callgate.pipeline.resolve import Resolved
 from callgate.pipeline.stopped import refused
 from callgate.pipeline.time_limit import check_seconds
 
+_OBJECT = (dict, Mapping)  # mostly the first; a union would be made anew for every call
 LONGEST_WAIT = 604_800.0
 """A week; a question that waits longer is collected by `resume`."""
 
@@ -38,28 +39,34 @@ def validate(parts: Parts, resolved: Resolved) -> Valid:
     """
     asked, tool = resolved.asked, resolved.tool
     given = asked.call.arguments
-    if not isinstance(given, dict | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - models write anything
+    if not isinstance(given, _OBJECT):  # pyright: ignore[reportUnnecessaryIsInstance] - models write anything
         fault = f"arguments must be an object, not {type(given).__name__}"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
     try:
         arguments = tool.validator(given)
-        text = dumps(arguments)
+        text = quick(arguments) or dumps(arguments)
     except InvalidArguments as error:
         raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults) from None
     except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class
         fault = f"the arguments cannot be read ({type(error).__name__})"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,)) from None
+    call = asked.call
+    if call.timeout is not None or call.key is not None or asked.wait is not None:
+        _check_options(asked, tool)
+    struck = parts.striker.contains_placeholder(text)
+    if struck is not None:
+        fault = f"{struck} stands where a secret was struck out; the secret itself is not known to the caller"
+        raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
+    return Valid(asked, tool, arguments, text)
+
+
+def _check_options(asked: Asked, tool: Tool) -> None:
     if asked.call.timeout is not None:
         _check_timeout(asked, tool)
     if asked.call.key is not None:
         _check_key(asked, tool)
     if asked.wait is not None:
         _check_wait(asked, tool)
-    struck = parts.striker.contains_placeholder(text)
-    if struck is not None:
-        fault = f"{struck} stands where a secret was struck out; the secret itself is not known to the caller"
-        raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
-    return Valid(asked, tool, arguments, text)
 
 
 def _check_wait(asked: Asked, tool: Tool) -> None:

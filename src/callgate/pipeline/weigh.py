@@ -15,9 +15,14 @@ if TYPE_CHECKING:
     from callgate.pipeline.validate import Valid
 
 
-def decided_before(authorized: Authorized) -> Decision | None:
-    """The decision about a plain read, which nothing the store or the labels know can change; None for other calls."""
-    return authorized.standing.fixed if authorized.tool.plain_read else None
+def decided_before(parts: Parts, authorized: Authorized) -> Decision | None:
+    """The decision that this call has in common with others, if it was made before; None where it is to be made."""
+    tool, repeated = authorized.tool, authorized.repeated
+    if tool.plain_read:  # nothing that the store or the labels know can change it
+        return authorized.standing.fixed
+    if repeated is None or parts.labels.reasons(tool, authorized.arguments, authorized.asked.context):
+        return None
+    return parts.policy.remembered(authorized.standing, repeated=repeated, now=parts.clock.now())
 
 
 async def decide(parts: Parts, authorized: Authorized) -> Decision:

@@ -71,6 +71,15 @@ class Standing:
     """Whether only a repetition, the hour and labels can change the decision."""
     decided: dict[tuple[bool, bool], Decision] = field(default_factory=dict[tuple[bool, bool], Decision])
     """Of a lasting one, the decisions made so far: by whether it is a repetition, and whether the hours are quiet."""
+    touches_nothing: bool = field(init=False)
+    """Derived: no argument of a call can make it refused."""
+    always_allowed: bool = field(init=False)
+    """Derived: the complete decision is known, and it is a yes."""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "touches_nothing", self.terms.reach is None and not self.terms.refusing)
+        put(self, "always_allowed", self.fixed is not None and self.fixed.allowed)
 
     @property
     def autonomy(self) -> Autonomy:

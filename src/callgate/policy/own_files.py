@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -63,6 +63,11 @@ def is_configuration(part: str) -> bool:
 def is_store(part: str) -> bool:
     """Whether a part of a key names the folder that some Callgate keeps its store in."""
     return part == STORE_FOLDER
+
+
+def names_store(parts: Collection[str]) -> bool:
+    """Whether one of the parts of a key does."""
+    return STORE_FOLDER in parts
 
 
 class OwnFiles:

@@ -19,7 +19,7 @@ from callgate.model.levels import Effect
 from callgate.model.tool import Tool
 from callgate.policy.git_places import lies_in_git, told_by
 from callgate.policy.guess import LONGEST_PATH, spellings
-from callgate.policy.own_files import OwnFiles, SecondNames, is_configuration, is_git, is_store, key_of
+from callgate.policy.own_files import OwnFiles, SecondNames, is_configuration, is_git, key_of, names_store
 from callgate.policy.showing import name_all, show
 from callgate.policy.ways import follow, is_inside, overlap
 
@@ -214,13 +214,16 @@ class Paths:
 
     def _refuse_another(self, text: str, place: str, *, literal: str) -> None:
         names = key_of(place) if literal == place else {*key_of(place), *key_of(literal)}
-        if any(map(is_store, names)) or (not self.tool.read_only and any(map(is_configuration, names))):
+        if names_store(names) or (not self.tool.read_only and any(map(is_configuration, names))):
             what = f"path {show(text)} is one of Callgate's own files by its name, of another one if not of this"
             raise Unfit(f"{what}, and no tool may change what governs it; no role and no grant lifts this")
 
     def _refuse_outside(self, text: str, place: str) -> None:
         for ground in self.grounds:
-            if not any(is_inside(place, root) for root in ground.roots):
+            for root in ground.roots:  # a loop and not any(), as every file that a tool meets is looked at
+                if is_inside(place, root):
+                    break
+            else:
                 where = name_all(map(show, ground.roots)) or "nothing"
                 advice = f"name a path inside, or add its directory to scopes.{ground.family}.paths"
                 allowed = "; ".join((f"{ground.family} allows {where}", *ground.void))

@@ -104,9 +104,12 @@ class HealthBoard:
             return tool.unavailable
         return tool.unavailable or self._admit(trouble, probing=False)
 
-    def troubled(self, connector: str) -> bool:
-        """Whether anything but plain health is known of a connector; one look-up."""
-        return connector in self._troubles
+    def went_well(self, connector: str, now: float) -> bool:
+        """Note a success of a healthy connector; False, and nothing noted, where anything but health is known of it."""
+        if connector in self._troubles:
+            return False
+        self._successes[connector] = now
+        return True
 
     def of(self, connector: str) -> Health:
         """How a connector is now; one nobody spoke of is healthy."""

@@ -60,7 +60,7 @@ class Calls(Face):
             The outcome, whatever it is; `outcome.unwrap()` gives the output or raises.
         """
         opened = self._open()
-        call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
+        call = Call(tool, {} if arguments is None else arguments, None, None, distinct, timeout)
         return await enter(opened, call, context or opened.default_context, wait=wait)
 
     @property
@@ -82,7 +82,7 @@ class Calls(Face):
         """What would be decided about this call and why, without doing or recording anything."""
         opened = self._open()
         call = Call(str(tool), {} if arguments is None else arguments)
-        return await explain(opened.parts, as_asked(opened.parts, call, context or opened.default_context, None))
+        return await explain(opened.parts, as_asked(call, context or opened.default_context, None))
 
     def time_limit(
         self,
@@ -118,7 +118,7 @@ class Calls(Face):
         found: list[Judgement] = []
 
         async def core(inner: Call, inner_context: Context) -> Outcome:
-            asked = as_asked(opened.parts, inner, inner_context, wait)
+            asked = as_asked(inner, inner_context, wait)
             asked.judged = True
             found.append(await judging.judge(opened.parts, asked))
             return found[-1].outcome or _may_run(found[-1], inner)
@@ -206,7 +206,7 @@ async def _not_for_both(parts: Parts, call: Call, context: Context, why: str) ->
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:
-    asked, state = as_asked(parts, call, context, None), approval.state
+    asked, state = as_asked(call, context, None), approval.state
     if state in _SAID_NO:
         # Resuming never asks anew what a person has said no to, however long ago.
         return await record(

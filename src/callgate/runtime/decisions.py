@@ -120,16 +120,18 @@ class Decisions(Face):
         self,
         *,
         states: Iterable[ApprovalState] | None = (ApprovalState.PENDING,),
+        principal: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
-        """Questions, oldest first unless told; the pending ones unless told otherwise.
+        """Questions, oldest first unless told; the pending ones of everybody unless told otherwise.
 
         Those whose time is up are expired first. One that somebody without the key edited is void: it is shown as that
         among all of them, and nowhere else.
         """
         among = None if states is None else frozenset(states)
-        return await questions(self._open().parts, among, limit=limit, newest_first=newest_first)
+        parts = self._open().parts
+        return await questions(parts, among, principal=principal, limit=limit, newest_first=newest_first)
 
     async def grant(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.credentials import passwords, register, visits
 from callgate.errors import ConfigurationError
-from callgate.events.vocabulary import CREDENTIAL_ISSUED, CREDENTIAL_REVOKED
+from callgate.events.vocabulary import CREDENTIAL_ISSUED, CREDENTIAL_REVOKED, PERSON_SIGNED_OUT
 from callgate.model.context import Context
 from callgate.model.credential import ALL_RIGHTS, Credential, CredentialKind, Right
 from callgate.model.event import Draft
@@ -114,7 +114,26 @@ class Doorkeeping(Face):
             found = register.needed(tx, which, keys=parts.keys)
             if found.kind is not CredentialKind.PERSON or not found.counts(now):
                 raise ConfigurationError("a link into the console is for a person who is let in; this one is not")
-            return visits.new_link(tx, found, keys=parts.keys, until=now + LINK_SECONDS)
+            return visits.new_link(tx, found, keys=parts.keys, now=now, until=now + LINK_SECONDS)
+
+        return await parts.store.write(unit)
+
+    async def end_visits(self, which: str, *, by: str) -> int:
+        """Sign a person out everywhere, and let go of links that were not used yet; how many visits ended.
+
+        Their credential goes on: they can sign in again.
+
+        Raises:
+            CredentialNotFound: There is none of that id.
+        """
+        parts = self._open().parts
+        now = parts.clock.now()
+
+        def unit(tx: Transaction) -> int:
+            found = register.needed(tx, which, keys=parts.keys)
+            ended = visits.end_visits(tx, found)
+            tx.append(_draft(PERSON_SIGNED_OUT, found, at=now, by=by))
+            return ended
 
         return await parts.store.write(unit)
 

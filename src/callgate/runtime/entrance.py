@@ -22,21 +22,36 @@ if TYPE_CHECKING:
 
 VISIT_SECONDS = 12 * 3600.0
 """For how long a person stays signed in."""
+_SOON = 0.05
+_SELDOM = 300.0
+"""Seconds in which wrong links are recorded once: any page can have a browser ask for as many as it likes."""
+_AT_ONCE = 2
+"""Passwords that are tried at one time: each takes 32 MiB and a thread."""
 
 
 class Entrance(Face):
     """Coming in. A door asks here who somebody is, and never decides it itself."""
 
+    _told_until = 0.0
+    _untold = 0
+    _trying: asyncio.Semaphore | None = None
+
     async def identify(self, token: str) -> Credential | None:
         """Whose token this is; None if it is nobody's, or opens nothing any more."""
-        parts = self._open().parts
-        found = await parts.store.read(lambda reader: register.shown(reader, token, keys=parts.keys))
+        opened = self._open()
+        parts = opened.parts
+        # One document, asked for with every request: it needs no transaction around it.
+        found = await parts.store.peek(lambda reader: register.shown(reader, token, keys=parts.keys, seen=opened.shown))
         return found if found is not None and found.counts(parts.clock.now()) else None
 
     async def enter_by_link(self, code: str) -> str | None:
         """The cookie of a visit that this code began; None if it lets nobody in, or did so already."""
         parts = self._open().parts
         now = parts.clock.now()
+        # Nobody guesses a code, so wrong ones are not counted against anybody; they only cost no more than a look.
+        if not await parts.store.read(lambda reader: visits.is_link(reader, code, keys=parts.keys, now=now)):
+            await self._refuse_link(now)
+            return None
 
         def unit(tx: Transaction) -> str | None:
             return self._begin(tx, visits.use_link(tx, code, keys=parts.keys, now=now), how="link")
@@ -50,7 +65,8 @@ class Entrance(Face):
         known = await parts.store.read(lambda reader: register.credentials(reader, keys=parts.keys))
         fitting = [each for each in known if each.password and each.counts(now) and same_person(each.name, name)]
         kept = fitting[-1].password if fitting else ""
-        fits = await asyncio.to_thread(passwords.password_fits, password, kept)
+        async with self._turn():
+            fits = await asyncio.to_thread(passwords.password_fits, password, kept)
         holder = fitting[-1] if fitting and fits else None
         return await parts.store.write(lambda tx: self._begin(tx, holder, how="password"))
 
@@ -69,6 +85,21 @@ class Entrance(Face):
                 self._tell(tx, PERSON_SIGNED_OUT)
 
         await parts.store.write(unit)
+
+    async def still_counts(self, credential: Credential) -> bool:
+        """Whether a credential that let somebody in opens anything now, whichever process may have ended it."""
+        parts = self._open().parts
+        found: Credential | None = credential
+        if credential.digest:  # else it is of an authorization server, and in no register
+            found = await parts.store.read(lambda reader: register.credential(reader, credential.id, keys=parts.keys))
+        return found is not None and found.counts(parts.clock.now())
+
+    async def until_ended(self, credential: Credential, *, every: float) -> None:
+        """Wait until a credential opens nothing any more: looked at every so many seconds, and when it is to end."""
+        clock = self._open().parts.clock
+        while await self.still_counts(credential):
+            left = every if credential.expires_at is None else credential.expires_at - clock.now()
+            await asyncio.sleep(max(_SOON, min(every, left)))
 
     def narrowed(self, credential: Credential, **changes: Any) -> Context:
         """The context of a request: the credential's, and what the request gives up of it.
@@ -112,6 +143,20 @@ class Entrance(Face):
             return None
         self._tell(tx, PERSON_SIGNED_IN, how=how, by=holder.name, credential=holder.id)
         return visits.new_visit(tx, holder, keys=parts.keys, now=now, until=now + VISIT_SECONDS)
+
+    async def _refuse_link(self, now: float) -> None:
+        """Record that a link let nobody in, once in a while, and how many did since the last time."""
+        if now < self._told_until:
+            self._untold += 1
+            return
+        more, self._untold, self._told_until = self._untold, 0, now + _SELDOM
+        payload = {"how": "link", "reason": "the link lets nobody in"} | ({"unrecorded": more} if more else {})
+        await self._open().parts.store.write(lambda tx: self._tell(tx, ENTRY_REFUSED, **payload))
+
+    def _turn(self) -> asyncio.Semaphore:
+        if self._trying is None:
+            self._trying = asyncio.Semaphore(_AT_ONCE)
+        return self._trying
 
     def _tell(self, tx: Transaction, event: str, **payload: Any) -> None:
         opened = self._open()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from callgate.registry.registry import Registry
     from callgate.runtime.progress import Listener
 
-_MAY_CHANGE_TOOLS = ("tool.*", "source.*", "health.changed", "grant.*", "credential.revoked")
-"""What is recorded when an asker may have other tools than before, in this process or another."""
+_MAY_CHANGE_TOOLS = ("tool.*", "source.*", "health.changed", "grant.*")
+"""What this process records when an asker may have other tools than before. Of others it hears by what they trust."""
 
 
 class Following(Face):
@@ -28,10 +28,13 @@ class Following(Face):
 
     def on_pools(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call `listener` after something that may change what an asker may call; the function returned ends that."""
-        bus = self._open().bus
+        opened = self._open()
+        bus = opened.bus
         kept = [bus.on(pattern, lambda _event: listener()) for pattern in _MAY_CHANGE_TOOLS]
+        unlisten = opened.pinning.on_adopted(listener)
 
         def end() -> None:
+            unlisten()
             for each in kept:
                 bus.off(each)
 

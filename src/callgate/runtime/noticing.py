@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from callgate.errors import ConfigurationError
 from callgate.model.context import Context
-from callgate.model.notice import INJECT_AT, Notice
+from callgate.model.notice import INJECT_AT, Notice, Waiting
 from callgate.runtime.opened import Face
 from callgate.tools.notices.notices import Notices
 
@@ -29,3 +29,21 @@ class Noticing(Face):
             raise ConfigurationError(f"at must be one of {', '.join(INJECT_AT.values())}, not {at!r}")
         notices = Notices(opened.parts.store, opened.parts.clock)
         return await notices.collect(context or opened.default_context, at=at)
+
+    async def waiting_notices(
+        self, *, principal: str | None = None, user: str | None = None, session: str | None = None
+    ) -> tuple[Waiting, ...]:
+        """What agents left for themselves and nobody has collected, oldest first, for a person to look at.
+
+        It goes on waiting. What is given narrows it to those of that agent, user and session.
+
+        Raises:
+            StoreError: The store cannot be used.
+        """
+        opened = self._open()
+
+        def is_meant(each: Waiting) -> bool:
+            of_agent = principal in (None, each.principal) and user in (None, each.user)
+            return of_agent and session in (None, each.notice.session)
+
+        return tuple(filter(is_meant, await Notices(opened.parts.store, opened.parts.clock).look()))

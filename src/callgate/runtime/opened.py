@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from callgate.credentials.register import Seen
 from callgate.errors import ConfigurationError, StoreError
 from callgate.flows.program.sandbox import Sandboxes
 from callgate.policy.lint import ERROR, check
@@ -63,6 +64,8 @@ class Opened:
     """Programs that run in this process now."""
     served_at: str | None = None
     """Where its console is, for links that people are sent; None where nothing is served."""
+    shown: Seen = field(default_factory=Seen)
+    """Credentials that came in by their tokens."""
     sandboxes: Sandboxes = field(default_factory=Sandboxes)
     errands: ErrandBook = field(default_factory=ErrandBook)
     sources: dict[str, Attached] = field(default_factory=dict[str, "Attached"])

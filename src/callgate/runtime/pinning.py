@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
 from callgate.errors import StoreError
@@ -48,6 +48,20 @@ class Pinning:
         self._loop: asyncio.AbstractEventLoop | None = None
         """Where they are kept; None until they were read."""
         self._soon = False
+        self._listeners: dict[object, Callable[[], None]] = {}
+
+    def on_adopted(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` when other tools wait for somebody than before, as others decided; what is returned ends it.
+
+        What is decided here is recorded here, and heard of by that.
+        """
+        which = object()
+        self._listeners[which] = listener
+
+        def end() -> None:
+            self._listeners.pop(which, None)
+
+        return end
 
     async def open(self) -> None:
         """Read what was trusted before, and judge by it whatever is registered already.
@@ -125,7 +139,11 @@ class Pinning:
         """Our own tools are left as they run: what another version of them trusts is judged when they are added."""
         registry, now = self._parts.registry, self._parts.clock.now()
         judged = [tool for tool in registry.snapshot if is_foreign(tool) or tool.name in registry.quarantined]
+        before = frozenset(registry.quarantined)
         held = registry.quarantine.adopt(self._kept, since=since, tools=judged)
+        if frozenset(registry.quarantined) != before:
+            for listener in tuple(self._listeners.values()):
+                listener()
         for tool in judged:
             if tool.name in held:
                 facts = {"reason": held[tool.name]}

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from callgate.adapters.mcp.back_channel import BackChannel, answered_by
+from callgate.errors import NotFound
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Relaying(Face):
         """Everything that a source lists (`resources/list`). Who may see it is the asker's question.
 
         Raises:
+            NotFound: There is no such source, or not any more.
             ToolExecutionError: The server refuses, or says nothing the protocol knows.
             ConnectionError: It cannot be reached.
         """
@@ -63,17 +65,28 @@ class Relaying(Face):
         """Have a server tell when a resource changes.
 
         Raises:
+            NotFound: As `relay_list`.
             ToolExecutionError: The server refuses.
             ConnectionError: It cannot be reached.
         """
         await self._relay(source).subscribe(uri, _PATIENCE)
 
     async def relay_unsubscribe(self, source: str, uri: str) -> None:
-        """The opposite of `relay_subscribe`, once for each."""
+        """The opposite of `relay_subscribe`, once for each.
+
+        Raises:
+            NotFound: As `relay_list`.
+            ToolExecutionError: The server refuses.
+            ConnectionError: It cannot be reached.
+        """
         await self._relay(source).unsubscribe(uri, _PATIENCE)
 
     def on_relayed(self, source: str, listener: Callable[[str, str | None], None]) -> Callable[[], None]:
-        """Hear which list of a source changed, or which resource did; the function returned ends that."""
+        """Hear which list of a source changed, or which resource did; the function returned ends that.
+
+        Raises:
+            NotFound: As `relay_list`.
+        """
         return self._relay(source).listen(listener)
 
     @staticmethod
@@ -82,7 +95,11 @@ class Relaying(Face):
         return answered_by(channel)
 
     def _relay(self, source: str) -> Relay:
-        return cast("Relay", self._open().sources[source].source.relay)  # pyright: ignore[reportAttributeAccessIssue]
+        attached = self._open().sources.get(source)
+        relay = None if attached is None else getattr(attached.source, "relay", None)
+        if relay is None:
+            raise NotFound(f"there is no source {source} that passes anything on")
+        return cast("Relay", relay)
 
     @staticmethod
     def _is_usable(opened: Opened, tool: Tool) -> bool:

@@ -32,6 +32,9 @@ _TAIL = 4096
 _FEW = 200
 """From here on, cutting the text into windows is faster than looking for each form."""
 
+_MOST_INNOCENT = 4096
+"""So many texts are remembered; beyond it, remembering starts anew."""
+
 Span = tuple[int, int, str]
 
 
@@ -53,6 +56,8 @@ class Known:
     placeholders: frozenset[str] = frozenset(placeholder(name) for name in NAMES)
     unusual: tuple[str, ...] = ()
     """Placeholders in use that do not look like one."""
+    innocent: set[bytes] = field(default_factory=set[bytes])
+    """Texts that come again and again, and hold nothing of all this."""
 
     def learn(self, forms: Iterable[Form], wanted: str) -> Known:
         """A snapshot that knows one secret more.
@@ -82,6 +87,8 @@ class Known:
 
     def may_be_in(self, data: bytes) -> bool:
         """Whether something may have to be struck from a value with this JSON text. Never a wrong no."""
+        if len(data) < SHORTEST:
+            return False
         text = data.decode("latin-1")
         if has_short_anchor(text) or (self.forms and _CUT in text):
             return True
@@ -91,6 +98,17 @@ class Known:
         if data.translate(_WORDS).find(_RUN) < 0:
             return False
         return has_long_anchor(text) or self._has_long(text)
+
+    def may_be_in_shared(self, data: bytes) -> bool:
+        """As `may_be_in`, of a text that comes again and again: it is looked through once per snapshot."""
+        if data in self.innocent:
+            return False
+        if self.may_be_in(data):
+            return True
+        if len(self.innocent) >= _MOST_INNOCENT:
+            self.innocent.clear()
+        self.innocent.add(data)
+        return False
 
     def strike(self, text: str) -> str:
         """The text without any form or shape; the same object when there was none."""

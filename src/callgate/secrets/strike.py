@@ -47,11 +47,15 @@ class Striker(Private):
             self._known = self._known.learn(forms_of(value), placeholder(connector, key))
             self._values.add(value)
 
-    def strike(self, value: Any) -> Any:
+    def strike(self, value: Any, *, suspected: bool = False) -> Any:
         """The value with everything secret in it replaced; the same object when there was nothing.
 
         Nested values and keys are struck as well. In a value that has something to strike, or that is no JSON, parts
         that are nested too deeply, contain themselves or cannot be read are replaced by a word about it.
+
+        Args:
+            value: Anything.
+            suspected: Whether its JSON text was looked at (`suspects`), so that it need not be looked at again.
         """
         known = self._known
 
@@ -59,7 +63,7 @@ class Striker(Private):
             return not known.may_be_in(orjson.dumps(part, option=_OPTIONS))
 
         try:
-            if is_innocent(value):
+            if not suspected and is_innocent(value):
                 return value
         except (TypeError, RecursionError):
             return rewrite(value, known.strike)  # It has no JSON text to look at, whatever its parts have.
@@ -69,6 +73,10 @@ class Striker(Private):
         """Whether something in this JSON text may have to be struck; most texts show at once that nothing has."""
         return self._known.may_be_in(text)
 
+    def suspects_shared(self, text: bytes) -> bool:
+        """As `suspects`, of a text that comes again and again: until a secret is learnt, it is looked through once."""
+        return self._known.may_be_in_shared(text)
+
     def strike_text(self, text: str) -> str:
         """The text with everything secret in it replaced. Strike before cutting: half a secret is not recognised."""
         return self.strike(text)
@@ -76,6 +84,8 @@ class Striker(Private):
     def contains_placeholder(self, arguments: Any) -> str | None:
         """The first placeholder in a value (or in its JSON bytes): whoever sends one does not have the secret."""
         unusual = self._known.unusual
+        if type(arguments) is bytes and not unusual and _OPENING_BYTES not in arguments:
+            return None
         try:
             data = arguments if type(arguments) is bytes else orjson.dumps(arguments, option=_OPTIONS)
         except (TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which hosts and origins are ours. A page of somebody else's, or a name that leads here, is not."""
+"""Which hosts and origins are ours, and by which name people reach the console. Pages of others are not ours."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 - compared, not bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,14 +15,21 @@ class Addresses:
     """How this server is reached."""
 
     url: str
-    """Where people and agents are sent, without a slash at its end."""
+    """Where agents are sent, without a slash at its end."""
+    console: str
+    """Where people are sent, in the same way. The console answers under this name and no other."""
     hosts: frozenset[str]
     """Values of `Host` that are answered."""
     origins: frozenset[str]
     """Values of `Origin` that may write."""
 
+    @property
+    def console_host(self) -> str:
+        """The value of `Host` under which the console answers."""
+        return urlsplit(self.console).netloc.lower()
 
-def addresses(*, address: str, port: int, url: str | None, hosts: Iterable[str]) -> Addresses:
+
+def addresses(*, address: str, port: int, url: str | None, hosts: Iterable[str], name: str | None = None) -> Addresses:
     """The addresses of a server that listens there.
 
     Args:
@@ -29,12 +37,17 @@ def addresses(*, address: str, port: int, url: str | None, hosts: Iterable[str])
         port: On which port.
         url: How it is reached, where that is not by its own address.
         hosts: Names it is reached by besides.
+        name: What the gate is called on this machine. Browsers look below `localhost` on it without asking anybody, and
+            send a cookie to every port of the host it is of: under a name of its own nobody else's port is opened.
     """
     own = f"[{address}]" if ":" in address else address
-    local = {f"{name}:{port}" for name in (*_LOOPBACK, own)}
-    named = {name.lower() for name in hosts}
-    told = url or f"http://{'127.0.0.1' if own in {'0.0.0.0', '[::]'} else own}:{port}"  # noqa: S104 - compared, not bound
+    local = {f"{each}:{port}" for each in (*_LOOPBACK, own)}
+    named = {each.lower() for each in hosts}
+    told = (url or f"http://{'127.0.0.1' if own in _EVERYWHERE else own}:{port}").rstrip("/")
+    nameable = name is not None and url is None and own in {*_LOOPBACK, *_EVERYWHERE}
+    console = f"http://{name}.localhost:{port}" if nameable else told
+    local.add(urlsplit(console).netloc.lower())
     named.add(urlsplit(told).netloc.lower())
     # A name is reached over TLS by a proxy in front of us, or plainly: who may write from it is the same.
-    origins = {f"http://{name}" for name in local | named} | {f"https://{name}" for name in named}
-    return Addresses(told.rstrip("/"), frozenset(local | named), frozenset(origins))
+    origins = {f"http://{each}" for each in local | named} | {f"https://{each}" for each in named}
+    return Addresses(told, console, frozenset(local | named), frozenset(origins))

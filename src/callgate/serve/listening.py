@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Any, NamedTuple
+from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from itertools import chain
+from typing import Any, NamedTuple, Protocol
 
 from callgate.errors import CallgateError
 from callgate.model.event import Event
@@ -24,6 +27,8 @@ _STILL_HERE = b": still here\n\n"
 _MOST_EVENTS = 1000
 _MOST_BYTES = 4 * 1024 * 1024
 """Of one stretch."""
+_KEPT = 10.0
+"""Seconds: whoever has not taken something by then reads it in the record."""
 _AT_ONCE = 64 * 1024
 """About so many bytes are sent at once, and so many wait at most for one who does not take them."""
 _PAGE = 100
@@ -45,6 +50,23 @@ class Wanted(NamedTuple):
     """Names or globs."""
     trace: str | None = None
     call: str | None = None
+
+    @property
+    def narrow(self) -> str | None:
+        """The one call or trace it is about."""
+        return self.call or self.trace
+
+
+class Ear(Protocol):
+    """Somebody who hears of everything at once, and writes nothing."""
+
+    def take(self, event: Event, /) -> None:
+        """This was recorded. Has to be short."""
+        ...
+
+    def end(self) -> None:
+        """Nothing more is told: come again."""
+        ...
 
 
 class _Stretch:
@@ -84,6 +106,12 @@ class _Stretch:
             self._joined = (position, self._positions[end - 1], b"".join(self._chunks[begin:end]))
         return self._joined[2], self._joined[1]
 
+    def forget(self, position: int) -> None:
+        """Keep no longer what is up to this position."""
+        count = bisect_right(self._positions, position)
+        if count:
+            self._forget(count)
+
     def rouse(self) -> None:
         """Wake everybody who waits."""
         waiting, self.wake = self.wake, asyncio.Event()
@@ -119,6 +147,11 @@ class Listening:
         self._gate = gate
         self._heartbeat = heartbeat
         self._stretches: dict[Wanted, _Stretch] = {}
+        self._by_narrow: defaultdict[str | None, set[_Stretch]] = defaultdict(set)
+        """The same by what they are about, so that an event is not held against a thousand others."""
+        self._ears: set[Ear] = set()
+        self._kept: deque[tuple[float, _Stretch, int]] = deque()
+        """What the stretches have and since when, the oldest first."""
         self._position = 0
         self._revoked = 0
         """How many credentials were ended while somebody listened."""
@@ -168,6 +201,22 @@ class Listening:
         finally:
             self._leave(stretch)
 
+    @asynccontextmanager
+    async def hearing(self, ear: Ear) -> AsyncGenerator[int]:
+        """Have an ear told of everything while the block lasts; gives the position after which it begins.
+
+        Raises:
+            TooManyListeners: As many listen as may, or the server stops.
+        """
+        await self.ready()
+        self._ears.add(ear)
+        self.count += 1
+        try:
+            yield self._position
+        finally:
+            self._ears.discard(ear)
+            self._go()
+
     def close(self) -> None:
         """Let everybody go, and take nobody any more."""
         self._closed = True
@@ -177,15 +226,26 @@ class Listening:
         stretch = self._stretches.get(wanted)
         if stretch is None:
             stretch = self._stretches[wanted] = _Stretch(wanted, floor=self._position)
+            self._by_narrow[wanted.narrow].add(stretch)
         stretch.listeners += 1
         self.count += 1
         return stretch
 
     def _leave(self, stretch: _Stretch) -> None:
         stretch.listeners -= 1
-        self.count -= 1
         if not stretch.listeners and self._stretches.get(stretch.wanted) is stretch:
             del self._stretches[stretch.wanted]
+            self._forget(stretch)
+        self._go()
+
+    def _forget(self, stretch: _Stretch) -> None:
+        alike = self._by_narrow[stretch.wanted.narrow]
+        alike.discard(stretch)
+        if not alike:
+            del self._by_narrow[stretch.wanted.narrow]
+
+    def _go(self) -> None:
+        self.count -= 1
         if not self.count:
             self._stop()
 
@@ -197,6 +257,11 @@ class Listening:
             self._due.cancel()
         self._stirred.update(self._stretches.values())
         self._stretches = {}
+        self._by_narrow.clear()
+        self._kept.clear()
+        ears, self._ears = self._ears, set()
+        for ear in ears:
+            ear.end()
         self._rouse()
 
     async def _next(self, stretch: _Stretch, at: int) -> tuple[bytes, int]:
@@ -234,11 +299,15 @@ class Listening:
                 self._stop()
 
     def _share(self, event: Event) -> None:
-        chunk = b""
-        for stretch in self._stretches.values():
+        chunk, now = b"", asyncio.get_running_loop().time()
+        self._let_go(now - _KEPT)
+        for ear in self._ears:
+            ear.take(event)
+        for stretch in self._concerned(event):
             if stretch.fits(event):
                 chunk = chunk or written(event)
                 stretch.put(event.position, chunk)
+                self._kept.append((now, stretch, event.position))
                 self._stirred.add(stretch)
         if event.type == _REVOKED:
             self._revoked += 1
@@ -247,6 +316,17 @@ class Listening:
             # Many listeners are woken less often, for more at once.
             pause = _PAUSE + self.count * _PAUSE_EACH
             self._due = asyncio.get_running_loop().call_later(pause, self._rouse)
+
+    def _let_go(self, before: float) -> None:
+        """A thousand listeners of what seldom happens would keep it for as long as they listen."""
+        while self._kept and self._kept[0][0] < before:
+            _, stretch, position = self._kept.popleft()
+            stretch.forget(position)
+
+    def _concerned(self, event: Event) -> Iterator[_Stretch]:
+        """Those who may want it."""
+        about = {None, event.call, event.trace}
+        return chain.from_iterable(self._by_narrow[each] for each in about if each in self._by_narrow)
 
     def _rouse(self) -> None:
         self._due = None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import time
-from typing import Any
+from typing import Any, cast
 
 import jwt
 
 from callgate.model.credential import Credential, CredentialKind
+from callgate.model.shapes import as_mapping
 from callgate.runtime.fetching import NotFetched, fetch_document
 from callgate.settings.values import ServeOAuthSettings
 
@@ -22,6 +24,8 @@ _LOOK_AGAIN_SECONDS = 10.0
 """How soon a token with an unknown key makes us look for new ones; anybody can write a key's name."""
 _LEEWAY = 30
 _MOST_KEYS = 50
+_KINDS = ("RSA", "EC", "OKP")
+_log = logging.getLogger(__name__)
 
 
 class ResourceServer:
@@ -74,7 +78,7 @@ class ResourceServer:
                 leeway=_LEEWAY,
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
-        except (jwt.PyJWTError, NotFetched, ValueError):
+        except (jwt.PyJWTError, ValueError):
             return None
 
     def _is_worth_something(self, claims: dict[str, Any]) -> bool:
@@ -88,10 +92,18 @@ class ResourceServer:
             age = time.monotonic() - self._fetched_at
             if age > (_KEEP_SECONDS if name in self._keys else _LOOK_AGAIN_SECONDS):
                 self._fetched_at = time.monotonic()
-                self._keys = _public_keys(
-                    await fetch_document(self._settings.jwks, private_addresses=self._settings.private_addresses)
-                )
+                self._keys = await self._fetched()
             return self._keys.get(name)
+
+    async def _fetched(self) -> dict[str, jwt.PyJWK]:
+        """The keys as they are now; those there were, where that cannot be told."""
+        try:
+            document = await fetch_document(self._settings.jwks, private_addresses=self._settings.private_addresses)
+            return _public_keys(document)
+        except (NotFetched, ValueError, TypeError) as error:
+            why = error if isinstance(error, NotFetched) else "it is no JSON of keys"
+            _log.warning("the keys of %s cannot be had, so nobody with a new key gets in: %s", self.issuer, why)
+            return self._keys
 
     def asked_for(self, url: str) -> str:
         """What `WWW-Authenticate` says besides, at a server that is reached there: where a token is had."""
@@ -110,12 +122,15 @@ class ResourceServer:
 
 def _public_keys(document: bytes) -> dict[str, jwt.PyJWK]:
     """The keys of a JWKS by name; what is none of ours to use is left out."""
+    listed = (as_mapping(json.loads(document)) or {}).get("keys")
+    if not isinstance(listed, list):
+        raise TypeError("no list of keys")
     found: dict[str, jwt.PyJWK] = {}
-    for each in json.loads(document).get("keys", ())[:_MOST_KEYS]:
-        if each.get("kty") not in {"RSA", "EC", "OKP"} or not isinstance(each.get("kid"), str):
+    for each in map(as_mapping, cast("list[Any]", listed)[:_MOST_KEYS]):
+        if each is None or each.get("kty") not in _KINDS or not isinstance(each.get("kid"), str):
             continue
         try:
-            found[each["kid"]] = jwt.PyJWK(each)
-        except jwt.PyJWTError:
+            found[each["kid"]] = jwt.PyJWK(dict(each))
+        except (jwt.PyJWTError, TypeError, ValueError):
             continue
     return found

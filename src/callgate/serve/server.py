@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncGenerator, Generator
 
 import uvicorn
 
-from callgate.errors import ConfigurationError
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
-from callgate.serve.app import make_app
+from callgate.serve.app import guarded, make_app
 from callgate.serve.connection import Connection
 from callgate.serve.console.app import Console
 from callgate.serve.listening import Listening
 from callgate.serve.mcp.http import McpEndpoint
 from callgate.serve.oauth import ResourceServer
+from callgate.serve.rates import Rates
+from callgate.serve.sockets import listen
+from callgate.serve.whole_record import WholeRecord
 from callgate.settings.values import ServeSettings
 
-_GRACE = 10
+_GRACE = 30
 _LOOK_AGAIN = 0.01
 
 
@@ -39,21 +40,40 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     Raises:
         ConfigurationError: The address or port cannot be listened on.
     """
-    listening = _listen(settings)
-    port: int = listening.getsockname()[1]
-    found = addresses(address=settings.address, port=port, url=settings.url, hosts=settings.hosts)
+    sockets = listen(settings.address, settings.port)
+    found = addresses(
+        address=settings.address,
+        port=sockets[0].getsockname()[1],
+        url=settings.url,
+        hosts=settings.hosts,
+        name=gate.own_name,
+    )
     listeners = Listening(gate)
-    gate.served_at(found.url)
+    gate.served_at(found.console)
     gate.count()
     oauth = None if settings.oauth is None else ResourceServer(settings.oauth, audience=found.url)
-    mcp = McpEndpoint(gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth)
-    console = Console(gate, addresses=found)
-    app = make_app(gate, addresses=found, settings=settings, oauth=oauth, mcp=mcp, console=console, listening=listeners)
+    rates = Rates(per_second=settings.requests_per_second, burst=settings.requests_at_once)
+    mcp = McpEndpoint(
+        gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth, rates=rates, console=found.console
+    )
+    record = WholeRecord(gate)
+    console = Console(gate, addresses=found, listening=listeners, record=record)
+    app = make_app(
+        gate,
+        addresses=found,
+        oauth=oauth,
+        rates=rates,
+        console=console,
+        listening=listeners,
+        record=record,
+    )
     config = uvicorn.Config(
-        app,
+        guarded(app, mcp, addresses=found, body_bytes=settings.body_bytes),
         log_config=None,
         access_log=False,
         lifespan="off",
+        # Where no proxy is named, who says of a request where it comes from is whoever sent it.
+        proxy_headers=settings.url is not None,
         http=Connection,
         ws="none",  # else what asks for another protocol goes past the guard
         server_header=False,
@@ -61,7 +81,7 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     )
     server = _Server(config)
     async with mcp.open():
-        task = asyncio.create_task(server.serve(sockets=[listening]))
+        task = asyncio.create_task(server.serve(sockets=sockets))
         try:
             while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event for it
                 await asyncio.sleep(_LOOK_AGAIN)
@@ -72,20 +92,5 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
             mcp.end_streams()
             console.end_streams()
             await task
-            listening.close()
-
-
-def _listen(settings: ServeSettings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
-    # The protocol is named so that asyncio knows it: else it leaves every answer to wait for an acknowledgement, 40 ms.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((settings.address, settings.port))
-    except OSError as error:
-        listening.close()
-        where = f"{settings.address}:{settings.port}"
-        raise ConfigurationError(f"cannot listen on {where} ({error.strerror}); choose another with --port") from None
-    listening.listen(2048)
-    listening.settimeout(0)
-    return listening
+            for each in sockets:
+                each.close()

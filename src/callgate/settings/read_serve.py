@@ -62,7 +62,7 @@ SERVE = Block(
         "url": Key(SERVER, "The address that people and agents reach it by, where that is another."),
         "hosts": Key(
             ListOf(Text(pattern=_HOST, needs="a host name", parse=_parse_host, longest=300)),
-            "Names it is reached by besides its own address; requests for any other host are refused.",
+            "Names that agents reach it by besides its own address; requests for any other host are refused.",
             [],
         ),
         "oauth": Key(_OAUTH, "An authorization server whose access tokens let agents in."),

@@ -15,6 +15,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from callgate import Callgate, Context, Pending, tool
+from callgate.serve.addresses import Addresses
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
 
@@ -25,16 +26,41 @@ WIDTHS = {"desk": 1280, "phone": 390}
 AGENT = Context(principal="crawler", user="grace", session="research")
 
 
+class _Local(httpx2.AsyncHTTPTransport):
+    """Finds every name on this machine, as browsers find those below localhost; the system's resolver may not."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        there = request.url.copy_with(host="127.0.0.1")
+        sent = httpx2.Request(
+            request.method, there, headers=request.headers, stream=request.stream, extensions=request.extensions
+        )
+        return await super().handle_async_request(sent)
+
+
+def client_of(url: str, **more: Any) -> httpx2.AsyncClient:
+    """A client of a console, under the console's name; it follows no redirects."""
+    return httpx2.AsyncClient(base_url=url, transport=_Local(), timeout=60, **more)
+
+
 @dataclass
 class Console:
     """A gate, its console, and what its tools have done."""
 
     gate: Callgate
-    url: str
+    addresses: Addresses
     paid: list[tuple[int, str]]
     """The witness: every payment that was made."""
     post: str = "cannot_tell"
     """What the post says when it is asked whether a letter was sent."""
+
+    @property
+    def url(self) -> str:
+        """Where people are sent."""
+        return self.addresses.console
+
+    def client(self, **more: Any) -> httpx2.AsyncClient:
+        """A client that shows nothing."""
+        return client_of(self.url, **more)
 
     async def ask(self, amount: int = 5, to: str = "bob", context: Context = AGENT, **more: Any) -> str:
         """Let the agent ask for a payment; the id of its question."""
@@ -51,8 +77,7 @@ class Console:
     @contextlib.asynccontextmanager
     async def signed_in(self, name: str = "ada", **choices: Any) -> AsyncGenerator[httpx2.AsyncClient]:
         """A client with the cookie of a visit; it follows no redirects."""
-        headers = {"Accept": "text/html"}
-        async with httpx2.AsyncClient(base_url=self.url, trust_env=False, headers=headers, timeout=60) as client:
+        async with self.client(headers={"Accept": "text/html"}) as client:
             answer = await client.get(await self.link(name, **choices))
             assert answer.status_code == 303
             yield client
@@ -96,7 +121,7 @@ async def console_of(gate: Callgate) -> AsyncGenerator[Console]:
     async with gate:
         gate.add(word_count, pay, send_letter)
         async with serving(gate, ServeSettings(port=0)) as where:
-            found.append(Console(gate, where.url, paid))
+            found.append(Console(gate, where, paid))
             yield found[0]
 
 
@@ -124,7 +149,13 @@ class Desk:
 
     async def blank(self, *, width: int = 1280, scheme: Any = "light") -> Page:
         """A browser that nobody has signed in with."""
-        context = await self.browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        phone = width <= WIDTHS["phone"]
+        context = await self.browser.new_context(
+            viewport={"width": width, "height": 844 if phone else 800},
+            color_scheme=scheme,
+            is_mobile=phone,
+            has_touch=phone,
+        )
         context.set_default_timeout(30_000)
         self.contexts.append(context)
         page = await context.new_page()
@@ -136,9 +167,17 @@ class Desk:
         """Wait until the page hears what happens."""
         await page.wait_for_selector("body[data-listening]")
 
-    async def keep(self, page: Page, name: str) -> None:
-        """Keep what it looks like, where somebody wants to see it."""
-        if os.environ.get("CALLGATE_SCREENSHOTS"):
+    async def lead(self, page: Page, to: str) -> None:
+        """Go to a page by the menu, as one does: on a phone it is opened first."""
+        opener = page.get_by_role("button", name="Menu")
+        if await opener.is_visible():
+            await opener.click()
+        await page.get_by_role("navigation", name="Main").get_by_role("link", name=to).click()
+        await self.live(page)
+
+    async def keep(self, page: Page, name: str, *, always: bool = False) -> None:
+        """Keep what it looks like: always, or where somebody wants to see all of it."""
+        if always or os.environ.get("CALLGATE_SCREENSHOTS"):
             SCREENSHOTS.mkdir(exist_ok=True)
             await page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 

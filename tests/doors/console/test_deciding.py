@@ -152,6 +152,10 @@ async def test_a_plan_is_one_question_and_is_decided_as_a_whole(console: Console
         assert edit.status_code == 409
         form = {"stamp": stamp, "answer": "approve", "seen": await _seen(console, which)}
         assert (await client.post(f"/approvals/{which}", data=form)).status_code == 303
+        part = (await console.gate.calls(tool="pay"))[0].get("approval_id")
+        assert part not in {None, which}
+        led = await client.get(f"/approvals/{part}")
+        assert (led.status_code, led.headers["location"]) == (303, f"/approvals/{which}")
     outcomes = await console.gate.batch(plan)
     assert [outcome.status for outcome in outcomes] == ["succeeded"] * 3
     assert console.paid == [(1, "bob"), (2, "eve")]

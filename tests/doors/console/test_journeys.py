@@ -104,6 +104,13 @@ async def test_keys_lead_through_a_question(desk: Desk):
     await page.keyboard.press("y")
     await page.keyboard.press("Enter")
     await expect(page.get_by_text("Approved by ada")).to_be_visible()
+    await desk.live(page)
+    for letter, path in (("o", "/coverage"), ("e", "/evidence"), ("a", "/")):
+        await page.locator("main").focus()
+        await page.keyboard.press("g")
+        await page.keyboard.press(letter)
+        await page.wait_for_url(f"{console.url}{path}")
+        await desk.live(page)
 
 
 async def test_a_link_and_a_password_lead_in_and_signing_out_leads_out(desk: Desk):

@@ -5,13 +5,13 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
-import httpx2
 import pytest
 
 from callgate import Callgate
+from callgate.model.event import Event
 from callgate.serve.console.fields import arguments_of, fields_of
-from callgate.serve.console.limits import Tries
 from callgate.serve.console.marked import diff_lines, is_diff, laid_out, marked
 from callgate.serve.console.moments import clock, milliseconds, moment, span
 from callgate.serve.server import serving
@@ -109,25 +109,6 @@ def test_fields_follow_references_and_leave_out_what_is_empty():
         arguments_of(schema, lambda name: "x" if name == "argument:maybe" else "")
 
 
-def test_tries_are_counted_by_whose_they_are_and_forgotten_in_time():
-    now = [0.0]
-    tries = Tries(tries=2, window=10, now=lambda: now[0])
-    assert tries.wait("ada", "here") == 0
-    tries.fail("ada", "here")
-    now[0] = 4
-    tries.fail("ada", "here")
-    assert tries.wait("ada") == 6
-    assert tries.wait("eve") == 0
-    assert tries.wait("eve", "here") == 6
-    tries.forget("ada")
-    assert tries.wait("ada") == 0
-    now[0] = 10
-    assert tries.wait("here") == 0
-    for number in range(10_001):
-        tries.fail(f"name {number}")
-    assert tries.wait("name 10000") == 0
-
-
 async def test_the_stream_tells_what_changed_and_ends_with_the_visit(console: Console):
     async with console.signed_in() as client, client.stream("GET", "/live") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
@@ -151,7 +132,7 @@ async def test_a_server_that_stops_lets_open_pages_go():
         gate = await opened.enter_async_context(Callgate.open("memory://"))
         server = contextlib.AsyncExitStack()
         where = await server.enter_async_context(serving(gate, ServeSettings(port=0)))
-        console = Console(gate, where.url, [])
+        console = Console(gate, where, [])
         client = await opened.enter_async_context(console.signed_in())
         stream = await opened.enter_async_context(client.stream("GET", "/live"))
         lines = stream.aiter_lines()
@@ -169,8 +150,31 @@ async def test_a_page_that_was_away_is_told_what_it_missed(console: Console):
         for address, headers in (("/live", missed), (f"/live?after={last.position}", {})):
             async with client.stream("GET", address, headers=headers) as stream:
                 assert json.loads((await _message(stream.aiter_lines()))["data"])["asked"]
-    async with httpx2.AsyncClient(base_url=console.url, trust_env=False) as nobody:
+    async with console.client() as nobody:
         assert (await nobody.get("/live")).status_code == 303
+
+
+async def test_open_pages_share_one_look_at_the_record(console: Console, monkeypatch: pytest.MonkeyPatch):
+    looks: list[object] = []
+    follow = console.gate.events
+
+    def followed(**choices: Any) -> AsyncIterator[Event]:
+        looks.append(choices)
+        return follow(**choices)
+
+    monkeypatch.setattr(console.gate, "events", followed)
+    _, token = await console.gate.admit_person("reader", by="operator")
+    async with contextlib.AsyncExitStack() as opened:
+        client = await opened.enter_async_context(console.signed_in())
+        pages = [await opened.enter_async_context(client.stream("GET", "/live")) for _ in range(3)]
+        lines = [page.aiter_lines() for page in pages]
+        assert [await anext(each) for each in lines] == ["retry: 2000"] * 3
+        shown = {"Authorization": f"Bearer {token}"}
+        assert (await client.get("/api/v1/health", headers=shown)).json()["listeners"] == 3
+        await console.ask()
+        told = [await _message(each) for each in lines]
+        assert all(json.loads(each["data"])["asked"] for each in told)
+    assert len(looks) == 1
 
 
 async def _message(lines: AsyncIterator[str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import itertools
 
-import httpx2
 import pytest
 
 from tests.doors.console.conftest import Console
@@ -73,6 +72,6 @@ async def test_odd_addresses_and_bodies_are_answered(console: Console):
 
 
 async def test_a_wrong_method_at_the_api_is_told_as_that(console: Console):
-    async with httpx2.AsyncClient(base_url=console.url, trust_env=False) as client:
+    async with console.client() as client:
         assert (await client.get("/api/v1/nothing")).headers["content-type"] == "application/problem+json"
         assert (await client.delete("/healthz")).status_code == 405

@@ -206,6 +206,23 @@ def test_an_end_that_cannot_be_recorded_is_told_to_the_user(host: HostRun):
     assert "could not record what you said" in host.event("UserPromptSubmit", prompt="hi").body["systemMessage"]
 
 
+@pytest.mark.parametrize("missing", ["session_id", "tool_use_id", "tool_name", "tool_input"])
+def test_an_end_that_cannot_be_read_is_not_told_as_something_that_did_not_run(host: HostRun, missing: str):
+    told: dict[str, Any] = {"hook_event_name": "PostToolUse", "session_id": "s1", "cwd": str(host.folder)}
+    told |= {"tool_name": "Read", "tool_input": {"file_path": "a.txt"}, "tool_use_id": "toolu_1"}
+    told.pop(missing)
+    done = host.tell("claude-code", json.dumps(told))
+    assert done.code == 0
+    assert "could not record how a tool ended that has run" in done.body["systemMessage"]
+    assert missing in done.body["systemMessage"]
+
+
+def test_what_the_user_says_is_not_held_up_where_it_cannot_be_read(host: HostRun):
+    done = host.tell("claude-code", json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "hi"}))
+    assert done.code == 0
+    assert "could not record what you said" in done.body["systemMessage"]
+
+
 @pytest.mark.slow
 def test_a_store_that_somebody_holds_does_not_keep_the_host_waiting(host: HostRun):
     (host.folder / "a.txt").write_text("hello\n")
@@ -214,7 +231,7 @@ def test_a_store_that_somebody_holds_does_not_keep_the_host_waiting(host: HostRu
 
     def ask() -> dict[str, Any]:
         done = subprocess.run(
-            [sys.executable, "-m", "callgate", "hook", "claude-code", "--deadline", "6"],
+            [sys.executable, "-m", "callgate", "hook", "claude-code", "--deadline", "15"],
             cwd=host.folder,
             env=environment(PYTHONPATH=os.pathsep.join(map(str, (ROOT / "src", ROOT)))),
             input=json.dumps(told),

@@ -25,6 +25,8 @@ class Served:
     url: str
     paid: list[int]
     """The witness: every payment that was made."""
+    console: str = ""
+    """Where people are sent."""
 
     @staticmethod
     def open(settings: ServeSettings | None = None) -> contextlib.AbstractAsyncContextManager["Served"]:
@@ -103,7 +105,7 @@ async def served_gate(gate: Callgate, settings: ServeSettings | None = None) -> 
     async with gate:
         gate.add(word_count, pay, ship)
         async with serving(gate, settings or ServeSettings(port=0)) as where:
-            yield Served(gate, where.url, paid)
+            yield Served(gate, where.url, paid, console=where.console)
 
 
 @pytest.fixture

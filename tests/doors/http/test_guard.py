@@ -75,10 +75,20 @@ async def test_a_request_that_does_not_say_its_size_is_cut_off(served: Served):
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
-async def test_every_answer_tells_browsers_to_keep_it_to_themselves(served: Served):
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({}, 405), ({"Host": "evil.example"}, 421), ({"Origin": "null"}, 403), ({"X-Large": "yes"}, 413)],
+    ids=["answered", "host", "origin", "size"],
+)
+async def test_every_answer_tells_browsers_to_keep_it_to_themselves(
+    served: Served, headers: dict[str, str], status: int
+):
     async with served.nobody() as client:
-        answer = await client.get("/healthz")
+        body = b"x" * (1024 * 1024 + 1 if "X-Large" in headers else 1)
+        answer = await client.post("/healthz", headers=headers, content=body)
+    assert answer.status_code == status
     assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["x-frame-options"] == "DENY"
     assert answer.headers["cache-control"] == "no-store"
     assert "server" not in answer.headers
 
@@ -140,7 +150,8 @@ async def test_a_head_in_drops_is_not_waited_for(served: Served, monkeypatch: py
     monkeypatch.setattr(Connection, "seconds", _SOON)
     async with _connected(served) as (reader, writer):
         writer.write(_head(served))
-        answer = asyncio.ensure_future(reader.read())
+        # The answer, and no more: a drop that comes after it is answered with a reset.
+        answer = asyncio.ensure_future(reader.read(65_536))
         while not answer.done():
             writer.write(b"X-A: a\r\n")
             await asyncio.wait([answer], timeout=_SOON / 10)

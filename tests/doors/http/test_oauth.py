@@ -3,6 +3,8 @@
 import asyncio
 import json
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -28,10 +30,19 @@ def _token(key: Any = _KEY, *, kid: str = "k1", algorithm: str = "RS256", **chan
     return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": kid})
 
 
+_PUBLIC = json.loads(RSAAlgorithm.to_jwk(_KEY.public_key())) | {"kid": "k1"}
+_KEYS = {"keys": [_PUBLIC, {"kty": "oct", "kid": "k2", "k": "c2VjcmV0"}]}
+
+
 @pytest.fixture
 async def served():
-    public = json.loads(RSAAlgorithm.to_jwk(_KEY.public_key()))
-    body = json.dumps({"keys": [public | {"kid": "k1"}, {"kty": "oct", "kid": "k2", "k": "c2VjcmV0"}]}).encode()
+    async with _serving(_KEYS) as found:
+        yield found
+
+
+@asynccontextmanager
+async def _serving(keys: object) -> AsyncGenerator[Served]:
+    body = json.dumps(keys).encode()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -125,3 +136,18 @@ async def test_a_client_is_told_where_to_get_a_token(served: Served):
         answer = await client.get("/.well-known/oauth-protected-resource")
     assert answer.json()["authorization_servers"] == [_ISSUER]
     assert answer.json()["resource"] == served.url
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [[], {"keys": 1}, {"keys": [1, None, "k1"]}, {"keys": [{"kid": "k1", "kty": "RSA", "n": 1}]}, "k", None],
+    ids=["list", "number", "odd", "broken", "text", "null"],
+)
+async def test_keys_that_are_none_let_nobody_in_and_break_nothing(keys: object):
+    async with _serving(keys) as served:
+        assert (await _asked(served, _token())).status_code == 401
+
+
+async def test_keys_among_odd_ones_are_found():
+    async with _serving({"keys": [1, {"kid": ["k1"], "kty": "RSA"}, {"kty": ["RSA"]}, _PUBLIC]}) as served:
+        assert (await _asked(served, _token())).status_code == 200

@@ -18,6 +18,20 @@ async def test_a_credential_that_asks_too_often_is_told_when_to_come_back():
     assert int(refused.headers["retry-after"]) >= 1
 
 
+async def test_a_credential_has_one_bucket_for_all_doors():
+    slow = ServeSettings(port=0, requests_per_second=1, requests_at_once=3)
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    async with Served.open(slow) as served, await served.agent() as agent, await served.agent("other") as other:
+        await agent.get("/api/v1/me")
+        answers = [await agent.post("/mcp", json=ping, headers=accept) for _ in range(5)]
+        others = await other.post("/mcp", json=ping, headers=accept)
+    refused = answers[-1]
+    assert 429 not in {each.status_code for each in (*answers[:2], others)}
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
+    assert int(refused.headers["retry-after"]) >= 1
+
+
 def test_a_bucket_fills_again_with_time():
     now = [0.0]
     rates = Rates(per_second=2, burst=2, clock=lambda: now[0])

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.http.conftest import Served
+from callgate import Callgate
+from tests.doors.http.conftest import Served, served_gate
 from tests.journeys.foreign import Server, server_tool
 
 
@@ -94,10 +95,48 @@ async def test_what_foreign_tools_are_proposed_as_is_in_force_when_accepted(
     assert "by: ada" in (tmp_path / "callgate.tools.yaml").read_text()
 
 
+async def test_a_role_says_what_it_gives(tmp_path: Path):
+    config = tmp_path / "callgate.yaml"
+    config.write_text(
+        "version: 1\n"
+        "roles:\n"
+        '  assistant: {scopes: ["net:outbound", "fs:read"], allow: ["group:read", pay], deny: [wipe],\n'
+        "    max_autonomy: A3, max_risk: high,\n"
+        '    rules: [{match: pay, when: "args.amount > 9", verdict: confirm, by: two, why: large}]}\n'
+        "  nobody: {}\n",
+        encoding="utf-8",
+    )
+    async with served_gate(Callgate.open("memory://", config=config)) as served, await served.person() as ada:
+        assistant, nobody = (await ada.get("/api/v1/policy/roles")).json()["items"]
+    assert assistant == {
+        "name": "assistant",
+        "scopes": ["fs:read", "net:outbound"],
+        "autonomy": None,
+        "allow": ["group:read", "pay"],
+        "deny": ["wipe"],
+        "max_autonomy": "A3",
+        "max_risk": "high",
+        "rules": [
+            {
+                "match": "pay",
+                "when": "args.amount > 9",
+                "verdict": "confirm",
+                "risk": None,
+                "by": "two",
+                "assurance": None,
+                "on_expiry": None,
+                "why": "large",
+            }
+        ],
+    }
+    assert (nobody["name"], nobody["scopes"], nobody["allow"]) == ("nobody", [], [])
+
+
 async def test_roles_and_what_would_be_decided_for_anybody_are_for_people(served: Served):
     call = {"tool": "pay", "arguments": {"amount": 1}, "context": {"principal": "x", "autonomy": "A4"}}
     async with await served.agent() as agent, await served.person(rights=["read"]) as reader:
-        assert (await reader.get("/api/v1/policy/roles")).json() == {"items": ["default"]}
+        (role,) = (await reader.get("/api/v1/policy/roles")).json()["items"]
+        assert (role["name"], role["scopes"], role["allow"], role["rules"]) == ("default", None, ["group:all"], [])
         told = (await reader.post("/api/v1/policy/explain", json=call)).json()
         strict = (await reader.post("/api/v1/policy/explain", json=call | {"context": {"autonomy": "A1"}})).json()
         odd = await reader.post("/api/v1/policy/explain", json=call | {"context": {"role": "nobody"}})

@@ -43,3 +43,15 @@ async def with_token(url: str, token: str, **choices: Any) -> AsyncGenerator[Cli
 def text_of(answer: Any) -> str:
     """What a model reads of a result."""
     return answer.content[0].text
+
+
+async def begin(client: httpx2.AsyncClient) -> dict[str, str]:
+    """A session by hand; the headers that name it."""
+    accept = {"Accept": "application/json, text/event-stream"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    begun = await client.post(
+        "/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}, headers=accept
+    )
+    session = accept | {"Mcp-Session-Id": begun.headers["mcp-session-id"], "Mcp-Protocol-Version": "2025-11-25"}
+    await client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
+    return session

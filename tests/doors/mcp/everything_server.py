@@ -283,15 +283,20 @@ class _Old:
 async def everything_server() -> AsyncGenerator[tuple[Everything, str]]:
     """The server at a free port of this machine, and its URL."""
     server = Everything()
-    app = _Old(server.streamable_http_app())
+    async with at_free_port(_Old(server.streamable_http_app())) as url:
+        yield server, f"{url}/mcp"
+
+
+@asynccontextmanager
+async def at_free_port(app: ASGIApp) -> AsyncGenerator[str]:
+    """An app at a free port of this machine; where."""
     config = uvicorn.Config(app, port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=1)
     running = uvicorn.Server(config)
     task = asyncio.ensure_future(running.serve())
     while not running.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0.01)
-    port = running.servers[0].sockets[0].getsockname()[1]
     try:
-        yield server, f"http://127.0.0.1:{port}/mcp"
+        yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
     finally:
         running.should_exit = True
         await task

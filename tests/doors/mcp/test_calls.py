@@ -10,7 +10,7 @@ from mcp import Client, MCPError
 from callgate import ToolContext, tool
 from callgate.model.levels import Autonomy
 from tests.doors.http.conftest import Served
-from tests.doors.mcp.conftest import client_of, text_of, with_token
+from tests.doors.mcp.conftest import begin, client_of, text_of, with_token
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 
@@ -64,7 +64,7 @@ async def test_nobody_comes_in_without_an_agents_token(served: Served):
 
 async def test_a_session_is_of_its_credential_alone(served: Served):
     async with await served.agent() as mine, await served.agent("other") as theirs:
-        session = await _begin(mine)
+        session = await begin(mine)
         body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
         stolen = await theirs.post("/mcp", json=body, headers=session)
         own = await mine.post("/mcp", json=body, headers=session)
@@ -82,15 +82,9 @@ async def test_a_revoked_token_ends_its_session(served: Served):
 
 
 @ERAS
-async def test_a_request_may_give_up_and_never_gain(served: Served, era: str):
+async def test_a_request_may_give_up_some_of_its_credential(served: Served, era: str):
     async with client_of(served, mode=era) as client:
         narrowed = await client.call_tool("pay", {"amount": 1}, meta={"callgate/context": {"read_only": True}})
-        with pytest.raises(MCPError, match="role"):
-            await client.call_tool("pay", {"amount": 1}, meta={"callgate/context": {"role": "admin"}})
-        with pytest.raises(MCPError, match="session"):
-            await client.call_tool("pay", {"amount": 1}, meta={"callgate/context": {"session": "other"}})
-        with pytest.raises(MCPError, match="callgate/context"):
-            await client.call_tool("pay", {"amount": 1}, meta={"callgate/context": {"layers": []}})
     assert narrowed.is_error
     assert served.paid == []
 
@@ -193,15 +187,3 @@ class _listening:  # noqa: N801 - a context manager
             self._ready.set()
             async for _ in changes:
                 self._heard.set()
-
-
-async def _begin(client: httpx2.AsyncClient) -> dict[str, str]:
-    """A session by hand; the headers that name it."""
-    accept = {"Accept": "application/json, text/event-stream"}
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    begun = await client.post(
-        "/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}, headers=accept
-    )
-    session = accept | {"Mcp-Session-Id": begun.headers["mcp-session-id"], "Mcp-Protocol-Version": "2025-11-25"}
-    await client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
-    return session

@@ -20,6 +20,7 @@ from callgate.adapters.mcp import McpServer
 from callgate.serve.addresses import addresses
 from callgate.serve.guard import Guard
 from callgate.serve.mcp.http import McpEndpoint
+from callgate.serve.rates import Rates
 from tests.adapters.mcp import real_servers
 from tests.doors.mcp.everything_server import everything_server
 
@@ -55,7 +56,7 @@ async def _served(folder: Path) -> AsyncGenerator[str]:
     async with everything_server() as (_, upstream), Callgate.open("memory://", folder / "callgate.yaml") as gate:
         await gate.attach(McpServer("everything", url=upstream, declare=_ALL))
         _, token = await gate.admit_agent("conformance", by="operator")
-        endpoint = McpEndpoint(gate, url=found.url, body_bytes=1_000_000)
+        endpoint = McpEndpoint(gate, url=found.url, body_bytes=1_000_000, rates=Rates(per_second=1000, burst=10_000))
         app = _WithToken(Guard(endpoint, addresses=found, body_bytes=1_000_000), token)
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
         async with endpoint.open():

@@ -1,5 +1,6 @@
 """Asking the person at the client: only where the operator said that one sits there, and never without their word."""
 
+import logging
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from mcp_types import ElicitResult
 
-from callgate import Callgate, Context
+from callgate import Callgate, Context, tool
 from callgate.model.levels import Assurance
 from tests.doors.http.conftest import Served, served_gate
 from tests.doors.mcp.conftest import client_of, text_of
@@ -155,4 +156,49 @@ async def test_nobody_decides_about_anothers_call_with_its_id(served: Served):
         again = await mine.call_tool("pay", {"amount": 5}, meta=AT_ONCE)
     assert again.meta is not None
     assert again.meta["callgate/outcome"]["status"] == "pending"
+    assert served.paid == []
+
+
+async def test_what_was_never_put_to_a_person_is_not_decided_by_an_answer(served: Served):
+    """A form has no room for it, so nobody was asked; a client that knows its id says that somebody was."""
+    sent: list[int] = []
+
+    @tool(effects="system_state", risk="high")
+    def send(text: str) -> str:
+        """Send a text."""
+        sent.append(len(text))
+        return "sent"
+
+    served.gate.add(send)
+    seen: list[str] = []
+    yes = _person(ElicitResult(action="accept", content={"decision": "allow"}), seen)
+    answers: Any = {"decision": ElicitResult(action="accept", content={"decision": "allow"})}
+    long = {"text": "x" * 5000}
+    async with client_of(served, mode="2026-07-28", limits=ATTENDED, elicitation_callback=yes) as client:
+        await client.call_tool("send", long, meta=AT_ONCE)
+        [asked] = await served.gate.approvals()
+        again = await client.session.call_tool(
+            "send", long, input_responses=answers, request_state=asked.id, meta=AT_ONCE
+        )
+    assert seen == []
+    assert again.meta is not None
+    assert again.meta["callgate/outcome"]["status"] == "pending"
+    assert (await served.gate.approval(asked.id)).state.value == "pending"
+    assert sent == []
+
+
+async def test_an_answer_that_does_not_count_is_in_the_log(served: Served, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.DEBUG, "callgate.mcp")
+    answers: Any = {"decision": ElicitResult(action="accept", content={"decision": "allow"})}
+    asker = Context(principal="crawler", user="ada")
+    async with client_of(served, mode="2026-07-28", limits=ATTENDED) as client:
+        await client.session.call_tool("pay", {"amount": 1}, meta=AT_ONCE)
+        [asked] = await served.gate.approvals()
+        await served.gate.reject(asked.id, by="bob")
+        for state in ("no such form", served.gate.form_state(asked, asker)):
+            await client.session.call_tool(
+                "pay", {"amount": 1}, input_responses=answers, request_state=state, meta=AT_ONCE
+            )
+    assert "no form with this state was sent" in caplog.text
+    assert "a question was not decided at the client: ApprovalConflict" in caplog.text
     assert served.paid == []

@@ -1,6 +1,7 @@
 """In front of another MCP server: what it has beside tools passes through, under the same policy."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,9 @@ from mcp import MCPError
 
 from callgate import Callgate
 from callgate.adapters.mcp import McpServer
+from callgate.errors import NotFound
+from callgate.serve.mcp.http import McpEndpoint
+from callgate.serve.rates import Rates
 from tests.doors.http.conftest import Served, served_gate
 from tests.doors.mcp.conftest import client_of, text_of, with_token
 from tests.doors.mcp.everything_server import Everything, everything_server
@@ -141,6 +145,41 @@ async def test_a_revoked_credential_hears_nothing_more():
             await server.change("test://watched-resource")
             assert await asyncio.wait_for(theirs.get(), 10) == "ResourceUpdatedNotification"
             assert mine.empty()
+
+
+async def test_a_server_that_does_not_answer_is_left_out_and_the_log_says_which(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.DEBUG, "callgate.mcp")
+    async with served_gate(Callgate.open("memory://")) as served:
+        async with everything_server() as (_, url):
+            await served.gate.attach(McpServer("everything", url=url, prefix="every_thing", declare=ALL))
+        async with client_of(served, mode="legacy") as client:
+            assert (await client.list_resources()).resources == []
+    assert "resources/list of everything is left out" in caplog.text
+
+
+async def test_a_source_that_is_gone_is_not_found():
+    async with Callgate.open("memory://") as gate:
+        with pytest.raises(NotFound, match="gone"):
+            await gate.relay_list("gone", "resources/list")
+        with pytest.raises(NotFound, match="gone"):
+            await gate.relay_subscribe("gone", "test://a")
+
+
+async def test_an_address_is_decoded_once():
+    async with _gateway() as (served, _), client_of(served, path="/mcp/every%2574hing", mode="legacy") as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == {"approval_result"}
+
+
+async def test_a_door_that_cannot_begin_says_so_and_does_not_wait():
+    async with Callgate.open("memory://") as gate:
+        endpoint = McpEndpoint(gate, url="http://127.0.0.1:1", body_bytes=1000, rates=Rates(per_second=1, burst=1))
+        async with endpoint.open():
+            pass
+        deadline = asyncio.timeout(10)
+        with pytest.raises(RuntimeError, match="once"):
+            async with deadline, endpoint.open():
+                pytest.fail("it began twice")
+        assert not deadline.expired()
 
 
 async def test_a_server_asks_the_client_whose_call_it_answers():

@@ -125,6 +125,29 @@ async def test_each_is_handed_out_once_oldest_first() -> None:
         assert await gate.notices(MINE) == ()
 
 
+async def test_what_waits_can_be_looked_at_and_goes_on_waiting() -> None:
+    odd = Context(principal="a/b %2F", user="ann/../bob", session="any/session")
+    alone = Context(principal="cron", session="nightly")
+    async with gate_with_notices() as gate:
+        for number in range(250):  # more than are read at once
+            asker = Context(user=f"user {number}", session="monday")
+            await notify(gate, f"notice {number}", asker, persist_cross_session=number % 2 == 0)
+        await notify(gate, "odd", odd)
+        await notify(gate, "alone", alone)
+        found = await gate.waiting_notices()
+        assert [each.notice.message for each in found] == [
+            *(f"notice {number}" for number in range(250)),
+            "odd",
+            "alone",
+        ]
+        assert [(each.principal, each.user) for each in found[-2:]] == [(odd.principal, odd.user), ("cron", None)]
+        assert await gate.waiting_notices(principal=odd.principal, session=odd.session) == found[-2:-1]
+        assert await gate.waiting_notices(user="user 7") == found[7:8]
+        assert await gate.waiting_notices(session="tuesday") == ()
+        assert messages(await gate.notices(odd)) == ["odd"]
+        assert len(await gate.waiting_notices()) == 251
+
+
 async def test_one_that_is_not_persisted_is_its_session_s() -> None:
     async with gate_with_notices() as gate:
         await notify(gate, "for monday")
@@ -285,6 +308,7 @@ async def test_repeated_under_its_key_it_is_left_once() -> None:
 def test_blocking_code_is_handed_them_too() -> None:
     with Callgate.open_sync("memory://", builtin_tools=["notices"]) as gate:
         gate.call("notify_self", {"message": "look"}, MINE).unwrap()
+        assert [each.notice.message for each in gate.waiting_notices()] == ["look"]
         assert messages(gate.notices(MINE)) == ["look"]
         assert gate.notices(MINE) == ()
 

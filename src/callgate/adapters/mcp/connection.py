@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +20,7 @@ from callgate.model.visible import cut
 
 if TYPE_CHECKING:
     from mcp import Client
+    from mcp_types import ServerCapabilities
 
 _log = logging.getLogger("callgate.mcp")
 _CONNECTING = 60.0
@@ -101,14 +102,18 @@ class Connection:
         Raises:
             NotSent: There is none within that many seconds.
         """
+        if not self.connected:
+            await self._wait_for_one(patience)
+        if self._session is None or not self.connected:
+            raise NotSent("the connection was closed")
+        return self._session.client
+
+    async def _wait_for_one(self, patience: float) -> None:
         try:
             async with asyncio.timeout(patience), self._news:
                 await self._news.wait_for(lambda: self.connected or self._closing.is_set())
         except TimeoutError:
             raise NotSent(f"there is no connection: {self.trouble or 'it is still being made'}") from None
-        if self._session is None or not self.connected:
-            raise NotSent("the connection was closed")
-        return self._session.client
 
     async def tried(self, patience: float) -> bool:
         """Wait until there is a session, or the first try has failed, or that many seconds have passed."""
@@ -238,29 +243,31 @@ class Connection:
         from mcp_types.version import MODERN_PROTOCOL_VERSIONS  # noqa: PLC0415 - the SDK is loaded by now
 
         client = session.client
-        tools = client.server_capabilities.tools
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+        wanted = _told_of(client.server_capabilities)
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not wanted:
             return
-        heard = await self._listen(client, again=False)
+        heard = await self._listen(client, wanted, again=False)
         if not heard:
             return
         while heard:
             await asyncio.sleep(_LISTEN_AGAIN)
-            heard = await self._listen(client, again=True)
+            heard = await self._listen(client, wanted, again=True)
         # It told us before: a new session finds out whether the server is still there.
         session.ended.set()
 
-    async def _listen(self, client: Client, *, again: bool) -> bool:
+    async def _listen(self, client: Client, wanted: Mapping[str, Any], *, again: bool) -> bool:
         """Listen until the stream ends; whether there was one. A stream may end long before its server does."""
         heard = False
         try:
-            async with client.listen(tools_list_changed=True) as changes:
+            asked: dict[str, Any] = dict.fromkeys(wanted, True)
+            async with client.listen(**asked) as changes:
                 heard = True
-                if again:
-                    # Whatever changed between two streams was told to nobody.
-                    self._listeners.changed()
+                # Whatever changed between two streams was told to nobody.
+                for missed in wanted.values() if again else ():
+                    await self._heard(missed())
+                # What is told there comes to who hears everything, too.
                 async for _ in changes:
-                    self._listeners.changed()
+                    pass
         except Exception as error:  # noqa: BLE001 - a server that will not tell is one that does not tell
             _log.debug("listening for changes ended: %s", type(error).__name__)
         return heard
@@ -278,6 +285,18 @@ class Connection:
         if channel is not None:
             await channel.log(params)
         self._listeners.said(params.data, str(params.level))
+
+
+def _told_of(has: ServerCapabilities) -> dict[str, Callable[[], Any]]:
+    """Which lists a server tells changes of, as one listens for them, and how it says so."""
+    import mcp_types  # noqa: PLC0415 - the SDK is loaded by now
+
+    offered = {
+        "tools_list_changed": (has.tools, mcp_types.ToolListChangedNotification),
+        "prompts_list_changed": (has.prompts, mcp_types.PromptListChangedNotification),
+        "resources_list_changed": (has.resources, mcp_types.ResourceListChangedNotification),
+    }
+    return {name: said for name, (offer, said) in offered.items() if offer is not None and offer.list_changed}
 
 
 async def _sampled(context: Any, params: Any) -> Any:  # noqa: ARG001 - the SDK's form

@@ -17,9 +17,14 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         response = await super().handle_async_request(request)
         # Nothing compressed was asked for, and what unpacks to a thousand times its size is not unpacked.
         response.headers.pop("content-encoding", None)
-        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        if not is_stream(response.headers):
             response.stream = BoundedStream(cast("httpx2.AsyncByteStream", response.stream))
         return response
+
+
+def is_stream(headers: httpx2.Headers) -> bool:
+    """Whether the answer is a stream of events."""
+    return headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
 class BoundedStream(httpx2.AsyncByteStream):

@@ -43,9 +43,17 @@ class SessionClient(httpx2.AsyncClient):
             headers={**headers, "accept-encoding": "identity"},
             auth=auth,
             timeout=httpx2.Timeout(_CONNECTING, read=_SILENCE),
-            transport=BoundedTransport(),
+            transport=_transport(),
         )
         self._advice = advice
+        self._urls: dict[str, httpx2.URL] = {}
+
+    def build_request(self, method: str, url: httpx2.URL | str, **options: Any) -> httpx2.Request:  # pyright: ignore[reportIncompatibleMethodOverride] - hands them on
+        """As always; but a session has one URL, which need not be understood anew with every request."""
+        known = self._urls.get(url) if isinstance(url, str) else url
+        if known is None:
+            known = self._urls[str(url)] = httpx2.URL(url)
+        return super().build_request(method, known, **options)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # pyright: ignore[reportIncompatibleMethodOverride] - hands them on
         """As always; but what the server says it did not take is answered by us, with the reason."""
@@ -68,6 +76,14 @@ class SessionClient(httpx2.AsyncClient):
             await response.aread()
             return None if _understood(response) else message_of(Forgotten, "the server no longer knows the session")
         return None
+
+
+def _transport() -> httpx2.AsyncBaseTransport:
+    try:
+        from callgate.adapters.mcp.http_session import SessionTransport  # noqa: PLC0415 - needs the extra `serve`
+    except ImportError:
+        return BoundedTransport()
+    return SessionTransport()
 
 
 def _wants_more(challenge: str) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from callgate.adapters.assemble import Parts, assemble
 from callgate.adapters.declare import declare
 from callgate.adapters.json_schema import compile_schema
+from callgate.adapters.mcp.following import Following
 from callgate.adapters.mcp.foreign_tool import CONNECT, Home, declaration_of
 from callgate.adapters.mcp.not_taken import NotSent
 from callgate.errors import ToolExecutionError
@@ -85,6 +86,7 @@ class Relay:
         self._client = client
         self._listeners: list[News] = []
         self._wanted: Counter[str] = Counter()
+        self._following = Following(client, missed=lambda uri: self._tell("resources/updated", uri))
 
     def tools(self, has: ServerCapabilities) -> tuple[Tool, ...]:
         """What of it can be used: what the server has and the operator declared."""
@@ -119,7 +121,9 @@ class Relay:
         kind = _CHANGED.get(type(message).__name__)
         if kind is None:
             return
-        uri = str(message.params.uri) if kind == "resources/updated" else None
+        self._tell(kind, str(message.params.uri) if kind == "resources/updated" else None)
+
+    def _tell(self, kind: str, uri: str | None) -> None:
         for listener in list(self._listeners):
             listener(kind, uri)
 
@@ -131,14 +135,17 @@ class Relay:
             NotSent: There is no session in time.
         """
         self._wanted[uri] += 1
-        if self._wanted[uri] == 1:
+        if self._wanted[uri] > 1:
+            return
+        try:
             await self._ask("SubscribeRequest", uri, patience=patience)
+        except BaseException:
+            self._leave(uri)
+            raise
 
     async def unsubscribe(self, uri: str, patience: float) -> None:
         """The opposite; the last who leaves unsubscribes."""
-        self._wanted[uri] -= 1
-        if self._wanted[uri] <= 0:
-            del self._wanted[uri]
+        if self._leave(uri):
             await self._ask("UnsubscribeRequest", uri, patience=patience)
 
     async def resume(self, patience: float) -> None:
@@ -147,13 +154,27 @@ class Relay:
             with contextlib.suppress(ToolExecutionError):
                 await self._ask("SubscribeRequest", uri, patience=patience)
 
+    async def close(self) -> None:
+        """Follow nothing any more."""
+        await self._following.close()
+
+    def _leave(self, uri: str) -> bool:
+        """One less wants to hear of it; whether that was the last."""
+        self._wanted[uri] -= 1
+        if self._wanted[uri] > 0:
+            return False
+        del self._wanted[uri]
+        return True
+
     async def _ask(self, kind: str, uri: str, *, patience: float) -> None:
         import mcp_types  # noqa: PLC0415 - the SDK is loaded by now
         from mcp_types.version import MODERN_PROTOCOL_VERSIONS  # noqa: PLC0415 - as above
 
         client = await self._client(patience)
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return  # Such a server is listened to, and not subscribed at.
+            # Such a server is listened to, and not subscribed at.
+            await _answered(self._following.follow(lambda: frozenset(self._wanted), patience))
+            return
         request = getattr(mcp_types, kind)(params={"uri": uri})
         await _answered(client.session.send_request(request, mcp_types.EmptyResult))
 

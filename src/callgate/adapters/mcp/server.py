@@ -173,6 +173,7 @@ class McpServer:
         """Leave the session, and end the program."""
         connection, self._connection = self._connection, None
         self._loaded, self._listed = False, {}
+        await self.relay.close()
         if connection is not None:
             await connection.close()
 
@@ -298,13 +299,17 @@ class McpServer:
 
     async def _look_again(self, request: Request, patience: float) -> None:
         """What is sent must be what was judged, also when the server changed its tools a moment ago."""
+        if not self._fresh.is_set():
+            await self._wait_for_look(patience)
+        if self._listed.get(request.tool) != request.digest:
+            raise NotSent(f"{request.tool} of the MCP server {self.name} changed while it was about to be called")
+
+    async def _wait_for_look(self, patience: float) -> None:
         try:
             async with asyncio.timeout(patience):
                 await self._fresh.wait()
         except TimeoutError:
             raise NotSent(f"the tools of the MCP server {self.name} are being looked at again") from None
-        if self._listed.get(request.tool) != request.digest:
-            raise NotSent(f"{request.tool} of the MCP server {self.name} changed while it was about to be called")
 
 
 def _prefix(name: str, prefix: str | None) -> str:

@@ -12,21 +12,21 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from callgate.adapters.mcp.last_words import LastWords
 
 if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp.client._transport import TransportStreams
+    from types import TracebackType
+
     from mcp.shared.message import SessionMessage
 
 LARGEST_MESSAGE = 16 * 1024 * 1024
-_WAITING = 256
-"""Messages that may wait to be written before a sender waits: a server that does not read holds up nobody else."""
+_UNSENT = 1024 * 1024
+"""Bytes that may wait to be written before a sender waits."""
 _PATIENCE = 2.0
 """Seconds for each: to end by itself once its stdin is closed, after SIGTERM, after SIGKILL."""
 _LAST_WORDS = 0.5
@@ -51,30 +51,23 @@ class Child:
 
 
 @asynccontextmanager
-async def child_transport(child: Child) -> AsyncGenerator[TransportStreams]:
+async def child_transport(child: Child) -> AsyncGenerator[Any]:
     """Start the child; its streams for a session. On leaving, it and everything it started is gone.
 
     Raises:
         OSError: It cannot be started.
     """
-    import anyio  # noqa: PLC0415 - comes with the SDK
-
     process = await _start(child)
     words = LastWords()
-    incoming, read = anyio.create_memory_object_stream[Any](0)
-    write, outgoing = anyio.create_memory_object_stream[Any](_WAITING)
-    tasks = [
-        asyncio.ensure_future(_read(child, process, incoming=incoming)),
-        asyncio.ensure_future(_write(process, outgoing)),
-    ]
+    read, write = _Incoming(child, process), _Outgoing(process)
     listening = asyncio.ensure_future(_listen(child, process, words=words))
     try:
         yield read, write
     finally:
-        for stream in (read, write, incoming, outgoing):
-            stream.close()
-        left = tasks[0].done()  # it closed its output, and was not told to go
-        ending = asyncio.ensure_future(_end(process, tasks, listening=listening))
+        left = read.ended  # it closed its output, and was not told to go
+        await read.aclose()
+        await write.aclose()
+        ending = asyncio.ensure_future(_end(process, listening=listening))
         # The child must not outlive us, however hastily we are told to go.
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.shield(ending)
@@ -98,29 +91,71 @@ async def _start(child: Child) -> asyncio.subprocess.Process:
     )
 
 
-async def _read(child: Child, process: asyncio.subprocess.Process, *, incoming: MemoryObjectSendStream[Any]) -> None:
-    import anyio  # noqa: PLC0415 - comes with the SDK
+class _End:
+    """One direction of the child's pipes, as the SDK takes it; it is read and written where it is used."""
 
-    assert process.stdout is not None  # noqa: S101 - it was asked for
-    reason = "it closed its output"
-    try:
-        while True:
-            message = _parsed(await process.stdout.readuntil(b"\n"))
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(  # noqa: PLR0917 - as the SDK calls it
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+class _Incoming(_End):
+    """What the child says."""
+
+    def __init__(self, child: Child, process: asyncio.subprocess.Process) -> None:
+        super().__init__()
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        self._child = child
+        self._stdout = process.stdout
+        self.ended = False
+        """Whether nothing more will come."""
+
+    async def receive(self) -> SessionMessage:
+        """The next message.
+
+        Raises:
+            anyio.EndOfStream: Nothing more will come; who has to know was told.
+        """
+        import anyio  # noqa: PLC0415 - comes with the SDK
+
+        while not (self.closed or self.ended):
+            message = await self._next()
+            if message is not None:
+                return message
+        raise anyio.EndOfStream
+
+    async def _next(self) -> SessionMessage | None:
+        """The next message; None where a line is none, or was the last."""
+        try:
+            message = _parsed(await self._stdout.readuntil(b"\n"))
+        except asyncio.IncompleteReadError:
+            self._end("it closed its output")
+        except asyncio.LimitOverrunError:
+            self._end(f"it sent a message of more than {LARGEST_MESSAGE} bytes")
+        except OSError as error:
+            self._end(f"reading from it failed ({type(error).__name__})")
+        else:
             if message is None:
-                child.on_line("a line that is no message", "garbage")
-            else:
-                await incoming.send(message)
-    except asyncio.IncompleteReadError:
-        pass
-    except asyncio.LimitOverrunError:
-        reason = f"it sent a message of more than {LARGEST_MESSAGE} bytes"
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        reason = "the session was closed"
-    except OSError as error:
-        reason = f"reading from it failed ({type(error).__name__})"
-    finally:
-        incoming.close()
-        child.on_end(reason)
+                self._child.on_line("a line that is no message", "garbage")
+            return message
+        return None
+
+    def _end(self, reason: str) -> None:
+        self.ended = True
+        self._child.on_end(reason)
 
 
 def _parsed(line: bytes) -> SessionMessage | None:
@@ -133,14 +168,33 @@ def _parsed(line: bytes) -> SessionMessage | None:
         return None
 
 
-async def _write(process: asyncio.subprocess.Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    assert process.stdin is not None  # noqa: S101 - it was asked for
-    with contextlib.suppress(OSError):
-        async for message in outgoing:
-            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            process.stdin.write(text.encode() + b"\n")
-            await process.stdin.drain()
-    outgoing.close()
+class _Outgoing(_End):
+    """What the child is told."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        super().__init__()
+        assert process.stdin is not None  # noqa: S101 - it was asked for
+        self._stdin = process.stdin
+        if not self._stdin.is_closing():
+            self._stdin.transport.set_write_buffer_limits(high=_UNSENT)
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Say it; where the child does not read, once it does.
+
+        Raises:
+            anyio.BrokenResourceError: The child reads no more.
+        """
+        import anyio  # noqa: PLC0415 - comes with the SDK
+
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        try:
+            # Before and not after: what waits for a child that does not read is then held back by who says it.
+            await self._stdin.drain()
+        except OSError:
+            raise anyio.BrokenResourceError from None
+        if self.closed or self._stdin.is_closing():
+            raise anyio.BrokenResourceError
+        self._stdin.write(text.encode() + b"\n")
 
 
 async def _listen(child: Child, process: asyncio.subprocess.Process, *, words: LastWords) -> None:
@@ -164,9 +218,7 @@ def _hear(child: Child, line: bytes, *, words: LastWords) -> None:
     child.on_line(text, "stderr")
 
 
-async def _end(
-    process: asyncio.subprocess.Process, tasks: Sequence[asyncio.Future[None]], *, listening: asyncio.Future[None]
-) -> int | None:
+async def _end(process: asyncio.subprocess.Process, *, listening: asyncio.Future[None]) -> int | None:
     """First politely, as the protocol says: close its stdin and wait; then not. Its exit code, if that is its own."""
     if process.stdin is not None:
         process.stdin.close()
@@ -181,9 +233,8 @@ async def _end(
     _signal(process, _KILL)
     # What it wrote last is still on its way; who left the group may hold the other end for ever.
     await asyncio.wait({listening}, timeout=_LAST_WORDS)
-    for task in (*tasks, listening):
-        task.cancel()
-    await asyncio.gather(*tasks, listening, return_exceptions=True)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
     _close_pipes(process)
     # The loop takes a turn to close what was closed.
     await asyncio.sleep(0)

@@ -83,7 +83,8 @@ async def approvals(
     states = None if state == "all" else (ApprovalState(state),)
 
     async def read(size: int) -> list[Approval]:
-        return await gate.approvals(states=states, limit=size, newest_first=True)
+        whose = shown.name if own else None
+        return await gate.approvals(states=states, principal=whose, limit=size, newest_first=True)
 
     found, further = await page(
         read,

@@ -1,4 +1,4 @@
-"""Policy over HTTP: which roles there are, and what would be decided about anybody's call. Changes nothing."""
+"""Policy over HTTP: what roles give, and what would be decided about anybody's call. Changes nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from callgate.errors import ConfigurationError
 from callgate.model.context import Context
+from callgate.runtime.role_form import role_to_json
 from callgate.serve.api.asking import AskedTool
 from callgate.serve.api.outcome_forms import DecisionBody, decision_body
 from callgate.serve.entrants import Gate, Reader
@@ -15,16 +16,44 @@ from callgate.serve.wire import Json, StrictRoute
 router = APIRouter(tags=["policy"], route_class=StrictRoute)
 
 
+class RuleBody(BaseModel):
+    """A stricter answer for the calls it matches."""
+
+    match: str
+    when: str | None
+    verdict: str | None
+    risk: str | None
+    by: str | None
+    assurance: str | None
+    on_expiry: str | None
+    why: str
+
+
+class RoleBody(BaseModel):
+    """What a role gives to whoever acts in it."""
+
+    name: str
+    scopes: list[str] | None
+    """None is every scope but `secrets:*`."""
+    autonomy: str | None
+    """Where a context does not say; None is the configuration's."""
+    allow: list[str]
+    deny: list[str]
+    max_autonomy: str | None
+    max_risk: str | None
+    rules: list[RuleBody]
+
+
 class Roles(BaseModel):
     """The roles of the configuration."""
 
-    items: list[str]
+    items: list[RoleBody]
 
 
 @router.get("/policy/roles", responses={200: {"model": Roles}})
 async def roles(gate: Gate, _reader: Reader) -> Json:
-    """The roles that the configuration knows."""
-    return Json({"items": list(gate.roles())})
+    """The roles that the configuration knows, and what each gives."""
+    return Json({"items": [role_to_json(gate.role_given(name)) for name in gate.roles()]})
 
 
 @router.post("/policy/explain", responses={200: {"model": DecisionBody}})

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from callgate.errors import ApprovalConflict, AssuranceTooLow, Refusal
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.credential import Right
-from callgate.model.levels import Assurance
+from callgate.model.levels import Assurance, Verdict
 from callgate.model.person import is_own_agent
 from callgate.runtime.gate import Callgate
 from callgate.serve.console.pages import page_for
@@ -22,14 +22,13 @@ from callgate.serve.console.questions import (
     editable,
     is_open,
 )
+from callgate.serve.console.taught import taught
 from callgate.serve.console.visiting import Sent, Visitor, gate_of, sent, visiting
 
 _SIGNED_IN = Assurance.SIGNED_IN
 _SHOWN = 100
 _DECIDED = 8
 _BEFORE = 8
-_LOOKED = 200
-"""Calls of its session that are looked at for those that came before."""
 _ENDED = frozenset(ApprovalState) - {ApprovalState.PENDING}
 
 
@@ -40,14 +39,23 @@ async def inbox(request: Request) -> Response:
     waiting = await gate.approvals(limit=_SHOWN)
     decided = await gate.approvals(states=_ENDED, limit=_DECIDED, newest_first=True)
     return await page_for(
-        request, visitor, "inbox.html", section="approvals", waiting=waiting, decided=decided, brief_lines=brief_lines
+        request,
+        visitor,
+        "inbox.html",
+        section="approvals",
+        waiting=waiting,
+        decided=decided,
+        brief_lines=brief_lines,
+        command="" if waiting or decided else await taught(request, Verdict.CONFIRM),
     )
 
 
 async def show(request: Request) -> Response:
-    """One question."""
+    """One question; that of a call of a plan is the plan."""
     visitor = await visiting(request, Right.READ, Right.DECIDE)
     found = await gate_of(request).approval(request.path_params["id"])
+    if found.part is not None:
+        return RedirectResponse(f"/approvals/{found.part.plan_id}", status_code=303)
     return await _page(request, visitor, found)
 
 
@@ -106,8 +114,6 @@ async def _edit(request: Request, found: Sent, which: str) -> Response:
 
 async def _page(request: Request, visitor: Visitor, approval: Approval, *, status: int = 200, **shown: Any) -> Response:
     gate = gate_of(request)
-    earlier = await gate.calls(limit=_LOOKED, principal=approval.principal, session=approval.session)
-    before = [each for each in earlier if each["asked_at"] <= approval.created_at and each["call"] != approval.call_id]
     others = [each for each in await gate.approvals(limit=_SHOWN) if each.id != approval.id]
     known: dict[str, Any] = {"wrong": "", "typed": None, "edit": False, "mark": _mark(approval)} | shown
     if known["typed"] is None:
@@ -123,7 +129,7 @@ async def _page(request: Request, visitor: Visitor, approval: Approval, *, statu
         confirmed_by=confirmed_by(approval),
         waits=is_open(approval),
         own=is_own_agent(visitor.name, approval.principal),
-        before=before[-_BEFORE:][::-1],
+        before=await gate.before(approval, limit=_BEFORE),
         following=others[0] if others else None,
         waiting_besides=len(others),
         **known,

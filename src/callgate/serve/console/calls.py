@@ -10,9 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from callgate.model.credential import Right
+from callgate.model.levels import Verdict
 from callgate.runtime.gate import Callgate
 from callgate.serve.console.pages import page_for
 from callgate.serve.console.story import Step, step_of
+from callgate.serve.console.taught import taught
 from callgate.serve.console.visiting import gate_of, visiting
 
 STATUSES = ("started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed")
@@ -40,6 +42,7 @@ async def calls(request: Request) -> Response:
         filtered=bool(equal),
         statuses=STATUSES,
         newer=_address(equal, number - 1) if number > 1 else "",
+        command="" if found or equal else await taught(request, Verdict.ALLOW),
         older=_address(equal, number + 1) if len(newest) > _PAGE and number < _PAGES else "",
     )
 

@@ -36,7 +36,7 @@ async def sign_in(request: Request) -> Response:
     name, password, to = (_text(form.get(field)) for field in ("name", "password", "next"))
     tries: Tries = request.app.state.tries
     whose = (f"name {person_key(name)}", f"address {request.client.host if request.client else ''}")
-    wait = math.ceil(tries.wait(*whose))
+    wait = math.ceil(tries.take(*whose))
     if wait:
         wrong = f"Too many tries. Wait {wait} seconds, or come in with a link: callgate tokens link NAME"
         answer = page(request, "sign_in.html", status=429, wrong=wrong, next=_own(to), name=name)
@@ -44,9 +44,8 @@ async def sign_in(request: Request) -> Response:
         return answer
     cookie = await gate_of(request).enter_by_password(name, password)
     if cookie is None:
-        tries.fail(*whose)
         return page(request, "sign_in.html", status=403, wrong=_NOBODY, next=_own(to), name=name)
-    tries.forget(whose[0])
+    tries.came_in(*whose)
     return _let_in(request, cookie, _own(to))
 
 
@@ -70,7 +69,7 @@ def to_sign_in(request: Request) -> Response:
 
 def _let_in(request: Request, cookie: str, to: str) -> Response:
     answer = RedirectResponse(to, status_code=303)
-    secure = request.app.state.addresses.url.startswith("https:") or request.url.scheme == "https"
+    secure = request.app.state.addresses.console.startswith("https:") or request.url.scheme == "https"
     answer.set_cookie(
         COOKIE, cookie, max_age=int(VISIT_SECONDS), path="/", httponly=True, samesite="lax", secure=secure
     )

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 
 _WINDOW = 300.0
 _TRIES = 10
-_NAMES = 10_000
+_MOST = 10_000
+"""Whose tries are kept; those who tried the longest ago go, and who goes on trying stays."""
 
 
 class Tries:
-    """Counts what failed, by name and by address, and says how long to wait.
+    """Counts tries, by name and by address, before it is known how they end: many at once are as many.
 
     Args:
-        tries: How many may fail in the window.
+        tries: How many may be made in the window without coming in.
         window: Seconds.
         now: A clock that only goes forward.
     """
@@ -26,32 +27,29 @@ class Tries:
         self._tries = tries
         self._window = window
         self._now = now
-        self._failed: dict[str, deque[float]] = {}
+        self._made: OrderedDict[str, deque[float]] = OrderedDict()
 
-    def wait(self, *whose: str) -> float:
-        """Seconds until one of these may try again; 0 if now."""
-        return max((self._wait(each) for each in whose), default=0.0)
-
-    def fail(self, *whose: str) -> None:
-        """Somebody tried and was not let in."""
-        if len(self._failed) >= _NAMES:
-            self._forget()
+    def take(self, *whose: str) -> float:
+        """Count a try of all of these; or the seconds until one of them may try again, and nothing is counted."""
+        wait = max((self._wait(each) for each in whose), default=0.0)
+        if wait > 0:
+            return wait
         for each in whose:
-            self._failed.setdefault(each, deque(maxlen=self._tries)).append(self._now())
+            self._made.setdefault(each, deque(maxlen=self._tries)).append(self._now())
+            self._made.move_to_end(each)
+        while len(self._made) > _MOST:
+            self._made.popitem(last=False)
+        return 0.0
 
-    def forget(self, *whose: str) -> None:
-        """They came in after all."""
-        for each in whose:
-            self._failed.pop(each, None)
+    def came_in(self, name: str, address: str) -> None:
+        """They came in: nothing is held against the name, and this try not against the address."""
+        self._made.pop(name, None)
+        made = self._made.get(address)
+        if made:
+            made.pop()
 
     def _wait(self, whose: str) -> float:
-        times = self._failed.get(whose)
+        times = self._made.get(whose)
         if times is None or len(times) < self._tries:
             return 0.0
         return max(0.0, times[0] + self._window - self._now())
-
-    def _forget(self) -> None:
-        """Let go of what is long over; where all of it is fresh, of everything: memory has an end."""
-        recent = self._now() - self._window
-        kept = {whose: times for whose, times in self._failed.items() if times[-1] > recent}
-        self._failed = kept if len(kept) < _NAMES else {}

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -16,6 +17,7 @@ from callgate.model.event import Event
 from callgate.runtime.gate import Callgate
 from callgate.serve.console.pages import counted
 from callgate.serve.console.visiting import Visitor, gate_of, visiting
+from callgate.serve.listening import Listening
 
 _TOPICS: dict[str, tuple[str, ...]] = {
     "approval": ("approvals", "calls"),
@@ -32,21 +34,33 @@ _TOGETHER = 0.1
 """Seconds in which what happens is told at once."""
 _APART = 1.0
 """Seconds between two messages."""
+_PAGE = 100
 
 
-@dataclass
+@dataclass(eq=False)
 class _News:
     """What has changed since it was told last."""
 
-    position: int
+    since: int
+    """What was recorded up to here is known."""
+    position: int = 0
     topics: set[str] = field(default_factory=set[str])
     asked: bool = False
     come: asyncio.Event = field(default_factory=asyncio.Event)
+    over: bool = False
+    """Whether nothing more is heard."""
 
-    def take(self, event: Event) -> None:
-        self.position = event.position
-        self.topics.update(_TOPICS[event.type.partition(".")[0]])
+    def take(self, event: Event, /) -> None:
+        topics = _TOPICS.get(event.type.partition(".")[0])
+        if topics is None or event.position <= self.since:
+            return
+        self.position = max(event.position, self.position)
+        self.topics.update(topics)
         self.asked = self.asked or event.type == "gate.required"
+        self.come.set()
+
+    def end(self) -> None:
+        self.over = True
         self.come.set()
 
     async def wait(self, seconds: float) -> None:
@@ -67,18 +81,20 @@ async def live(request: Request) -> Response:
     visitor = await visiting(request)
     shown = request.headers.get("last-event-id") or request.query_params.get("after", "")
     start = int(shown) if _POSITION.fullmatch(shown) else visitor.position
+    listening: Listening = request.app.state.listening
+    await listening.ready()
     return StreamingResponse(_stream(request, visitor, _News(start)), media_type="text/event-stream")
 
 
 async def _stream(request: Request, visitor: Visitor, news: _News) -> AsyncIterator[str]:
-    gate = gate_of(request)
+    gate, listening = gate_of(request), cast("Listening", request.app.state.listening)
     ending: asyncio.Event = request.app.state.ending
-    tasks = [asyncio.create_task(_listen(gate, news)), asyncio.create_task(_end(ending, news))]
-    try:
+    async with listening.hearing(news) as reached:
         yield "retry: 2000\n\n"
-        while not any(task.done() for task in tasks):
+        await _catch_up(gate, news, until=reached)
+        while not news.over:
             await news.wait(_STILL_HERE)
-            if ending.is_set():
+            if news.over:
                 return
             if await gate.visit(visitor.cookie) is None:
                 yield "event: left\ndata: {}\n\n"
@@ -90,26 +106,21 @@ async def _stream(request: Request, visitor: Visitor, news: _News) -> AsyncItera
             yield news.told(await counted(request, visitor))
             # However much happens, an open page asks for itself so often and not more; what comes now is told then.
             await _pause(ending)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _catch_up(gate: Callgate, news: _News, *, until: int) -> None:
+    """Hear of what was recorded after the page was made and before it listened."""
+    at = news.since
+    while at < until:
+        found = await gate.events_after(at, limit=_PAGE, types=_TYPES)
+        for event in found:
+            news.take(event)
+        if len(found) < _PAGE:
+            return
+        at = found[-1].position
 
 
 async def _pause(ending: asyncio.Event) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_APART):
             await ending.wait()
-
-
-async def _end(ending: asyncio.Event, news: _News) -> None:
-    await ending.wait()
-    news.come.set()
-
-
-async def _listen(gate: Callgate, news: _News) -> None:
-    try:
-        async for event in gate.events(types=_TYPES, after=news.position, follow=True):
-            news.take(event)
-    finally:
-        news.come.set()

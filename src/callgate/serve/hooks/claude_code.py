@@ -7,16 +7,17 @@ tool run: that is why `callgate connect` writes the command so that it ends with
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from callgate.runtime.host_names import CLAUDE_CODE
-from callgate.serve.hooks.moment import Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
 
 OWN_SERVER = "callgate"
 """The name under which `callgate connect` writes Callgate's own MCP server; its calls are judged there."""
 _WITH_ITS_USER = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})
 """The host talks to its user with these: a yes of ours would answer in the user's place."""
-_AFTER = {"PostToolUse": True, "PostToolUseFailure": False}
+_FAILED = "PostToolUseFailure"
 _BLOCKS = 2
 
 
@@ -26,6 +27,14 @@ class ClaudeCode:
     name = "claude-code"
     seconds = 60.0
     quiet = Reply()
+    kinds: Mapping[str, Kind] = MappingProxyType(
+        {
+            "UserPromptSubmit": Kind.PROMPT,
+            "PreToolUse": Kind.BEFORE,
+            "PostToolUse": Kind.AFTER,
+            _FAILED: Kind.AFTER,
+        }
+    )
 
     def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
         """What happens there.
@@ -33,25 +42,26 @@ class ClaudeCode:
         Raises:
             Misread: It cannot be understood.
         """
-        event = text(told, "hook_event_name")
+        event = text(told, EVENT)
+        kind = self.kinds.get(event, Kind.ELSE)
         place: dict[str, Any] = {
             "told": told,
             "session": text(told, "session_id"),
             "folder": text(told, "cwd", needed=False) or None,
             "root": environment.get("CLAUDE_PROJECT_DIR") or text(told, "cwd", needed=False) or None,
         }
-        if event == "UserPromptSubmit":
-            return Moment(kind=Kind.PROMPT, prompt=text(told, "prompt", needed=False), **place)
-        if event != "PreToolUse" and event not in _AFTER:
-            return Moment(kind=Kind.ELSE, **place)
+        if kind is Kind.PROMPT:
+            return Moment(kind=kind, prompt=text(told, "prompt", needed=False), **place)
+        if kind is Kind.ELSE:
+            return Moment(kind=kind, **place)
         host_tool = text(told, "tool_name")
         if host_tool in _WITH_ITS_USER or host_tool.startswith(f"mcp__{OWN_SERVER}__"):
             return Moment(kind=Kind.ELSE, **place)
         name, arguments = named(host_tool, mapping(told, "tool_input"))
         place |= {"use": text(told, "tool_use_id"), "tool": name, "arguments": arguments}
-        if event == "PreToolUse":
-            return Moment(kind=Kind.BEFORE, **place)
-        ok = _AFTER[event]
+        if kind is Kind.BEFORE:
+            return Moment(kind=kind, **place)
+        ok = event != _FAILED
         error = None if ok else _told_error(told)
         return Moment(kind=Kind.AFTER, ok=ok, output=told.get("tool_response"), error=error, **place)
 
@@ -69,7 +79,7 @@ class ClaudeCode:
 
     def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
         """The tool may not run. What cannot be read blocks, whatever it was."""
-        if told.get("hook_event_name") == "PreToolUse":
+        if told.get(EVENT) == "PreToolUse":
             return Reply(out=_decided({"permissionDecision": "deny", "permissionDecisionReason": reason}))
         return Reply(err=reason, code=_BLOCKS)
 

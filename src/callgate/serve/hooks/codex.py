@@ -10,11 +10,12 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
 from callgate.runtime.host_names import CODEX
 from callgate.serve.hooks.claude_code import OWN_SERVER, named
-from callgate.serve.hooks.moment import Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
 
 _BLOCKS = 2
 _FILE = re.compile(r"^\*\*\* (?:(Add|Update|Delete) File|(Move) to): (.+?)\s*$", re.MULTILINE)
@@ -26,6 +27,13 @@ class Codex:
     name = "codex"
     seconds = 60.0
     quiet = Reply()
+    kinds: Mapping[str, Kind] = MappingProxyType(
+        {
+            "UserPromptSubmit": Kind.PROMPT,
+            "PreToolUse": Kind.BEFORE,
+            "PostToolUse": Kind.AFTER,
+        }
+    )
 
     def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
         """What happens there.
@@ -34,20 +42,20 @@ class Codex:
             Misread: It cannot be understood.
         """
         del environment
-        event = text(told, "hook_event_name")
+        kind = self.kinds.get(text(told, EVENT), Kind.ELSE)
         folder = text(told, "cwd", needed=False) or None
         place: dict[str, Any] = {"told": told, "session": text(told, "session_id"), "folder": folder, "root": folder}
-        if event == "UserPromptSubmit":
-            return Moment(kind=Kind.PROMPT, prompt=text(told, "prompt", needed=False), **place)
-        if event not in {"PreToolUse", "PostToolUse"}:
-            return Moment(kind=Kind.ELSE, **place)
+        if kind is Kind.PROMPT:
+            return Moment(kind=kind, prompt=text(told, "prompt", needed=False), **place)
+        if kind is Kind.ELSE:
+            return Moment(kind=kind, **place)
         host_tool = text(told, "tool_name")
         if host_tool.startswith(f"mcp__{OWN_SERVER}__"):
             return Moment(kind=Kind.ELSE, **place)
         name, arguments = _named(host_tool, mapping(told, "tool_input"), folder=folder)
         place |= {"use": text(told, "tool_use_id"), "tool": name, "arguments": arguments}
-        if event == "PreToolUse":
-            return Moment(kind=Kind.BEFORE, **place)
+        if kind is Kind.BEFORE:
+            return Moment(kind=kind, **place)
         # It does not say whether a command failed: what came back is recorded as it is.
         return Moment(kind=Kind.AFTER, output=told.get("tool_response"), **place)
 

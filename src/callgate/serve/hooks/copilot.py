@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
 from callgate.runtime.host_names import COPILOT
 from callgate.serve.hooks.claude_code import OWN_SERVER
-from callgate.serve.hooks.moment import Kind, Misread, Moment, Reply, text
+from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, text
 
-EVENT = "hook_event_name"
-"""Under which the event that the command line names is put into what was told."""
 _BLOCKS = 2
 _PATHS = {"host.read": "file_path", "host.write": "file_path", "host.edit": "file_path"}
 _NAMES = {"path": "file_path", "file_text": "content", "old_str": "old_string", "new_str": "new_string"}
@@ -27,6 +26,14 @@ class Copilot:
     name = "copilot"
     seconds = 60.0
     quiet = Reply(out={})
+    kinds: Mapping[str, Kind] = MappingProxyType(
+        {
+            "userPromptSubmitted": Kind.PROMPT,
+            "preToolUse": Kind.BEFORE,
+            "postToolUse": Kind.AFTER,
+            "postToolUseFailure": Kind.AFTER,
+        }
+    )
 
     def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
         """What happens there.
@@ -36,20 +43,21 @@ class Copilot:
         """
         del environment
         event = text(told, EVENT)
+        kind = self.kinds.get(event, Kind.ELSE)
         folder = text(told, "cwd", needed=False) or None
         session = text(told, "sessionId", needed=False) or "default"
         place: dict[str, Any] = {"told": told, "session": session, "folder": folder, "root": folder}
-        if event == "userPromptSubmitted":
-            return Moment(kind=Kind.PROMPT, prompt=text(told, "prompt", needed=False), **place)
-        if event not in {"preToolUse", "postToolUse", "postToolUseFailure"}:
-            return Moment(kind=Kind.ELSE, **place)
+        if kind is Kind.PROMPT:
+            return Moment(kind=kind, prompt=text(told, "prompt", needed=False), **place)
+        if kind is Kind.ELSE:
+            return Moment(kind=kind, **place)
         host_tool = text(told, "toolName")
         if host_tool.startswith((f"{OWN_SERVER}-", f"{OWN_SERVER}/")):
             return Moment(kind=Kind.ELSE, **place)
         name, arguments = _named(host_tool, _arguments(told))
         place |= {"tool": name, "arguments": arguments}
-        if event == "preToolUse":
-            return Moment(kind=Kind.BEFORE, **place)
+        if kind is Kind.BEFORE:
+            return Moment(kind=kind, **place)
         result: Any = told.get("toolResult")
         said: dict[str, Any] = cast("dict[str, Any]", result) if isinstance(result, dict) else {}
         ok = event == "postToolUse" and said.get("resultType", "success") == "success"

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 from callgate.runtime.host_names import CURSOR
 from callgate.serve.hooks.claude_code import OWN_SERVER
-from callgate.serve.hooks.moment import Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
 
 _BLOCKS = 2
-_BEFORE = frozenset({"preToolUse", "beforeMCPExecution"})
-_AFTER = {"postToolUse": True, "postToolUseFailure": False, "afterMCPExecution": True}
+_FAILED = "postToolUseFailure"
 _OF_SERVERS = frozenset({"beforeMCPExecution", "afterMCPExecution"})
 _ELSEWHERE = frozenset({"beforeShellExecution", "beforeReadFile", "subagentStart"})
 _PATHS = ("file_path", "path", "target_file", "filePath", "target_notebook")
@@ -30,6 +30,16 @@ class Cursor:
     seconds = 60.0
     # Nothing at all would be read as a fault.
     quiet = Reply(out={})
+    kinds: Mapping[str, Kind] = MappingProxyType(
+        {
+            "beforeSubmitPrompt": Kind.PROMPT,
+            "preToolUse": Kind.BEFORE,
+            "beforeMCPExecution": Kind.BEFORE,
+            "postToolUse": Kind.AFTER,
+            "afterMCPExecution": Kind.AFTER,
+            _FAILED: Kind.AFTER,
+        }
+    )
 
     def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
         """What happens there.
@@ -37,16 +47,17 @@ class Cursor:
         Raises:
             Misread: It cannot be understood.
         """
-        event = text(told, "hook_event_name")
+        event = text(told, EVENT)
+        kind = self.kinds.get(event, Kind.ELSE)
         if event in _ELSEWHERE:
             raise Misread(f"it is judged at preToolUse, and not at {event}; take {event} out of hooks.json")
         place: dict[str, Any] = {"told": told, "session": text(told, "conversation_id")}
         place["root"] = _root(told) or environment.get("CURSOR_PROJECT_DIR") or None
         place["folder"] = text(told, "cwd", needed=False) or place["root"]
-        if event == "beforeSubmitPrompt":
-            return Moment(kind=Kind.PROMPT, prompt=text(told, "prompt", needed=False), **place)
-        if event not in _BEFORE and event not in _AFTER:
-            return Moment(kind=Kind.ELSE, **place)
+        if kind is Kind.PROMPT:
+            return Moment(kind=kind, prompt=text(told, "prompt", needed=False), **place)
+        if kind is Kind.ELSE:
+            return Moment(kind=kind, **place)
         host_tool = text(told, "tool_name")
         of_server = event in _OF_SERVERS
         if (not of_server and host_tool.startswith("MCP:")) or (of_server and _is_own(told)):
@@ -54,9 +65,9 @@ class Cursor:
         use = "" if of_server else text(told, "tool_use_id")
         name, arguments = _of_server(told) if of_server else _named(host_tool, mapping(told, "tool_input"))
         place |= {"use": use, "tool": name, "arguments": arguments}
-        if event in _BEFORE:
-            return Moment(kind=Kind.BEFORE, **place)
-        ok = _AFTER[event]
+        if kind is Kind.BEFORE:
+            return Moment(kind=kind, **place)
+        ok = event != _FAILED
         error = None if ok else text(told, "error_message", needed=False) or "it failed at its host"
         output = told.get("result_json") if of_server else told.get("tool_output")
         return Moment(kind=Kind.AFTER, ok=ok, output=output, error=error, **place)
@@ -75,7 +86,7 @@ class Cursor:
     def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
         """The tool may not run. What cannot be read blocks, whatever it was."""
         answer = {"permission": "deny", "user_message": reason, "agent_message": reason}
-        known = told.get("hook_event_name") in _BEFORE
+        known = self.kinds.get(told.get(EVENT, "")) is Kind.BEFORE
         return Reply(out=answer) if known else Reply(out=answer, err=reason, code=_BLOCKS)
 
     def note(self, message: str) -> Reply:

@@ -59,6 +59,10 @@ class Misread(Exception):
     """The host said something that cannot be understood; the message says what, in words a person can read."""
 
 
+EVENT = "hook_event_name"
+"""Where the name of the event stands."""
+
+
 class Host(Protocol):
     """How one host speaks."""
 
@@ -68,6 +72,8 @@ class Host(Protocol):
     """How long the host waits for its hook, where nobody says."""
     quiet: Reply
     """What is said where there is nothing to say."""
+    kinds: Mapping[str, Kind]
+    """What its events are, by their names; an event that is not here is `Kind.ELSE`."""
 
     def read(self, told: Mapping[str, Any], environment: Mapping[str, str]) -> Moment:
         """What happens there.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp import MCPError
 from mcp.server.lowlevel.server import NotificationOptions, Server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.subscriptions import event_to_notification
 from mcp_types import INVALID_REQUEST, NotificationParams, SetLevelRequestParams
 
@@ -16,12 +17,14 @@ from callgate.formats import mcp
 from callgate.serve.mcp.asking_back import set_level, state_of
 from callgate.serve.mcp.calling import Calling, asked_back
 from callgate.serve.mcp.changes import Changes, Follower
+from callgate.serve.mcp.hearing import still_counts, until_ended
+from callgate.serve.mcp.line import Line
 from callgate.serve.mcp.names import Names
 from callgate.serve.mcp.news import Ear
 from callgate.serve.mcp.results import COMPLETE
 from callgate.serve.mcp.tracing import traced
 from callgate.serve.mcp.upstream import Upstream
-from callgate.serve.mcp.waiting import COLLECT, DEFINITION, HOLD, Waiting
+from callgate.serve.mcp.waiting import COLLECT, DEFINITION, Waiting
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
@@ -55,10 +58,9 @@ class McpDoor(Server[Any]):
         gate: An open gate.
         who: Finds out who asks.
         url: Where people decide; None where there is no console.
-        hold: Seconds a call that waits for a person is held.
     """
 
-    def __init__(self, gate: Callgate, who: Who, *, url: str | None, hold: float = HOLD) -> None:
+    def __init__(self, gate: Callgate, who: Who, *, url: str | None) -> None:
         super().__init__(
             "callgate",
             version=callgate.__version__,
@@ -82,7 +84,7 @@ class McpDoor(Server[Any]):
         self._names = Names(gate)
         self._listening: set[ListenHandler] = set()
         self._upstream = Upstream(gate)
-        self._calling = Calling(gate, self._names, waiting=Waiting(gate, url=url, hold=hold))
+        self._calling = Calling(gate, self._names, waiting=Waiting(gate, url=url))
         self._changes = Changes(gate, self._seen)
         self.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
         self.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
@@ -103,34 +105,50 @@ class McpDoor(Server[Any]):
         self._names.forget()
 
     async def _initialized(self, asked: Any, _params: Any) -> None:
-        """Before 2026-07-28: whoever has a session is told over it."""
+        """Before 2026-07-28: whoever has a session is told over it. Who may hear is asked where its stream is open."""
+        if _EAR in state_of(asked):  # said again
+            return
         asker, session = self._who(asked), asked.session
-        ear = Ear(self._gate, asker, tell=lambda event: session.send_notification(event_to_notification(event, {})))
-        follower = Follower(asker, session.send_tool_list_changed, end=ear.silence)
+        line = Line(lambda event: session.send_notification(event_to_notification(event, {})))
+        ear = Ear(self._gate, asker, line=line)
+        follower = Follower(asker, line)
         self._changes.follow(follower)
         state_of(asked)[_EAR] = ear
         # The SDK has no other word for the end of a session.
         ends = session._connection.exit_stack  # noqa: SLF001
         ends.callback(self._changes.leave, follower)
         ends.push_async_callback(ear.close)
+        ends.callback(line.close)
 
     async def _listen(self, asked: Any, params: SubscriptionsListenRequestParams) -> Any:
-        """From 2026-07-28 on: whoever listens is told, until they leave."""
+        """From 2026-07-28 on: whoever listens is told, until they leave or may not hear any more."""
         asker, bus = self._who(asked), InMemorySubscriptionBus()
         listening = ListenHandler(bus)
-        follower = Follower(asker, lambda: bus.publish(ToolsListChanged()), end=listening.close)
-        ear = Ear(self._gate, asker, tell=bus.publish)
+        line = Line(bus.publish, may_hear=lambda: self._may_hear(asker), end=listening.close)
+        ear = Ear(self._gate, asker, line=line)
+        follower = Follower(asker, line)
         self._changes.follow(follower)
         self._listening.add(listening)
+        watching = asyncio.ensure_future(self._end_with(asker, listening))
         try:
             for uri in params.notifications.resource_subscriptions or ():
                 await ear.subscribe(uri)
             return await listening(asked, params)
         finally:
+            watching.cancel()
+            line.close()
             self._listening.discard(listening)
             self._changes.leave(follower)
             with anyio.move_on_after(_LEAVING, shield=True):  # Who leaves is cancelled here.
                 await ear.close()
+
+    async def _may_hear(self, asker: Asker) -> bool:
+        return asker.credential is None or await still_counts(self._gate, asker.credential)
+
+    async def _end_with(self, asker: Asker, listening: ListenHandler) -> None:
+        if asker.credential is not None:
+            await until_ended(self._gate, asker.credential)
+            listening.close()
 
     async def _list_tools(self, asked: Any, _params: Any) -> Any:
         asker = self._who(asked)

@@ -65,7 +65,7 @@ class Elicitation:
         if not asker.attended or can is None or can.elicitation is None:
             return None
         found = await self._gate.approval(approval_id)
-        return found if _is_for_the_user(found) and len(found.what) <= _LONGEST else None
+        return found if _is_for_the_user(found) and _can_be_shown(found) else None
 
     @staticmethod
     def is_stateless(asked: ServerRequestContext[Any, Any]) -> bool:
@@ -84,14 +84,17 @@ class Elicitation:
             return False
         asked = self._gate.asked_by_form(params.request_state, asker.context)
         if asked is None:
+            _log.debug("a question was not decided at the client: no form with this state was sent to it")
             return False
         which, digest = asked
         answer = (params.input_responses or {}).get(_FIELD)
-        with contextlib.suppress(CallgateError):
+        try:
             if (await self._gate.approval(which)).digest != digest:
                 return False
             if isinstance(answer, ElicitResult):
                 await self._decide(which, answer, context=asker.context, digest=digest)
+        except CallgateError as error:
+            _not_decided(error)
         return True
 
     @contextlib.asynccontextmanager
@@ -114,8 +117,7 @@ class Elicitation:
             )
             await self._decide(question.id, answer, context=context, digest=question.digest)
         except (MCPError, ValidationError, CallgateError) as error:
-            # Nobody answered here, or their word is not enough; it is decided elsewhere.
-            _log.debug("a question was not decided at the client: %s", type(error).__name__)
+            _not_decided(error)
 
     async def _decide(self, approval_id: str, answer: ElicitResult, *, context: Context, digest: str) -> None:
         content = answer.content or {}
@@ -129,9 +131,19 @@ class Elicitation:
 
 
 def _is_for_the_user(question: Approval) -> bool:
-    """Whether who sits at the client may answer it: that is the user, and a plan is shown where all of it is."""
+    """Whether the yes of who sits at the client, which is the user, can count for it."""
     unnamed = question.by is ConfirmBy.TWO and question.user is None
-    return not (question.by is ConfirmBy.OTHER or unnamed or question.is_plan or question.part is not None)
+    return question.by is not ConfirmBy.OTHER and not unnamed
+
+
+def _can_be_shown(question: Approval) -> bool:
+    """Whether all that is decided fits into a form."""
+    return len(question.what) <= _LONGEST and not question.is_plan and question.part is None
+
+
+def _not_decided(error: Exception) -> None:
+    """Nobody answered here, or their word is not enough; it is decided elsewhere."""
+    _log.debug("a question was not decided at the client: %s", type(error).__name__)
 
 
 def _form(question: Approval) -> ElicitRequestFormParams:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -16,7 +15,9 @@ from starlette.requests import HTTPConnection
 from callgate.errors import EntryRefused
 from callgate.serve.mcp.asker import CREDENTIAL, SOURCE, by_credential
 from callgate.serve.mcp.door import McpDoor
-from callgate.serve.problems import problem
+from callgate.serve.mcp.hearing import Streams
+from callgate.serve.problems import problem, too_many_requests
+from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, bearer, need_agent, not_signed_in
 
 if TYPE_CHECKING:
@@ -35,17 +36,30 @@ class McpEndpoint:
 
     Args:
         gate: An open gate.
-        url: Where people decide.
+        url: Where agents are sent.
+        console: Where people decide, if that is elsewhere.
         body_bytes: The largest request that is read.
+        rates: How often each credential may ask.
+        oauth: Whose access tokens let agents in besides.
     """
 
-    def __init__(self, gate: Callgate, *, url: str, body_bytes: int, oauth: ResourceServer | None = None) -> None:
+    def __init__(
+        self,
+        gate: Callgate,
+        *,
+        url: str,
+        body_bytes: int,
+        rates: Rates,
+        oauth: ResourceServer | None = None,
+        console: str | None = None,
+    ) -> None:
         self._gate = gate
         self._url = url
         self._oauth = oauth
-        self.door = McpDoor(gate, by_credential(gate), url=url)
+        self._rates = rates
+        self.door = McpDoor(gate, by_credential(gate), url=console or url)
         self._manager = StreamableHTTPSessionManager(self.door, max_request_body_size=body_bytes)
-        self._streams: set[asyncio.Task[None]] = set()
+        self._streams = Streams(gate)
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
@@ -59,49 +73,46 @@ class McpEndpoint:
                 await stop.wait()
 
         holding = asyncio.ensure_future(hold())
+        starting = asyncio.ensure_future(started.wait())
         try:
-            await started.wait()
+            await asyncio.wait((holding, starting), return_when=asyncio.FIRST_COMPLETED)
+            if not started.is_set():
+                await holding  # raises why it could not begin
             yield
         finally:
+            starting.cancel()
             stop.set()
-            await holding
-            self.door.close()
+            try:
+                await holding
+            finally:
+                self.door.close()
 
     def end_streams(self) -> None:
         """Close what only waits for news, so that the server can let what runs end."""
         self.door.end_streams()
-        for task in self._streams:
-            task.cancel()
+        self._streams.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI's signature
         try:
-            credential = need_agent(await bearer(self._gate, HTTPConnection(scope), oauth=self._oauth))
+            shown = await bearer(self._gate, HTTPConnection(scope), oauth=self._oauth)
+            self._rates.take(shown.id)
+            credential = need_agent(shown)
         except NobodySignedIn as error:
             await not_signed_in(error, self._oauth, url=self._url)(scope, receive, send)
+            return
+        except TooManyRequests as error:
+            await too_many_requests(error)(scope, receive, send)
             return
         except EntryRefused as error:
             await problem(403, str(error), code="entry_refused")(scope, receive, send)
             return
-        source = unquote(scope["path"].removeprefix(_PATH).strip("/")) or None
-        shown = {**scope, CREDENTIAL: credential, SOURCE: source, "user": _owner(credential, source)}
+        source = scope["path"].removeprefix(_PATH).strip("/") or None
+        asked = {**scope, CREDENTIAL: credential, SOURCE: source, "user": _owner(credential, source)}
         if scope["method"] == "GET":
-            await self._stream(shown, receive, send)
+            answer = self._manager.handle_request
+            await self._streams.serve(answer, asked, receive=receive, send=send, credential=credential)
         else:
-            await self._manager.handle_request(shown, receive, send)
-
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - as above
-        task = asyncio.ensure_future(self._manager.handle_request(scope, receive, send))
-        self._streams.add(task)
-        try:
-            await task
-        except asyncio.CancelledError:
-            if not task.cancelled():
-                task.cancel()
-                raise
-            # We end it, and not who reads it: it comes to its end as it should.
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            self._streams.discard(task)
+            await self._manager.handle_request(asked, receive, send)
 
 
 def _owner(credential: Credential, source: str | None) -> AuthenticatedUser:

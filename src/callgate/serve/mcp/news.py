@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mcp import MCPError
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
+from mcp_types import INVALID_PARAMS
 
-from callgate.errors import CallgateError, ToolError
+from callgate.errors import CallgateError, NotFound, ToolError
 from callgate.serve.mcp.upstream import PROMPT, READ, Place, Upstream, refused
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
     from callgate.serve.mcp.asker import Asker
+    from callgate.serve.mcp.line import Line
 
-Tell = Callable[[ServerEvent], Awaitable[object]]
+_log = logging.getLogger("callgate.mcp")
+_MOST = 1000
+"""Resources that one client subscribes to."""
 
 
 class Ear:
@@ -25,16 +29,15 @@ class Ear:
     Args:
         gate: An open gate.
         asker: Who listens.
-        tell: How it is told.
+        line: How it is told.
     """
 
-    def __init__(self, gate: Callgate, asker: Asker, *, tell: Tell) -> None:
+    def __init__(self, gate: Callgate, asker: Asker, *, line: Line) -> None:
         self._gate = gate
         self._upstream = Upstream(gate)
         self._asker = asker
-        self._tell = tell
+        self._line = line
         self._subscribed: dict[str, tuple[Place, str]] = {}
-        self._telling: set[asyncio.Future[object]] = set()
         sources = {place.source for method in (READ, PROMPT) for place in self._upstream.places(method, asker)}
         self._ends = [gate.on_relayed(source, self._listener(source)) for source in sources]
 
@@ -42,35 +45,35 @@ class Ear:
         """Be told when this resource changes; twice is once.
 
         Raises:
-            MCPError: There is none that the client may read, or its server refuses.
+            MCPError: There is none that the client may read, its server refuses, or it is one too many.
         """
         if uri in self._subscribed:
             return
+        if len(self._subscribed) >= _MOST:
+            raise MCPError(INVALID_PARAMS, f"one client subscribes to {_MOST} resources at most")
         place, own = self._upstream.resource(uri, self._asker)
         try:
             await self._gate.relay_subscribe(place.source, own)
-        except (ToolError, ConnectionError) as error:
+        except (ToolError, NotFound, ConnectionError) as error:
             raise refused(error) from None
         self._subscribed[uri] = place, own
 
     async def unsubscribe(self, uri: str) -> None:
         """Be told no more; what was not asked for is none."""
         found = self._subscribed.pop(uri, None)
-        if found is not None:
-            with contextlib.suppress(CallgateError, ConnectionError, KeyError):
-                await self._gate.relay_unsubscribe(found[0].source, found[1])
-
-    def silence(self) -> None:
-        """Tell it nothing more: it may not hear any more, or leaves."""
-        for end in self._ends:
-            end()
-        self._ends = []
+        if found is None:
+            return
+        place, own = found
+        try:
+            await self._gate.relay_unsubscribe(place.source, own)
+        except (CallgateError, ConnectionError) as error:
+            _log.debug("%s goes on telling of a resource: %s", place.source, type(error).__name__)
 
     async def close(self) -> None:
         """Leave."""
-        self.silence()
-        for task in self._telling:
-            task.cancel()
+        for end in self._ends:
+            end()
+        self._ends = []
         for uri in list(self._subscribed):
             await self.unsubscribe(uri)
 
@@ -78,9 +81,7 @@ class Ear:
         def heard(kind: str, uri: str | None) -> None:
             event = self._event(source, kind, uri=uri)
             if event is not None:
-                telling = asyncio.ensure_future(self._tell(event))
-                self._telling.add(telling)
-                telling.add_done_callback(self._telling.discard)
+                self._line.say(event)
 
         return heard
 

@@ -22,8 +22,6 @@ from callgate.serve.mcp.door import McpDoor
 from callgate.serve.mcp.prompting import PromptingDoor
 
 if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-
     from callgate.model.context import Context
     from callgate.runtime.gate import Callgate
 
@@ -92,22 +90,23 @@ async def _streams(wire: Wire) -> AsyncGenerator[tuple[Any, Any]]:
         async with stdio_server(anyio.wrap_file(wire.stdin), anyio.wrap_file(wire.stdout)) as streams:
             yield streams
         return
-    coming, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outgoing, going = anyio.create_memory_object_stream[SessionMessage](0)
-    tasks = [asyncio.ensure_future(_read(reader, coming)), asyncio.ensure_future(_write(writer, going))]
     try:
-        yield incoming, outgoing
+        yield _Coming(reader), _Going(writer)
     finally:
-        outgoing.close()
-        await asyncio.wait(tasks[1:], timeout=_LAST_WORDS)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for stream in (coming, incoming, outgoing, going):
-            stream.close()
+        await _flush(writer)
         for end in (wire.stdin, wire.stdout):
-            # Others may have the same pipe or terminal, and found it blocking.
-            os.set_blocking(end.fileno(), True)
+            # Others may have the same pipe or terminal, and found it blocking. One whose other end is gone is closed.
+            if not end.closed:
+                os.set_blocking(end.fileno(), True)
+
+
+async def _flush(writer: asyncio.StreamWriter) -> None:
+    """Have all that was said written, unless the client has gone."""
+    if not writer.is_closing():
+        writer.transport.set_write_buffer_limits(0)
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS):
+                await writer.drain()
 
 
 async def _on_loop(wire: Wire) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -118,20 +117,67 @@ async def _on_loop(wire: Wire) -> tuple[asyncio.StreamReader, asyncio.StreamWrit
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
-async def _read(reader: asyncio.StreamReader, coming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    with coming, contextlib.suppress(asyncio.IncompleteReadError, anyio.BrokenResourceError):
-        while True:
-            line = await reader.readuntil(b"\n")
-            try:
-                message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-            except ValueError as error:
-                await coming.send(error)
-            else:
-                await coming.send(message)
+class _End:
+    """One direction of the pipes, as the SDK takes it; it is read and written where it is used."""
+
+    async def aclose(self) -> None:
+        """Whoever took the pipes lets go of them."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_gone: object) -> None:
+        """As above."""
 
 
-async def _write(writer: asyncio.StreamWriter, going: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    with going, contextlib.suppress(OSError):
-        async for message in going:
-            writer.write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-            await writer.drain()
+class _Coming(_End):
+    """What the client says."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message, or why it is none.
+
+        Raises:
+            anyio.EndOfStream: The client has closed its end, or says more in one line than is read.
+        """
+        try:
+            line = await self._reader.readuntil(b"\n")
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            raise anyio.EndOfStream from None
+        try:
+            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        except ValueError as error:
+            return error
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+
+class _Going(_End):
+    """What the client is told."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Say it, once the client has read what went before.
+
+        Raises:
+            anyio.BrokenResourceError: The client reads no more.
+        """
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        try:
+            await self._writer.drain()
+        except OSError:
+            raise anyio.BrokenResourceError from None
+        if self._writer.is_closing():
+            raise anyio.BrokenResourceError
+        self._writer.write(text.encode() + b"\n")

@@ -7,13 +7,14 @@ prefix before its scheme (`gh+file:///a`) and a prompt before its name (`gh__rev
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
-from callgate.errors import CallgateError, ToolError
+from callgate.errors import CallgateError, NotFound, ToolError
 from callgate.model.outcome import Succeeded
 from callgate.runtime.telling import told
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
     from callgate.serve.mcp.asker import Asker
 
+_log = logging.getLogger("callgate.mcp")
 READ, PROMPT, COMPLETE = "resources/read", "prompts/get", "completion/complete"
 _HOLD = 45.0
 
@@ -146,7 +148,8 @@ class Upstream:
         """A server that does not answer now costs nobody the lists of the others."""
         try:
             return await self._gate.relay_list(place.source, method)
-        except (CallgateError, ConnectionError, KeyError):
+        except (CallgateError, ConnectionError) as error:
+            _log.debug("%s of %s is left out: %s", method, place.source, type(error).__name__)
             return ()
 
     async def _use(self, place: Place, arguments: dict[str, Any], *, asker: Asker) -> dict[str, Any]:
@@ -156,7 +159,7 @@ class Upstream:
         raise MCPError(INTERNAL_ERROR, told(outcome))
 
 
-def refused(error: ToolError | ConnectionError) -> MCPError:
+def refused(error: ToolError | NotFound | ConnectionError) -> MCPError:
     """What a client is told of a server that refused."""
     return MCPError(INTERNAL_ERROR, str(error))
 

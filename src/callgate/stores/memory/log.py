@@ -9,7 +9,7 @@ from callgate.events.chain import Appender, Events, Row, to_event
 from callgate.model.event import Draft, Event
 
 _ID, _TYPE, _TRACE, _CALL, _PAYLOAD = 0, 3, 5, 6, 13
-_WAITING_AT_MOST = 1000
+WAITING_AT_MOST = 1000
 
 
 class EventLog:
@@ -30,7 +30,7 @@ class EventLog:
         """Take drafts, from any thread, to be chained when somebody looks; True when many wait."""
         waiting = self.waiting
         waiting.extend(drafts)
-        return len(waiting) > _WAITING_AT_MOST
+        return len(waiting) > WAITING_AT_MOST
 
     def settle(self) -> None:
         """Chain what waits."""

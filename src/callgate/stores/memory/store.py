@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable, Coroutine, Sequence
+from threading import get_ident
 from typing import Any, TypeVar, cast
 
 from callgate.errors import StoreError, StoreUnavailable
@@ -15,7 +15,7 @@ from callgate.model.event import Draft, Event
 from callgate.model.ids import uuid7
 from callgate.ports import Clock, Reader, Transaction
 from callgate.ports.promise import promised
-from callgate.stores.memory.log import EventLog
+from callgate.stores.memory.log import WAITING_AT_MOST, EventLog
 from callgate.stores.memory.reader import MemoryReader
 from callgate.stores.memory.tables import Tables
 from callgate.stores.memory.transaction import MemoryTransaction
@@ -62,7 +62,7 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         if self._loop is not None:
             raise StoreError(f"the store was opened before and is {self._why or 'open'}; make another one")
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         self._why = ""
         payload: dict[str, Any] = {"store_id": self._store_id, "heads": {}}
         self.behind(Draft(type=STREAM_OPENED, time=self._clock.now(), trace=self._owner, payload=payload))
@@ -111,12 +111,13 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
     def behind(self, draft: Draft) -> None:
         if self._why:
             raise self._unusable()
-        crowded = self._log.add((draft,))
-        if threading.get_ident() != self._thread:
+        waiting = self._log.waiting
+        waiting.append(draft)
+        if get_ident() != self._thread:
             self._home().call_soon_threadsafe(self._tell)
-        elif crowded:
+        elif len(waiting) > WAITING_AT_MOST:
             self._tell()
-        elif self._listeners and self._telling is None:
+        elif self._telling is None and self._listeners:
             self._telling = self._home().call_later(_TELL_WITHIN, self._tell)
 
     async def flush(self) -> None:

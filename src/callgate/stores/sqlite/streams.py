@@ -25,6 +25,7 @@ def open_stream(transaction: SqliteTransaction, *, opened: Draft, stream: str, a
             heads[other] = head
         transaction.do(SQL["cite_stream"], head.sequence, int(not alive(other)), other)
     transaction.do(SQL["add_stream"], stream)
+    assert isinstance(opened.payload, dict)  # noqa: S101 - whoever opens a stream gives what it says as a value
     opened.payload["heads"] = {other: list(head) for other, head in heads.items()}
     opened.causes = tuple(head.hash for head in heads.values())
     transaction.append(opened)

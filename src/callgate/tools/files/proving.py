@@ -65,25 +65,24 @@ class Proving:
         for hit in hits:
             if hit.path != self._path:
                 self._turn_to(hit.path)
-            if self._file is not None:
-                self._look(self._file, hit)
+            file = self._file
+            if file is None:
+                continue
+            try:
+                text = file.line(hit)
+            except OSError:
+                self._leave()
+                continue
+            if text is not None:
+                self._kept.append(Found(hit.path, hit.number, file.shown, text))
+        if len(self._kept) >= 2 * self._most:
+            self._last = self.firsts()[-1].path
 
     def firsts(self) -> list[Found]:
         """Those that are kept, in order."""
         self._kept.sort(key=itemgetter(0))  # those of one file came in order
         del self._kept[self._most :]
         return self._kept
-
-    def _look(self, file: _File, hit: Hit) -> None:
-        try:
-            text = file.line(hit)
-        except OSError:
-            self._leave()
-            return
-        if text is not None:
-            self._kept.append(Found(hit.path, hit.number, file.shown, text))
-        if len(self._kept) >= 2 * self._most:
-            self._last = self.firsts()[-1].path
 
     def _turn_to(self, path: str) -> None:
         self._leave()
@@ -122,32 +121,31 @@ class _File:
         os.close(self._held.fd)
 
     def line(self, hit: Hit) -> str | None:
-        """The line as it is shown; None where the file has no such one."""
+        """The line as it is shown; None where the file has no such one, or a later one was asked for already."""
         _, offset, number, line, column = hit
-        if self._number_at(offset) != number:
+        if offset < self._seen or not self._reaches(offset):
             return None
-        if not self._piece.startswith(line, offset - self._at) and self._bytes(offset, len(line)) != line:
+        start = offset - self._at
+        self._number += self._piece.count(b"\n", self._seen - self._at, start)
+        self._seen = offset
+        if self._number != number:
+            return None
+        if not self._piece.startswith(line, start) and self._bytes(offset, len(line)) != line:
             return None
         if column > _SHOWN or len(line) > _MOST_BYTES:
-            start = max(0, column - _SHOWN // 2) if column > _SHOWN else 0
-            line = self._bytes(offset + start, _MOST_BYTES)
+            begin = max(0, column - _SHOWN // 2) if column > _SHOWN else 0
+            line = self._bytes(offset + begin, _MOST_BYTES)
         # Only one line: a match may be shown far behind what was told of it.
         return line.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")[:_SHOWN]
 
-    def _number_at(self, offset: int) -> int | None:
-        """Which line is at this place; None where the file ends before it, or a later one was asked for already."""
-        while offset > self._at + len(self._piece) or not self._piece:
-            self._count_until(self._at + len(self._piece))
-            if self._end or not self._read(self._seen):
-                return None
-        if offset < self._seen:
-            return None
-        self._count_until(offset)
-        return self._number
-
-    def _count_until(self, offset: int) -> None:
-        self._number += self._piece.count(b"\n", self._seen - self._at, offset - self._at)
-        self._seen = offset
+    def _reaches(self, offset: int) -> bool:
+        """Go on to the piece that has this place, and count the lines on the way; no where the file ends before."""
+        while offset > (end := self._at + len(self._piece)) or not self._piece:
+            self._number += self._piece.count(b"\n", self._seen - self._at)
+            self._seen = end
+            if self._end or not self._read(end):
+                return False
+        return True
 
     def _read(self, start: int) -> bool:
         """Take the next piece; whether there is one."""

@@ -22,6 +22,11 @@ from callgate.model.grounds import Grounds
 from callgate.tools.files.ripgrep_messages import Hit, Messages
 from callgate.tools.programs import find_program
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None
+
 _ALWAYS = (
     "--no-config",
     "--json",
@@ -37,6 +42,7 @@ _ALWAYS = (
 _MOST_OUTPUT = 64 * 1024 * 1024
 _MOST_HITS = 20_000
 _CHUNK = 256 * 1024
+_WIDE = 1024 * 1024
 _LOOK_AGAIN = 0.1
 _NOTHING_FOUND = 1
 _TROUBLE = 2
@@ -97,7 +103,9 @@ def find(
     ):
         try:
             tether.tie(process.pid)
-            hits, cut = _collect(cast("io.BufferedReader", process.stdout), take=take, stop=stop)
+            output = cast("io.BufferedReader", process.stdout)
+            _widen(output.fileno())
+            hits, cut = _collect(output, take=take, stop=stop)
             if cut:
                 process.kill()
             complaint = cast("IO[bytes]", process.stderr).read(_CHUNK)
@@ -161,6 +169,13 @@ def _collect(
         take(hits)
         if seen > _MOST_OUTPUT or count > _MOST_HITS:
             return count, True
+
+
+def _widen(pipe: int) -> None:
+    """Have a pipe hold more than usual, so that ripgrep need not wait while what it said is looked at."""
+    if fcntl is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):  # the system lends an account only so much
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _WIDE)
 
 
 def _await_end(process: subprocess.Popen[bytes]) -> None:

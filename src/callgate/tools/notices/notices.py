@@ -9,9 +9,10 @@ beside what waits, and for each gate.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from callgate.errors import NoEffect
 from callgate.events.vocabulary import SELF_NOTIFY, SELF_REMIND
@@ -19,7 +20,7 @@ from callgate.model.context import Context
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.model.levels import Severity
-from callgate.model.notice import INJECT_AT, Notice
+from callgate.model.notice import INJECT_AT, Notice, Waiting
 from callgate.pipeline.shield import finish, landed
 from callgate.ports import Clock, Document, Reader, Store, Transaction
 from callgate.tools.documents import SecretName, keep, kept, nameable, place, struck, under, whose
@@ -44,7 +45,7 @@ _NOTED_EVERY = 60.0
 """Coming to a session is written down so often: asking is done in every turn."""
 _SEEN, _SEEN_BY = "seen", "seen_by"
 """When somebody last came to the session of a notice, and in which gate."""
-_SWEPT = 200
+_AT_ONCE = 200
 
 
 class TooManyWait(NoEffect, ValueError):
@@ -156,21 +157,36 @@ class Notices:
             raise asyncio.CancelledError
         return tuple(_notice(each) for each in work.result())
 
+    async def look(self) -> list[Waiting]:
+        """What waits, for whomever, oldest first. It goes on waiting, and nobody has come to any session.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        lasting = [each async for each in self._all(under(_ANY_SESSION))]
+        own = [each async for each in self._all(under(_OF_SESSION)) if not self._is_over(each)]
+        return sorted(map(_of, lasting + own), key=lambda each: each.notice.id)
+
     async def sweep(self) -> int:
         """Forget what waits for sessions that are over, how many; and who came to those that are not at work."""
         await self._sweep(under(_SERVED), lambda coming: not self._at_work(coming))
         return await self._sweep(under(_OF_SESSION), self._is_over)
 
     async def _sweep(self, prefix: str, over: Callable[[Document], bool]) -> int:
-        swept, last = 0, ""
+        keys = [each.key async for each in self._all(prefix) if over(each)]
+        for first in range(0, len(keys), _AT_ONCE):
+            some = keys[first : first + _AT_ONCE]
+            await self._store.write(lambda tx, some=some: [tx.drop_document(NOTICES, key) for key in some])
+        return len(keys)
+
+    async def _all(self, prefix: str) -> AsyncIterator[Document]:
+        last = ""
         while page := await self._store.read(
-            lambda reader, last=last: reader.documents(NOTICES, prefix=prefix, after=last, limit=_SWEPT)
+            lambda reader, last=last: reader.documents(NOTICES, prefix=prefix, after=last, limit=_AT_ONCE)
         ):
-            keys, last = [each.key for each in page if over(each)], page[-1].key
-            swept += len(keys)
-            if keys:
-                await self._store.write(lambda tx, keys=keys: [tx.drop_document(NOTICES, key) for key in keys])
-        return swept
+            for each in page:
+                yield each
+            last = page[-1].key
 
     async def _put_back(self, documents: list[Document]) -> None:
         await self._store.write(lambda tx: [tx.put_document(NOTICES, each.key, each.body) for each in documents])
@@ -265,6 +281,12 @@ def _seen_by(document: Document) -> str:
 
 def _notice(document: Document) -> Notice:
     return Notice(**{name: value for name, value in document.body.items() if name not in (_SEEN, _SEEN_BY)})
+
+
+def _of(document: Document) -> Waiting:
+    """For whom it waits, as its key has it: agent, kind and name of the one it acts for, and the notice's id."""
+    principal, kind, name, _ = map(unquote, document.key.split("/")[-4:])
+    return Waiting(notice=_notice(document), principal=principal, user=name if kind == "user" else None)
 
 
 def _draft(context: Context, left: Left, notice_id: str, *, call: str, now: float) -> Draft:  # noqa: PLR0917
