@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from callgate.errors import ConfigurationError
+from callgate.model.own_variables import is_own_variable
 from callgate.runtime.host_entries import is_own_server
 from callgate.runtime.host_files import CODEX, HostFile, host_files, is_toml, parse, read_raw, servers_of
 
@@ -23,7 +24,19 @@ _RANDOM = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])[A-Za-z0-9_\-./+=]{20,}")
 _PLAIN_URL = re.compile(r"https?://[^\s/@?]+(/[^\s?]*)?")
 _SHORTEST = 4
 """What is shorter could not be struck from texts, and is no secret."""
+_REFERENCE = "secret:"
+_PLACES = {"env": "variable", "headers": "header"}
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A value that a server's file takes from variables of whoever starts it."""
+
+    variables: tuple[str, ...]
+    place: str
+    """Where it goes: a header, or a variable of the server's own."""
+    value: str
 
 
 @dataclass(slots=True)
@@ -37,6 +50,8 @@ class Found:
     """As `mcp_servers` takes it."""
     secrets: dict[str, str] = field(default_factory=dict[str, str])
     """Literal values, by the key they will be kept under."""
+    wanted: dict[str, Wanted] = field(default_factory=dict[str, Wanted])
+    """What it would get from the environment, by the key it would be kept under; somebody has to say yes."""
     missing: list[str] = field(default_factory=list[str])
     """Keys whose values are nowhere to be found; somebody has to set them."""
     warnings: list[str] = field(default_factory=list[str])
@@ -110,7 +125,7 @@ def _read(name: str, entry: Mapping[str, Any], *, where: str) -> Found:
     if isinstance(url, str) and url:
         if kind not in _HTTP:
             raise ConfigurationError(f"its transport is {kind}; only stdio and streamable HTTP can be used")
-        if not _PLAIN_URL.fullmatch(url):
+        if not _PLAIN_URL.fullmatch(url) or _PLACEHOLDER.search(url):
             raise ConfigurationError("its address has something secret in it, or is none; write it down by hand")
         found = Found(name, [where], {"url": url})
         _values(found, "headers", given=entry.get("headers"), always=True)
@@ -123,6 +138,7 @@ def _read(name: str, entry: Mapping[str, Any], *, where: str) -> Found:
         _look_at_word(found, word)
     _values(found, "env", given=entry.get("env"), always=False)
     if isinstance(entry.get("cwd"), str) and entry["cwd"]:
+        _no_placeholder(entry["cwd"])
         found.entry["cwd"] = entry["cwd"]
     return found
 
@@ -133,19 +149,25 @@ def _words(value: Any) -> Sequence[Any]:
 
 def _look_at_word(found: Found, word: str) -> None:
     """A command cannot name a secret: one that stands there stays, and somebody has to know."""
-    if _PLACEHOLDER.search(word):
-        raise ConfigurationError("its arguments have ${…} in them, which nobody puts in here; write it down by hand")
+    _no_placeholder(word)
     option, _, value = word.partition("=")
     if value and _TELLING.search(option) and option.startswith("-"):
         found.warnings.append(f"the argument {option} looks like a secret, and a command cannot name one")
 
 
+def _no_placeholder(word: str) -> None:
+    if _PLACEHOLDER.search(word):
+        raise ConfigurationError("its command has ${…} in it, which nobody puts in here; write it down by hand")
+
+
 def _values(found: Found, where: str, *, given: Any, always: bool) -> None:
     kept: dict[str, str] = {}
     for name, value in _texts(given):
-        key = _NOT_NAME.sub("_", name).lower()
+        key = _key(found, name)
+        if _REFERENCE in value:
+            raise ConfigurationError(f"its {name} names a secret that Callgate keeps; write it down by hand")
         if _PLACEHOLDER.search(value):
-            _from_environment(found, value, key=key)
+            _from_environment(found, value, key=key, place=f"{_PLACES[where]} {name}")
             kept[name] = _reference(found.name, key, value=value)
         elif _is_secret(name, value, always=always):
             found.secrets[key] = _bare(value)
@@ -154,6 +176,15 @@ def _values(found: Found, where: str, *, given: Any, always: bool) -> None:
             kept[name] = value
     if kept:
         found.entry[where] = kept
+
+
+def _key(found: Found, name: str) -> str:
+    """Under what a value is kept: names that differ only in case or signs are two."""
+    first = key = _NOT_NAME.sub("_", name).lower()
+    number = 2
+    while key in found.secrets or key in found.wanted or key in found.missing:
+        key, number = f"{first}_{number}", number + 1
+    return key
 
 
 def _texts(given: Any) -> Iterator[tuple[str, str]]:
@@ -167,12 +198,16 @@ def _is_secret(name: str, value: str, *, always: bool) -> bool:
     return len(value.strip()) >= _SHORTEST and (always or bool(_TELLING.search(name)) or bool(_RANDOM.fullmatch(value)))
 
 
-def _from_environment(found: Found, value: str, *, key: str) -> None:
-    """What `${…}` stands for: a variable that is there is a secret as any other; what is not has to be set."""
+def _from_environment(found: Found, value: str, *, key: str, place: str) -> None:
+    """What `${…}` stands for: of a variable that is there somebody has to say yes; what is not has to be set."""
     inside = [name.removeprefix("env:").partition(":-")[0] for name in _PLACEHOLDER.findall(value)]
+    own = [name for name in inside if is_own_variable(name)]
+    if own:
+        raise ConfigurationError(f"its {place} asks for {own[0]}, a variable of Callgate's own, which no server gets")
     if all(os.environ.get(name) for name in inside):
         put_in = iter(inside)
-        found.secrets[key] = _bare(_PLACEHOLDER.sub(lambda _: os.environ[next(put_in)], value))
+        put = _bare(_PLACEHOLDER.sub(lambda _: os.environ[next(put_in)], value))
+        found.wanted[key] = Wanted(tuple(dict.fromkeys(inside)), place, put)
     else:
         found.missing.append(key)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ import click
 from callgate.cli.away import sources_away, tell_away
 from callgate.cli.changed_files import Change, replace_file
 from callgate.cli.exit_codes import ExitCode
-from callgate.cli.found_servers import Findings, find_servers
+from callgate.cli.found_servers import Findings, Found, Wanted, find_servers
 from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Cell, Column, Screen
 from callgate.cli.trouble import wrong
 from callgate.cli.trust_text import show_groups
 from callgate.errors import ConfigurationError
+from callgate.model.visible import one_line
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.keeping import keep_secret, look_for_secret
@@ -45,14 +46,22 @@ _SECRETS = SecretsSettings(backend="file")
     help="Take over the MCP servers of other clients: of all that are found here, or those of one file.",
 )
 @click.option("--write", is_flag=True, help="Write without asking; what would be written is shown all the same.")
+@click.option(
+    "--give",
+    "gives",
+    multiple=True,
+    metavar="VARIABLE",
+    help="Give servers this variable of yours where their file asks for it; you are asked about the others.",
+)
 @click.option("--no-start", is_flag=True, help="Do not start the servers to propose what their tools should declare.")
 @place_options
 @click.pass_obj
-def command(place: Place, /, *, source: str | None, write: bool, no_start: bool) -> ExitCode:
+def command(place: Place, /, *, source: str | None, write: bool, gives: tuple[str, ...], no_start: bool) -> ExitCode:
     """Write callgate.yaml: empty, or with the MCP servers that other clients on this machine have.
 
-    Secrets that stand openly in their files are kept with Callgate's secrets instead, and only named. Then proposes
-    what the tools should declare; nothing of that is in force before you accept it.
+    Secrets that stand openly in their files are kept with Callgate's secrets instead, and only named. A variable of
+    yours that a file asks for is shown, and given to its server only where you say so. Then proposes what the tools
+    should declare; nothing of that is in force before you accept it.
     """
     file = Path(place.config or _FILE).absolute()
     if file.exists():
@@ -68,7 +77,8 @@ def command(place: Place, /, *, source: str | None, write: bool, no_start: bool)
         screen.say("Nothing was written.")
         return ExitCode.REFUSED
     for found in findings.servers.values():
-        for key, value in found.secrets.items():
+        agreed = _given(screen, found, gives=gives, unasked=write)
+        for key, value in (found.secrets | agreed).items():
             keep_secret(Settings(secrets=_SECRETS), found.name, names[found.name, key], value=value)
     replace_file(file, text.encode())
     screen.say(f"{file} is written", style="green")
@@ -93,17 +103,31 @@ def _free_names(findings: Findings) -> dict[tuple[str, str], str]:
     """Under which key each secret is kept: one that is there already belongs to somebody, and is left alone."""
     settings, names = Settings(secrets=_SECRETS), dict[tuple[str, str], str]()
     for found in findings.servers.values():
-        for key in found.secrets:
+        for key in (*found.secrets, *found.wanted, *found.missing):
             name, number = key, 2
-            while look_for_secret(settings, found.name, name) is None:
+            taken = {chosen for (owner, _), chosen in names.items() if owner == found.name}
+            while name in taken or look_for_secret(settings, found.name, name) is None:
                 name, number = f"{key}_{number}", number + 1
             names[found.name, key] = name
     return names
 
 
+def _given(screen: Screen, found: Found, *, gives: Sequence[str], unasked: bool) -> dict[str, str]:
+    """The values of variables that somebody agreed to give to this server."""
+    agreed: dict[str, str] = {}
+    for key, wanted in found.wanted.items():
+        left = [name for name in wanted.variables if name not in gives]
+        question = f"Give {found.name} ({_reached(found.entry)}) your {', '.join(left)}, as its {wanted.place}?"
+        if not left or (not unasked and click.confirm(one_line(question), default=False, err=True)):
+            agreed[key] = wanted.value
+        else:
+            screen.say(one_line(f"{found.name} was not given {', '.join(wanted.variables)}"), style="yellow")
+    return agreed
+
+
 def _text(findings: Findings, names: Mapping[tuple[str, str], str]) -> str:
     lines = [_HEAD.rstrip()]
-    if any(found.secrets or found.missing for found in findings.servers.values()):
+    if any(found.secrets or found.wanted or found.missing for found in findings.servers.values()):
         lines.append("secrets: {backend: file}")
     if findings.servers:
         lines.append("mcp_servers:")
@@ -118,9 +142,10 @@ def _renamed(value: Any, server: str, *, names: Mapping[tuple[str, str], str]) -
     if not isinstance(value, dict):
         return value
     new: dict[str, str] = dict(value)  # pyright: ignore[reportUnknownArgumentType] - ours: names and texts
-    for (owner, key), name in names.items():
-        if owner == server and key != name:
-            new = {at: text.replace(f"secret:{server}/{key}", f"secret:{server}/{name}") for at, text in new.items()}
+    for at, text in new.items():
+        before, named, key = text.rpartition(f"secret:{server}/")
+        if named:
+            new[at] = f"{before}{named}{names[server, key]}"
     return new
 
 
@@ -146,11 +171,18 @@ def _show(screen: Screen, findings: Findings, *, names: Mapping[tuple[str, str],
     facts += [("not usable", f"{name} of {where}: {why}") for name, where, why in findings.unusable]
     for each in findings.servers.values():
         facts += [("kept as secret", f"{each.name}/{names[each.name, key]}") for key in each.secrets]
-        facts += [("to be set", Cell(f"callgate secrets set {each.name} {key}", whole=True)) for key in each.missing]
+        facts += [("asks for", _asked(each, wanted)) for wanted in each.wanted.values()]
+        for key in (*each.wanted, *each.missing):
+            setting = f"callgate secrets set {each.name} {names[each.name, key]}"
+            facts.append(("to be set" if key in each.missing else "else set", Cell(setting, whole=True)))
         facts += [("look at", f"{each.name}: {text}") for text in each.warnings]
     if facts:
         screen.facts(facts)
         screen.say()
+
+
+def _asked(found: Found, wanted: Wanted) -> str:
+    return one_line(f"{found.name}: your {', '.join(wanted.variables)}, as its {wanted.place}; --give names it")
 
 
 def _reached(entry: Mapping[str, Any]) -> str:

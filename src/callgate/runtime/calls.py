@@ -200,7 +200,7 @@ def _asked_by(context: Context, approval: Approval) -> bool:
 
 
 async def _not_for_both(parts: Parts, call: Call, context: Context, why: str) -> Outcome:
-    asked = as_asked(parts, call, context, None)
+    asked = as_asked(call, context, None)
     message = f"{call.tool} is not made for who collects it: {why}; make the call anew"
     return await record(parts, asked, refused(asked, "policy_denied", message))
 

@@ -78,8 +78,9 @@ class Guard:
             await passage.broken.answer(scope, receive, passage.send_own)
 
     def _refusal(self, method: str, headers: Headers) -> tuple[int, str, str] | None:
-        host = headers.get("host", "").lower()
-        if host not in self._addresses.hosts:
+        # Of two names one reader takes the first and another the last: a request has one.
+        hosts = [each.lower() for each in headers.getlist("host")]
+        if len(hosts) != 1 or hosts[0] not in self._addresses.hosts:
             return 421, "this server is not called that; name it in serve.hosts to be answered", "unknown_host"
         if self._is_foreign(method, headers):
             return 403, "pages of other sites may not ask here", "foreign_origin"
@@ -90,9 +91,9 @@ class Guard:
 
     def _is_foreign(self, method: str, headers: Headers) -> bool:
         """Browsers name the page a request comes from. One of another site looks at nothing, and writes nothing."""
-        origin = headers.get("origin")
-        if origin is not None:
-            return origin.lower() not in self._addresses.origins
+        origins = {each.lower() for each in headers.getlist("origin")}
+        if origins:
+            return not origins <= self._addresses.origins
         return method not in _READS and headers.get("sec-fetch-site", "none") not in _OF_OURS
 
 

@@ -82,7 +82,7 @@ def test_what_cannot_be_judged_here_is_denied_with_where_it_is(cursor: CursorRun
     assert "preToolUse" in done.err
 
 
-@pytest.mark.parametrize("arguments", [{}, {"file_path": "a", "path": "b"}])
+@pytest.mark.parametrize("arguments", [{}, {"file_path": ["a"]}])
 def test_a_file_tool_that_does_not_say_its_file_is_denied(cursor: CursorRun, arguments: dict[str, Any]):
     assert "which file" in cursor.use("Write", arguments)["agent_message"]
 

@@ -61,7 +61,7 @@ def test_placeholders_are_taken_from_the_environment_or_named(cli: Cli, home: Pa
     monkeypatch.setenv("HERE_TOKEN", "from-the-environment")
     env = {"A": "${HERE_TOKEN}", "B": "${input:token}"}
     put(cli.folder / ".mcp.json", {"mcpServers": {"git": {"command": "x", "env": env}}})
-    done = cli("init", "--from", "auto", "--write", "--no-start")
+    done = cli("init", "--from", "auto", "--write", "--no-start", "--give", "HERE_TOKEN")
     assert "callgate secrets set git b" in done.out
     settings = read_configuration(cli.folder / "callgate.yaml", required=True)
     assert settings.mcp_servers["git"].env == {"A": "secret:git/a", "B": "secret:git/b"}

@@ -1,4 +1,4 @@
-"""The guard in front of every network door: foreign hosts and pages, large and slow requests."""
+"""The guard and the connection before it: how much of a request is read, and for how long."""
 
 import asyncio
 import json
@@ -11,7 +11,6 @@ from callgate.serve.connection import Connection
 from callgate.serve.guard import Guard
 from tests.doors.http.conftest import Served
 
-_CALL = {"tool": "word_count", "arguments": {"text": "a b"}}
 _SOON = 0.2
 _WAIT = 20.0
 
@@ -36,43 +35,6 @@ def _refused(answer: bytes) -> tuple[int, str]:
     """Status and code of an answer as it came over the wire."""
     head, _, body = answer.partition(b"\r\n\r\n")
     return int(head.split()[1]), json.loads(body)["code"]
-
-
-async def test_a_foreign_host_is_not_answered(served: Served):
-    async with await served.agent() as client:
-        answer = await client.post("/api/v1/calls", json=_CALL, headers={"Host": "evil.example"})
-    assert (answer.status_code, answer.json()["code"]) == (421, "unknown_host")
-
-
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1"])
-async def test_pages_of_other_sites_may_not_ask(served: Served, origin: str):
-    async with await served.agent() as client:
-        answer = await client.post("/api/v1/calls", json=_CALL, headers={"Origin": origin})
-        looked = await client.get("/healthz", headers={"Origin": origin})
-    assert (answer.status_code, answer.json()["code"]) == (403, "foreign_origin")
-    assert looked.status_code == 403
-
-
-async def test_its_own_pages_may_ask(served: Served):
-    async with await served.agent() as client:
-        answer = await client.post("/api/v1/calls", json=_CALL, headers={"Origin": served.url})
-    assert answer.status_code == 200
-
-
-async def test_too_large_a_request_is_not_read(served: Served):
-    async with await served.agent() as client:
-        answer = await client.post("/api/v1/calls", content=b"x" * (1024 * 1024 + 1))
-    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-
-
-async def test_a_request_that_does_not_say_its_size_is_cut_off(served: Served):
-    async def parts():
-        for _ in range(20):
-            yield b"x" * 100_000
-
-    async with await served.agent() as client:
-        answer = await client.post("/api/v1/calls", content=parts())
-    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
 @pytest.mark.parametrize(

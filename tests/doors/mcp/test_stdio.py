@@ -149,3 +149,19 @@ async def test_a_line_without_an_end_is_not_read_any_further(tmp_path: Path):
     process.stdin.write(b"x" * (LARGEST_MESSAGE * 2))
     async with asyncio.timeout(60):
         assert await process.wait() == 0
+
+
+async def test_a_line_that_is_too_long_ends_the_session_and_stderr_says_why(tmp_path: Path):
+    server = _server(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        server.command, *server.args, cwd=tmp_path, env=server.env,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    pay = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay", "arguments": {"amount": 4}}}
+    line = json.dumps(pay | {"more": "x" * LARGEST_MESSAGE}).encode() + b"\n"
+    async with asyncio.timeout(60):
+        said, told = await process.communicate(line)
+    assert process.returncode == 0
+    assert said == b""
+    assert f"more than {LARGEST_MESSAGE} bytes in one line".encode() in told
+    assert not (tmp_path / "paid").exists()

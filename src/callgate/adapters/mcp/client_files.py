@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from callgate.adapters.mcp.server import McpServer
 from callgate.errors import ConfigurationError
+from callgate.model.own_variables import is_own_variable
 from callgate.model.source import Failure
 from callgate.model.visible import brief
 
@@ -169,6 +170,8 @@ class _Words:
         if found[1].startswith("input:"):
             advice = "write secret:connector/key in its place"
             raise ConfigurationError(f"it asks the user for {brief(found[1])!r}, which nobody is asked here; {advice}")
+        if is_own_variable(name):
+            raise ConfigurationError(f"it asks for {brief(name)!r}, a variable of Callgate's own, which no server gets")
         if name in os.environ or colon:
             return os.environ.get(name) or default
         raise ConfigurationError(f"there is no variable {brief(name)!r} in the environment")

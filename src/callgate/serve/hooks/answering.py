@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
 
 _LARGEST = 64 * 1024
-_PATHS = ("file_path", "path", "notebook_path")
+_PATHS = ("file_path", "path", "notebook_path", "cwd")
 _WHERE = {"host.bash": "cwd", "host.glob": "path", "host.grep": "path"}
 """What says where a tool works; the host's own folder when it says nothing."""
 _HOST_FILES = (

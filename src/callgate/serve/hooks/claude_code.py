@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from callgate.runtime.host_names import CLAUDE_CODE
+from callgate.serve.hooks.arguments import as_host_said, renamed
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
 
 OWN_SERVER = "callgate"
@@ -74,7 +75,7 @@ class ClaudeCode:
         """The tool may run."""
         decision: dict[str, Any] = {"permissionDecision": "allow", "permissionDecisionReason": "allowed by Callgate"}
         if edited is not None:
-            decision["updatedInput"] = dict(edited.get("arguments", {}) if moment.tool == "host.mcp" else edited)
+            decision["updatedInput"] = as_told(moment.tool, moment.told.get("tool_input", {}), edited=edited)
         return Reply(out=_decided(decision))
 
     def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
@@ -96,7 +97,13 @@ def named(host_tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any
             raise Misread(f"{host_tool} is no name of a tool of an MCP server")
         return "host.mcp", {"server": server, "tool": tool, "arguments": arguments}
     # A name with a colon is nobody's: what is not declared is refused, and the refusal recorded.
-    return CLAUDE_CODE.get(host_tool, f"host:{host_tool}"), arguments
+    name = CLAUDE_CODE.get(host_tool, f"host:{host_tool}")
+    return name, renamed(name, arguments)
+
+
+def as_told(tool: str, given: Mapping[str, Any], *, edited: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person changed, in the host's words."""
+    return dict(edited.get("arguments", {})) if tool == "host.mcp" else as_host_said(tool, given, edited=edited)
 
 
 def _decided(decision: dict[str, Any]) -> dict[str, Any]:

@@ -7,18 +7,19 @@ lets the tool run. For the same reason a yes is silence, after which Codex goes 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
 from callgate.runtime.host_names import CODEX
+from callgate.serve.hooks.arguments import renamed
 from callgate.serve.hooks.claude_code import OWN_SERVER, named
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.patches import touched
 
 _BLOCKS = 2
-_FILE = re.compile(r"^\*\*\* (?:(Add|Update|Delete) File|(Move) to): (.+?)\s*$", re.MULTILINE)
+_PROGRAM_AND_PATCH = 2
 
 
 class Codex:
@@ -83,15 +84,16 @@ def _named(host_tool: str, given: dict[str, Any], *, folder: str | None) -> tupl
     if host_tool.startswith("mcp__"):
         return named(host_tool, given)
     name = CODEX.get(host_tool, f"host:{host_tool}")
+    told = renamed(name, given)
     if name == "host.patch":
-        return name, _patch(given, folder=folder)
+        return name, _patch(told, folder=folder)
     if name == "host.bash":
-        return name, {**given, "command": _command(given)}
-    return name, given
+        return name, {**told, "command": _command(told)}
+    return name, told
 
 
 def _command(given: Mapping[str, Any]) -> str:
-    command = given.get("command") or given.get("cmd")
+    command = given.get("command")
     if isinstance(command, list):
         return shlex.join(str(word) for word in cast("list[Any]", command))
     if not isinstance(command, str):
@@ -101,15 +103,14 @@ def _command(given: Mapping[str, Any]) -> str:
 
 def _patch(given: Mapping[str, Any], *, folder: str | None) -> dict[str, Any]:
     """A patch with the files it touches, so that they can be judged."""
-    command = given.get("command") or given.get("input") or given.get("patch")
-    words: list[Any] = cast("list[Any]", command) if isinstance(command, list) else [command]
-    patch = next((word for word in reversed(words) if isinstance(word, str)), "")
-    found = _FILE.findall(patch)
-    if not found:
-        raise Misread("the patch names no file")
-    files = [os.path.join(folder or "", path) for _, _, path in found]  # noqa: PTH118 - `..` must stay as it was said
-    return {
-        "patch": patch,
-        "files": list(dict.fromkeys(files)),
-        "deletes": any(kind == "Delete" for kind, _, _ in found),
-    }
+    patch = _patch_text(given.get("patch"))
+    found = touched(patch)
+    files = [os.path.join(folder or "", each.path) for each in found]  # noqa: PTH118 - `..` must stay as it was said
+    return {"patch": patch, "files": list(dict.fromkeys(files)), "deletes": any(each.deleted for each in found)}
+
+
+def _patch_text(given: Any) -> str:
+    words: list[Any] = cast("list[Any]", given) if isinstance(given, list) else ["apply_patch", given]
+    if len(words) != _PROGRAM_AND_PATCH or not isinstance(words[1], str):
+        raise Misread("the host did not say one patch")
+    return words[1]

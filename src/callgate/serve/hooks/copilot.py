@@ -12,12 +12,11 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from callgate.runtime.host_names import COPILOT
+from callgate.serve.hooks.arguments import renamed
 from callgate.serve.hooks.claude_code import OWN_SERVER
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, text
 
 _BLOCKS = 2
-_PATHS = {"host.read": "file_path", "host.write": "file_path", "host.edit": "file_path"}
-_NAMES = {"path": "file_path", "file_text": "content", "old_str": "old_string", "new_str": "new_string"}
 
 
 class Copilot:
@@ -98,8 +97,5 @@ def _arguments(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(host_tool: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     name = COPILOT.get(host_tool, f"host:{host_tool}")
-    if name in _PATHS:
-        return name, {_NAMES.get(key, key): value for key, value in given.items()}
-    if host_tool == "write_bash":
-        return name, {"command": str(given.get("input", ""))} | given
-    return name, given
+    nothing = {"command": ""} if host_tool == "write_bash" else {}
+    return name, nothing | renamed(name, given)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from callgate.runtime.host_names import CURSOR
+from callgate.serve.hooks.arguments import as_host_said, renamed
 from callgate.serve.hooks.claude_code import OWN_SERVER
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
 
@@ -20,7 +21,7 @@ _BLOCKS = 2
 _FAILED = "postToolUseFailure"
 _OF_SERVERS = frozenset({"beforeMCPExecution", "afterMCPExecution"})
 _ELSEWHERE = frozenset({"beforeShellExecution", "beforeReadFile", "subagentStart"})
-_PATHS = ("file_path", "path", "target_file", "filePath", "target_notebook")
+_OF_FILES = frozenset({"host.read", "host.write", "host.edit", "host.delete"})
 
 
 class Cursor:
@@ -80,7 +81,7 @@ class Cursor:
         """The tool may run."""
         answer: dict[str, Any] = {"permission": "allow"}
         if edited is not None:
-            answer["updated_input"] = _as_given(moment, edited)
+            answer["updated_input"] = as_host_said(moment.tool, moment.told.get("tool_input", {}), edited=edited)
         return Reply(out=answer)
 
     def deny(self, told: Mapping[str, Any], reason: str) -> Reply:
@@ -123,24 +124,8 @@ def _of_server(told: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 def _named(host_tool: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The gate's name of a tool, and the arguments it is judged with: Cursor's under the names of the declaration."""
     name = CURSOR.get(host_tool, f"host:{host_tool}")
-    found = [given[key] for key in _PATHS if isinstance(given.get(key), str)]
-    rest = {key: value for key, value in given.items() if key not in _PATHS}
-    if name in {"host.read", "host.write", "host.edit", "host.delete"}:
-        if len(set(found)) != 1:
-            raise Misread(f"the host did not say which file {host_tool} is about")
-        return name, {"file_path": found[0], **_contents(name, rest)}
-    return name, given
-
-
-def _contents(name: str, rest: dict[str, Any]) -> dict[str, Any]:
-    if name != "host.write":
-        return rest
-    content = next((rest[key] for key in ("content", "contents", "code_edit") if isinstance(rest.get(key), str)), "")
-    return {"content": content} | rest
-
-
-def _as_given(moment: Moment, edited: Mapping[str, Any]) -> dict[str, Any]:
-    """What a person changed, under the names that the host gave."""
-    given: Any = moment.told.get("tool_input", {})
-    renamed = {"file_path": next((key for key in _PATHS if key in given), "file_path")}
-    return {renamed.get(key, key): value for key, value in edited.items()}
+    nothing = {"content": ""} if name == "host.write" else {}
+    told = nothing | renamed(name, given)
+    if name in _OF_FILES and not isinstance(told.get("file_path"), str):
+        raise Misread(f"the host did not say which file {host_tool} is about")
+    return name, told

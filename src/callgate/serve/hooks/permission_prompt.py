@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import CallgateError
 from callgate.model.call import Call
 from callgate.serve.hooks.answering import as_given, placed, why_not
-from callgate.serve.hooks.claude_code import named
+from callgate.serve.hooks.claude_code import as_told, named
 from callgate.serve.hooks.moment import Kind, Misread, Moment, mapping, text
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def _answer(gate: Callgate, context: Context, *, arguments: Mapping[str, A
     edited = as_given(judgement.edited, moment)
     if edited is None:
         return _denied("Not run: a person changed where this call works, which the host cannot be told.")
-    return {"behavior": "allow", "updatedInput": edited.get("arguments", {}) if name == "host.mcp" else edited}
+    return {"behavior": "allow", "updatedInput": as_told(name, given, edited=edited)}
 
 
 def _denied(message: str) -> dict[str, Any]:

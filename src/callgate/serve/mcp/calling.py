@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import Conflict, NotFound
 from callgate.model.outcome import Outcome, Pending
-from callgate.serve.mcp.asking_back import ClientChannel
+from callgate.serve.mcp.asking_back import ClientChannel, SoleClient
 from callgate.serve.mcp.elicitation import Elicitation
 from callgate.serve.mcp.names import Names, unknown
 from callgate.serve.mcp.progress import Teller, progress_told
@@ -110,9 +110,13 @@ class Calling:
 @contextlib.contextmanager
 def asked_back(gate: Callgate, asked: ServerRequestContext[Any, Any]) -> Generator[None]:
     """While a call runs, the server behind it may ask its client back."""
-    channel = ClientChannel(asked)
+    channel, sole = ClientChannel(asked), gate.asked_through()
+    if isinstance(sole, SoleClient):
+        sole.begin(channel)
     try:
         with gate.asked_back(channel):
             yield
     finally:
         channel.close()
+        if isinstance(sole, SoleClient):
+            sole.end(channel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
 
 
+_log = logging.getLogger("callgate.mcp")
 LARGEST_MESSAGE = 16 * 1024 * 1024
 """A client that sends more in one line is not read any further."""
 _LAST_WORDS = 5.0
@@ -144,7 +146,10 @@ class _Coming(_End):
         """
         try:
             line = await self._reader.readuntil(b"\n")
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        except asyncio.IncompleteReadError:
+            raise anyio.EndOfStream from None
+        except asyncio.LimitOverrunError:
+            _log.warning("the client says more than %d bytes in one line; it is not read any further", LARGEST_MESSAGE)
             raise anyio.EndOfStream from None
         try:
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
