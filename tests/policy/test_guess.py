@@ -59,6 +59,11 @@ def refusal(policy: Policy, tool: Tool, **arguments: Any) -> str:
         "sub/../callgate.yaml",
         "alias/key",
         "file://{house}/callgate.yaml",
+        "file:{house}/callgate.yaml",
+        "file:\\\\\\{house}/callgate.yaml",
+        "file://elsewhere{house}/callgate.yaml",
+        "fi\tle://{house}/callgate.yaml",
+        "\x01file://{house}/callgate.yaml",
         "%2ecallgate/c.db",
         "CALLGATE.yaml",
     ],
@@ -69,7 +74,18 @@ def test_own_files_are_out_of_reach_under_any_name(policy: Policy, house: Path, 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../x", "sub/../../x", " /etc/passwd", "~/x", "~", "file:///etc/passwd"]
+    "path",
+    [
+        "/etc/passwd",
+        "../x",
+        "sub/../../x",
+        " /etc/passwd",
+        "~/x",
+        "~",
+        "file:///etc/passwd",
+        "fil\te:etc/x",
+        "file:\\etc\\x",
+    ],
 )
 def test_what_points_somewhere_is_confined_under_any_name(policy: Policy, home: Path, name: str, path: str):
     assert home.exists()

@@ -22,7 +22,10 @@ _LONGEST_PART = 255
 """Bytes; no file system that tools meet has longer names."""
 _PARTS = re.compile(r"[/\\]")
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
-_FILE_URL = re.compile(r"^file:(?://localhost(?=/))?/*", re.IGNORECASE)
+_FILE_URL = re.compile(r"^[\x00-\x20]*file:(?:[/\\]{2}localhost(?=[/\\]))?[/\\]*", re.IGNORECASE)
+_FILE_HOST = re.compile(r"^[\x00-\x20]*file:[/\\]{2}[^/\\]+", re.IGNORECASE)
+_LEFT_OUT = str.maketrans("", "", "\t\n\r")
+"""What parsers of addresses read over."""
 
 _OF_FILES = frozenset(
     {"archive", "attachment", "attachments", "backup", "config", "configuration", "database", "db", "doc", "docs"}
@@ -94,7 +97,9 @@ def points_somewhere(text: str) -> bool:
     bare = text.strip()
     if os.path.isabs(bare) or (".." in bare and ".." in _PARTS.split(bare)):  # noqa: PTH117 - a text all along
         return True
-    return _FILE_URL.match(bare) is not None or (bare.startswith("~") and os.path.expanduser(bare) != bare)  # noqa: PTH111
+    if ":" in bare and _is_file_address(bare):
+        return True
+    return bare.startswith("~") and os.path.expanduser(bare) != bare  # noqa: PTH111
 
 
 def spellings(text: str) -> Iterator[str]:
@@ -107,3 +112,13 @@ def spellings(text: str) -> Iterator[str]:
         yield os.path.expanduser(bare)  # noqa: PTH111 - a text all along
     if "%" in bare or _FILE_URL.match(bare):
         yield unquote(_FILE_URL.sub("/", bare))
+    if ":" in bare and _is_file_address(bare):
+        # Some take a backslash for a slash, and some read over the host.
+        address = bare.translate(_LEFT_OUT)
+        yield unquote(_FILE_URL.sub("/", address)).replace("\\", "/")
+        if _FILE_HOST.match(address):
+            yield unquote(_FILE_HOST.sub("", address)).replace("\\", "/") or "/"
+
+
+def _is_file_address(text: str) -> bool:
+    return _FILE_URL.match(text.translate(_LEFT_OUT)) is not None

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from callgate.errors import ConfigurationError
 from callgate.runtime.host_files import CLAUDE_CODE, CODEX, COPILOT, CURSOR, VSCODE, HostFile, servers_of
+from callgate.runtime.own_program import OWN
 
-OWN = "callgate"
 _SECONDS = 60
 """How long a host waits for its hook; the hook's own deadline is below."""
 _CLAUDE_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit")

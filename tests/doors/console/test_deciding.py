@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate import Call, Callgate, Context
+from callgate import Call, Callgate
 from callgate.model.approval import ApprovalState
 from callgate.model.levels import Assurance
 from tests.doors.console.conftest import AGENT, Console, console_of
@@ -165,39 +165,3 @@ async def test_a_question_that_is_not_there_is_not_found(console: Console):
     async with console.signed_in() as client:
         assert (await client.get("/approvals/nothing")).status_code == 404
         assert (await client.get("/approvals/nothing/standing")).status_code == 404
-
-
-_HOSTILE = "<script>window.bad=1</script><img src=x onerror=window.bad=1>\"'>{{7*7}}\u202egnp\u200b"
-
-
-async def test_text_of_others_shows_as_text_wherever_it_stands(console: Console):
-    who = Context(principal=f"p{_HOSTILE}", user=f"u{_HOSTILE}", session=f"s{_HOSTILE}", trace_id=f"t{_HOSTILE}")
-    which = await console.ask(to=_HOSTILE, note=f"a\n{_HOSTILE}", context=who)
-    lost = await console.gate.call("send_letter", {"to": _HOSTILE}, who)
-    refused = await console.gate.call(f"r{_HOSTILE}", {_HOSTILE: _HOSTILE}, who)
-    await console.gate.distrust("word_count", by="eve", why=_HOSTILE)
-    asked = (await console.gate.approval(which)).call_id
-    pages = [
-        "/",
-        f"/approvals/{which}",
-        "/calls",
-        f"/calls/{asked}",
-        f"/calls/{lost.call_id}",
-        f"/calls/{refused.call_id}",
-    ]
-    pages += ["/outcomes", f"/outcomes/{lost.call_id}", "/review", "/review/word_count", "/tools/word_count"]
-    async with console.signed_in(f"n{_HOSTILE}") as client:
-        for path in pages:
-            _is_text((await client.get(path)).text, path)
-        await console.gate.reject(which, by=f"eve {_HOSTILE}", why=_HOSTILE)
-        for path in ("/", f"/approvals/{which}", f"/calls/{asked}", "/evidence", "/health"):
-            _is_text((await client.get(path)).text, path)
-
-
-def _is_text(text: str, where: str) -> None:
-    assert "<script>window" not in text, where
-    assert "<img src=x" not in text, where
-    assert "\u202e" not in text, where
-    assert "\u200b" not in text, where
-    assert "U+202E" in text, where
-    assert "{{7*7}}" in text, where

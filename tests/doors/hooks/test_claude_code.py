@@ -151,8 +151,8 @@ def test_a_tool_nobody_declared_is_denied_and_foreign_servers_are_asked_about(ho
     assert asked(host.before("mcp__github__create_issue", {"title": "x"}, use="toolu_2"))
 
 
-@pytest.mark.parametrize("tool", ["mcp__callgate__pay", "ExitPlanMode", "AskUserQuestion"])
-def test_what_is_judged_elsewhere_or_is_the_users_own_gets_no_opinion(host: HostRun, tool: str):
+@pytest.mark.parametrize("tool", ["ExitPlanMode", "AskUserQuestion"])
+def test_what_is_the_users_own_gets_no_opinion(host: HostRun, tool: str):
     done = host.event("PreToolUse", tool_name=tool, tool_input={}, tool_use_id="toolu_1")
     assert (done.code, done.out, done.err) == (0, "", "")
 

@@ -68,14 +68,6 @@ def test_a_tool_of_a_server_is_asked_about_where_its_server_is_known(cursor: Cur
     assert asked(cursor.call("create_issue", body, "npx github-mcp")) != approval
 
 
-@pytest.mark.parametrize(
-    "command", ["/usr/bin/callgate mcp --store x", "python -m callgate mcp", "npx callgate mcp", "callgate tools"]
-)
-def test_only_callgates_own_server_gets_no_opinion(cursor: CursorRun, command: str):
-    decision = cursor.call("pay", {}, command)
-    assert (decision == {}) == ("/usr/bin/callgate mcp" in command or "-m callgate mcp" in command), decision
-
-
 def test_what_cannot_be_judged_here_is_denied_with_where_it_is(cursor: CursorRun):
     done = cursor.say("beforeShellExecution", command="ls", cwd=str(cursor.folder))
     assert (done.code, done.body["permission"]) == (2, "deny")

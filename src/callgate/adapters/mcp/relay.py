@@ -10,10 +10,11 @@ import asyncio
 import contextlib
 import dataclasses
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from callgate.adapters.assemble import Parts, assemble
 from callgate.adapters.declare import declare
@@ -36,6 +37,9 @@ READ, PROMPT, COMPLETE = "resources/read", "prompts/get", "completion/complete"
 LISTS = {"resources/list": READ, "resources/templates/list": READ, "prompts/list": PROMPT}
 """What is listed, and what one must be able to use to see the list."""
 METHODS = frozenset({READ, PROMPT, COMPLETE})
+_READ_OVER = re.compile(r"^[\s\x00-\x20]+|[\t\n\r]")
+"""What parsers of addresses leave out before they look."""
+_PLAIN_FILE = re.compile(r"file://(?:localhost)?(/[^\\?#\x00-\x20\x7f]*)", re.IGNORECASE)
 _MOST_PAGES = 100
 _MOST = 10_000
 _LONGEST_ERROR = 500
@@ -237,10 +241,23 @@ def _with_path(validate: Validator) -> Validator:
 
     def validated(arguments: Mapping[str, Any], /) -> Arguments:
         final: dict[str, Any] = {name: value for name, value in validate(arguments).items() if name != "path"}
-        parts = urlsplit(str(final["resource"]))
-        return final | {"path": unquote(parts.path)} if parts.scheme.lower() == "file" else final
+        path = _path_of(str(final["resource"]))
+        return final if path is None else final | {"path": path}
 
     return validated
+
+
+def _path_of(resource: str) -> str | None:
+    """The path that a file's address leads to; None where it is none of a file.
+
+    Servers read other spellings than the plain one in ways of their own, as another file: such an address stands for
+    itself, which is no path that is allowed.
+    """
+    read = _READ_OVER.sub("", resource)
+    if not read.lower().startswith("file:"):
+        return None
+    plain = _PLAIN_FILE.fullmatch(resource)
+    return read if plain is None else unquote(plain[1])
 
 
 async def _page(client: Client, method: str, *, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:

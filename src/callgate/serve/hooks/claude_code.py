@@ -13,9 +13,8 @@ from typing import Any
 from callgate.runtime.host_names import CLAUDE_CODE
 from callgate.serve.hooks.arguments import as_host_said, renamed
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.own_server import is_of_own_server
 
-OWN_SERVER = "callgate"
-"""The name under which `callgate connect` writes Callgate's own MCP server; its calls are judged there."""
 _WITH_ITS_USER = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})
 """The host talks to its user with these: a yes of ours would answer in the user's place."""
 _FAILED = "PostToolUseFailure"
@@ -56,7 +55,7 @@ class ClaudeCode:
         if kind is Kind.ELSE:
             return Moment(kind=kind, **place)
         host_tool = text(told, "tool_name")
-        if host_tool in _WITH_ITS_USER or host_tool.startswith(f"mcp__{OWN_SERVER}__"):
+        if host_tool in _WITH_ITS_USER or is_own(self.name, host_tool, root=place["root"]):
             return Moment(kind=Kind.ELSE, **place)
         name, arguments = named(host_tool, mapping(told, "tool_input"))
         place |= {"use": text(told, "tool_use_id"), "tool": name, "arguments": arguments}
@@ -87,6 +86,12 @@ class ClaudeCode:
     def note(self, message: str) -> Reply:
         """A message that the user sees."""
         return Reply(out={"systemMessage": message})
+
+
+def is_own(host: str, host_tool: str, *, root: str | None) -> bool:
+    """Whether it is a tool of Callgate's own server, whose calls are judged there."""
+    name = host_tool.removeprefix("mcp__")
+    return name != host_tool and is_of_own_server(host, name, joints=("__",), root=root)
 
 
 def named(host_tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from callgate.runtime.host_names import CODEX
 from callgate.serve.hooks.arguments import renamed
-from callgate.serve.hooks.claude_code import OWN_SERVER, named
+from callgate.serve.hooks.claude_code import is_own, named
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
 from callgate.serve.hooks.patches import touched
 
@@ -51,7 +51,7 @@ class Codex:
         if kind is Kind.ELSE:
             return Moment(kind=kind, **place)
         host_tool = text(told, "tool_name")
-        if host_tool.startswith(f"mcp__{OWN_SERVER}__"):
+        if is_own(self.name, host_tool, root=folder):
             return Moment(kind=Kind.ELSE, **place)
         name, arguments = _named(host_tool, mapping(told, "tool_input"), folder=folder)
         place |= {"use": text(told, "tool_use_id"), "tool": name, "arguments": arguments}

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from callgate.runtime.host_names import COPILOT
 from callgate.serve.hooks.arguments import renamed
-from callgate.serve.hooks.claude_code import OWN_SERVER
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, text
+from callgate.serve.hooks.own_server import is_of_own_server
 
 _BLOCKS = 2
 
@@ -51,7 +51,7 @@ class Copilot:
         if kind is Kind.ELSE:
             return Moment(kind=kind, **place)
         host_tool = text(told, "toolName")
-        if host_tool.startswith((f"{OWN_SERVER}-", f"{OWN_SERVER}/")):
+        if is_of_own_server(self.name, host_tool, joints=("-", "/"), root=folder):
             return Moment(kind=Kind.ELSE, **place)
         name, arguments = _named(host_tool, _arguments(told))
         place |= {"tool": name, "arguments": arguments}

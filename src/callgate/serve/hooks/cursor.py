@@ -7,14 +7,15 @@ to judge at: every tool comes by preToolUse as well. Whoever wired one of them i
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from callgate.runtime.host_names import CURSOR
+from callgate.runtime.own_program import is_own_program
 from callgate.serve.hooks.arguments import as_host_said, renamed
-from callgate.serve.hooks.claude_code import OWN_SERVER
 from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
 
 _BLOCKS = 2
@@ -61,7 +62,7 @@ class Cursor:
             return Moment(kind=kind, **place)
         host_tool = text(told, "tool_name")
         of_server = event in _OF_SERVERS
-        if (not of_server and host_tool.startswith("MCP:")) or (of_server and _is_own(told)):
+        if (not of_server and host_tool.startswith("MCP:")) or (of_server and _is_own(told, place["root"])):
             return Moment(kind=Kind.ELSE, **place)
         use = "" if of_server else text(told, "tool_use_id")
         name, arguments = _of_server(told) if of_server else _named(host_tool, mapping(told, "tool_input"))
@@ -100,12 +101,14 @@ def _root(told: Mapping[str, Any]) -> str | None:
     return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else None
 
 
-def _is_own(told: Mapping[str, Any]) -> bool:
+def _is_own(told: Mapping[str, Any], root: str | None) -> bool:
     """Whether it is a tool of Callgate's own server, whose calls are judged there: by the command that starts it."""
     command = told.get("command")
-    words = command.split() if isinstance(command, str) else []
-    names = [PurePath(word.strip("\"'")).name for word in words]
-    return names[:2] == [OWN_SERVER, "mcp"] or names[1:4] == ["-m", OWN_SERVER, "mcp"]
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return False
+    return is_own_program(words, "mcp", folder=Path(root) if root else None)
 
 
 def _of_server(told: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
