@@ -12,7 +12,8 @@ from callgate.model.ids import uuid7
 from callgate.model.layer import Layer
 from callgate.model.levels import Autonomy, Caller
 
-_IDENTITY = frozenset({"principal", "user", "session", "role", "intent"})
+_IDENTITY = frozenset({"principal", "user", "session", "role", "intent", "credential", "expires_at"})
+_ASKER = ("principal", "user", "session", "role")
 _NAMES = ("principal", "session", "role", "trace_id")
 _OTHER_NAMES = ("user", "idempotency_key", "task_id", "step_id", "chain_id")
 _names, _other_names = attrgetter(*_NAMES), attrgetter(*_OTHER_NAMES)
@@ -104,6 +105,11 @@ class Context:
     no_web: bool = False
     layers: tuple[Layer, ...] = ()
     """Task and delegation layers, outermost first."""
+    credential: str | None = None
+    """What it came in with at a network door: the id of a credential, which has to count still when a person's yes is
+    used."""
+    expires_at: float | None = None
+    """When that ends by itself; seconds since the epoch."""
     authority: Authority = field(init=False, repr=False, compare=False)
     """Everything the policy's static answer depends on, hashed once; derived."""
 
@@ -187,12 +193,48 @@ class Context:
         if self.autonomy is None and changes.get("autonomy") is not None:
             # None is the configuration's level, which is not known here: what is set over it is a ceiling, no more.
             level = Autonomy.parse(str(changes.pop("autonomy")))
-            layers = (*layers, Layer(name="narrowed autonomy", max_autonomy=Autonomy(level)))
+            layers = (*layers, _ceiling(Autonomy(level)))
         return replace(self, layers=layers, **changes)
+
+    def meet(self, other: Context) -> Context:
+        """What both may do: for a call that was asked for under this context, and is made for somebody under the other.
+
+        What names the call, and what its user said, is this one's; what it comes in with is the other's.
+
+        Raises:
+            ValueError: Nothing is known that both may do; the message says why.
+        """
+        for name in _ASKER:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                message = f"it was asked for with the {name} {mine!r}, and this is {theirs!r}"
+                raise ValueError(message)
+        if not other._is_narrowed_to(self):
+            message = f"it was asked for in {self.working_directory}, and this is in {other.working_directory}"
+            raise ValueError(message)
+        levels = [each.autonomy for each in (self, other) if each.autonomy is not None]
+        scopes = [each.scopes for each in (self, other) if each.scopes is not None]
+        layers = (*(layer for layer in other.layers if layer not in self.layers), *self.layers)
+        if len(levels) == 1:
+            # One of them has the configuration's level, which is not known here: the other's is a ceiling over it.
+            layers = (_ceiling(levels[0]), *layers)
+        return replace(
+            self.through(other),
+            scopes=scopes[0].intersection(*scopes) if scopes else None,
+            autonomy=min(levels) if len(levels) > 1 else None,
+            timeout=min((each.timeout for each in (self, other) if each.timeout is not None), default=None),
+            read_only=self.read_only or other.read_only,
+            no_web=self.no_web or other.no_web,
+            layers=layers,
+        )
+
+    def through(self, other: Context) -> Context:
+        """The same, come in with what the other came in with."""
+        return replace(self, credential=other.credential, expires_at=other.expires_at)
 
     def covers(self, other: Context) -> bool:
         """Whether the other is of the same asker and may do the same or less; what cannot be known here is a no."""
-        if any(getattr(self, name) != getattr(other, name) for name in ("principal", "user", "session", "role")):
+        if any(getattr(self, name) != getattr(other, name) for name in _ASKER):
             return False
         # What is not set is the role's or the configuration's, and that may be more or less than what is set.
         scopes = self.scopes == other.scopes or None not in {self.scopes, other.scopes}
@@ -241,6 +283,10 @@ class Context:
             if self.working_directory is None
             else (*self.outer_directories, self.working_directory)
         )
+
+
+def _ceiling(level: Autonomy) -> Layer:
+    return Layer(name="narrowed autonomy", max_autonomy=level)
 
 
 def numbering(context: Context) -> Callable[[int], Context]:

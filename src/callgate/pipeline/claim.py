@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
+from callgate.credentials.register import credential
 from callgate.errors import ApprovalConflict, StoreUnavailable
 from callgate.ledger.transitions import Answer, Claim, Move, move
 from callgate.model.approval import ApprovalState
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from callgate.model.approval import Approval
+    from callgate.model.context import Context
     from callgate.model.decision import Reason
     from callgate.model.event import Event
     from callgate.pipeline.parts import Asked, Parts
@@ -197,11 +199,23 @@ def _reserve(parts: Parts, tx: Transaction, permit: Permit) -> Reason | None:
 def _answered(parts: Parts, tx: Transaction, passed: Passed) -> str | None:
     """Use up what answered the confirm, where there was one; why it answers nothing any more otherwise."""
     if passed.approval is not None:
-        wrong = _spend(parts, tx, passed.approval)
+        wrong = _let_out(parts, tx, passed.authorized.asked.context) or _spend(parts, tx, passed.approval)
         return None if wrong is None else f"the approval cannot be used: {wrong}"
     if passed.grant is not None and is_revoked(tx, passed.grant):
         return f"grant {passed.grant.id}, which let this call through, was revoked meanwhile"
     return None
+
+
+def _let_out(parts: Parts, tx: Transaction, context: Context) -> str | None:
+    """Why whoever it would run for is not let in any more: people take their time, and a credential may end in it."""
+    now = parts.clock.now()
+    if context.expires_at is not None and now >= context.expires_at:
+        return "the credential that the call came in with has expired"
+    if context.credential is None:
+        return None
+    shown = credential(tx, context.credential, keys=parts.keys)
+    gone = shown is None or not shown.counts(now)
+    return "the credential that the call came in with does not count any more" if gone else None
 
 
 def _spend(parts: Parts, tx: Transaction, approval: Approval) -> str | None:

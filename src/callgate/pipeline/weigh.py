@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from callgate.credentials.register import credentials
+from callgate.model.credential import Right
 from callgate.policy.policy import Facts
 
 if TYPE_CHECKING:
@@ -26,6 +28,14 @@ def decided_before(parts: Parts, authorized: Authorized) -> Decision | None:
 async def decide(parts: Parts, authorized: Authorized) -> Decision:
     """The decision about this call, with what the store knows about the session."""
     facts = await gather_facts(parts, authorized)
+    decision = _decided(parts, authorized, facts)
+    if not decision.plus:
+        return decision
+    # Only a *confirm +* depends on who there is to ask, and few calls come to one.
+    return _decided(parts, authorized, facts._replace(persons=(*facts.persons, *await _deciders(parts))))
+
+
+def _decided(parts: Parts, authorized: Authorized, facts: Facts) -> Decision:
     return parts.policy.decide(
         authorized.tool,
         authorized.arguments,
@@ -34,6 +44,13 @@ async def decide(parts: Parts, authorized: Authorized) -> Decision:
         authorization=authorized.authorization,
         facts=facts,
     )
+
+
+async def _deciders(parts: Parts) -> tuple[str, ...]:
+    """The people whom the store lets in to decide, as of now."""
+    known = await parts.store.read(lambda reader: credentials(reader, keys=parts.keys))
+    now = parts.clock.now()
+    return tuple(each.name for each in known if each.may(Right.DECIDE) and each.counts(now))
 
 
 async def gather_facts(parts: Parts, authorized: Authorized) -> Facts:

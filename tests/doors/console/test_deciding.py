@@ -1,15 +1,17 @@
 """Deciding at the console: who may, what a form has to carry, and what is recorded."""
 
+from pathlib import Path
+
 import pytest
 
-from callgate import Call
+from callgate import Call, Callgate, Context
 from callgate.model.approval import ApprovalState
 from callgate.model.levels import Assurance
-from tests.doors.console.conftest import AGENT, Console
+from tests.doors.console.conftest import AGENT, Console, console_of
 
 
 async def _seen(console: Console, which: str) -> str:
-    return (await console.gate.approval(which)).final_fingerprint
+    return (await console.gate.approval(which)).digest
 
 
 async def test_a_yes_is_recorded_as_that_of_somebody_signed_in_and_runs_nothing(console: Console):
@@ -81,8 +83,26 @@ async def test_a_call_that_changed_since_it_was_looked_at_is_looked_at_again(con
         form = {"stamp": await console.stamp(client), "answer": "approve", "seen": "another"}
         answer = await client.post(f"/approvals/{which}", data=form)
     assert answer.status_code == 409
-    assert "look at it as it is now" in answer.text
+    assert "Look at it as it is" in answer.text
     assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+async def test_a_yes_to_what_was_shown_is_none_to_what_it_was_edited_to(tmp_path: Path):
+    config = tmp_path / "callgate.yaml"
+    config.write_text("version: 1\nglobal: {rules: [{match: pay, verdict: confirm, by: two, why: four eyes}]}\n")
+    async with console_of(Callgate.open("memory://", config=str(config))) as console:
+        which = await console.ask()
+        async with console.signed_in("bob") as bob:
+            form = {"stamp": await console.stamp(bob), "answer": "approve", "seen": await _seen(console, which)}
+            await console.gate.approve(which, by="ada", arguments={"amount": 5000, "to": "eve"})
+            answer = await bob.post(f"/approvals/{which}", data=form)
+            assert (answer.status_code, "ada edited" in answer.text, "5000" in answer.text) == (409, True, True)
+            assert (await console.gate.resume(which, AGENT)).status == "pending"
+            assert console.paid == []
+            form |= {"seen": await _seen(console, which)}
+            assert (await bob.post(f"/approvals/{which}", data=form)).status_code == 303
+        await console.gate.resume(which, AGENT)
+        assert console.paid == [(5000, "eve")]
 
 
 async def test_deciding_twice_is_told_and_changes_nothing(console: Console):

@@ -65,6 +65,42 @@ async def test_an_edit_is_previewed_then_approved_and_the_model_is_told(served: 
     assert served.paid == [2]
 
 
+async def test_a_yes_is_to_the_question_that_was_looked_at(tmp_path: Path):
+    config = tmp_path / "callgate.yaml"
+    config.write_text("version: 1\nglobal: {rules: [{match: pay, verdict: confirm, by: two, why: four eyes}]}\n")
+    async with served_gate(Callgate.open("memory://", config=str(config))) as served:
+        async with await served.agent() as agent, await served.person("ada") as ada, await served.person("bob") as bob:
+            where = f"/api/v1/approvals/{await _asked(agent)}"
+            seen = (await bob.get(where)).json()["digest"]
+            await ada.post(f"{where}/approve", json={"arguments": {"amount": 5000}, "digest": seen})
+            for said in ({}, {"digest": seen}):
+                answer = await bob.post(f"{where}/approve", json=said)
+                assert (answer.status_code, answer.json()["code"]) == (409, "approval_conflict")
+                assert "ada edited" in answer.json()["detail"]
+            assert "amount: 5000" in answer.json()["detail"], "it says what it is now"
+            for verb, said in (("reject", {"why": "no"}), ("respond", {"text": "no"})):
+                assert (await bob.post(f"{where}/{verb}", json=said | {"digest": seen})).status_code == 409
+            assert (await agent.post(f"{where}/result")).json()["status"] == "pending"
+            assert served.paid == []
+            now = (await bob.get(where)).json()
+            assert now["what"] == "pay\n  amount: 5000"
+            assert (await bob.post(f"{where}/approve", json={"digest": now["digest"]})).json()["state"] == "approved"
+            await agent.post(f"{where}/result")
+        assert served.paid == [5000]
+
+
+async def test_an_edit_is_of_the_question_that_was_looked_at_or_was_seen_before(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        where = f"/api/v1/approvals/{await _asked(agent)}"
+        edit = {"arguments": {"amount": 2}}
+        other = (await ada.post(f"{where}/preview", json={"arguments": {"amount": 3}})).json()["digest"]
+        assert (await ada.post(f"{where}/approve", json=edit | {"digest": other})).status_code == 409
+        shown = (await ada.post(f"{where}/preview", json=edit)).json()["digest"]
+        assert (await ada.post(f"{where}/approve", json=edit | {"digest": shown})).json()["state"] == "approved"
+        await agent.post(f"{where}/result")
+    assert served.paid == [2]
+
+
 async def test_a_person_rejects_or_answers_and_nothing_happens(served: Served):
     async with await served.agent() as agent, await served.person() as ada:
         first, second = await _asked(agent, 1), await _asked(agent, 2)

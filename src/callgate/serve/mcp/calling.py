@@ -75,7 +75,7 @@ class Calling:
         if isinstance(outcome, Pending):
             question = None if was_asked else await self._question(outcome, request)
             if question is not None and self._elicitation.is_stateless(request.asked):
-                return self._elicitation.required(question)
+                return self._elicitation.required(question, asker=request.asker)
             outcome = await self._held(outcome, request, question=question)
         return COMPLETE | result_of(outcome, tool, more=self._waiting.told(outcome))
 
