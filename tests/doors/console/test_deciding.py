@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate import Call, Callgate, Context
+from callgate import Call, Callgate
 from callgate.model.approval import ApprovalState
 from callgate.model.levels import Assurance
 from tests.doors.console.conftest import AGENT, Console, console_of
