@@ -20,6 +20,7 @@ from benchmarks import (
     gateway,
     growth,
     intelligence,
+    listeners,
     programs,
     reads,
     registry,
@@ -68,6 +69,9 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("MCP gateway over HTTP, alone, over the SDK", ("gateway", "http_alone", "wall_ratio"), "<=", 3, 2.2),
     ("MCP gateway over HTTP, 32 at once", ("gateway", "http_32_at_once", "wall_ratio"), "<=", 3, 2.2),
     ("MCP gateway over stdio, alone", ("gateway", "stdio_alone", "wall_ratio"), "<=", 3, None),
+    ("2,000 listeners, 200 calls/s, 1 min: errors", ("listeners", "errors"), "<=", 0, None),
+    ("the same: events that a listener missed", ("listeners", "missed"), "<=", 0, None),
+    ("the same: growth of memory, MB", ("listeners", "memory_growth_mb"), "<=", 8, None),
     ("10,000 tools over 10", ("growth", "tools_10_000_over_10", "cpu_ratio"), "<=", 1.15, None),
     ("1,000 roles over 1", ("growth", "roles_1_000_over_1", "cpu_ratio"), "<=", 1.15, None),
     ("50 layers over none", ("growth", "layers_50_over_0", "cpu_ratio"), "<=", 1.15, None),
@@ -134,6 +138,8 @@ async def measure() -> dict[str, Any]:
         results["vault"] = await vault.measure(folder)
         print("gateway …", flush=True)
         results["gateway"] = await gateway.measure()
+        print("listeners …", flush=True)
+        results["listeners"] = await listeners.measure()
         print("growth …", flush=True)
         results["growth"] = await growth.measure(folder)
     return results

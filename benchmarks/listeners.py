@@ -29,8 +29,10 @@ _PER_SECOND = 200
 _SECONDS = 60
 _CALLERS = 16
 _EVENTS_OF_A_CALL = 2
-_WARM_UP = 20
-"""Seconds until caches are as full as they get; memory is compared from there on."""
+_BEFORE = 12_000
+"""Calls that are made before: then the store's caches, which have their bounds, are full and pass for no leak."""
+_SETTLED = 5
+"""Seconds after the first listener's call from which on memory is compared."""
 _PATIENCE = 20.0
 _TOOL = '''
 from callgate import tool
@@ -136,6 +138,22 @@ async def _served(folder: Path) -> AsyncGenerator[Served]:
         await process.communicate()
 
 
+async def _fill(served: Served) -> None:
+    reading, writing = await asyncio.open_connection(served.host, served.port)
+    calls = [{"tool": "word_count", "arguments": {"text": "a b c"}}] * 100
+    body = json.dumps({"calls": calls, "context": {"trace_id": "before"}}).encode()
+    for _ in range(_BEFORE // len(calls)):
+        writing.write(served.request("POST /api/v1/calls/batch", served.agent, body))
+        await _answer(reading)
+    writing.close()
+
+
+async def _answer(reading: asyncio.StreamReader) -> tuple[bytes, Any]:
+    head = await reading.readuntil(b"\r\n\r\n")
+    size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    return head, json.loads(await reading.readexactly(size))
+
+
 async def _listen(served: Served, queries: Sequence[str]) -> list[Listener]:
     loop, found = asyncio.get_running_loop(), list[Listener]()
     for query in queries:
@@ -154,9 +172,7 @@ async def _call(served: Served, due: asyncio.Queue[tuple[float, str] | None], to
         at, trace = order
         body = json.dumps({"tool": "word_count", "arguments": {"text": "a b c"}, "context": {"trace_id": trace}})
         writing.write(served.request("POST /api/v1/calls", served.agent, body.encode()))
-        head = await reading.readuntil(b"\r\n\r\n")
-        size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        answer = json.loads(await reading.readexactly(size))
+        head, answer = await _answer(reading)
         if not head.startswith(b"HTTP/1.1 200") or answer.get("status") != "succeeded":
             told.errors[str(answer.get("status"))] += 1
         told.latencies.append(time.perf_counter() - at)
@@ -212,6 +228,7 @@ async def measure(
     with tempfile.TemporaryDirectory() as name:
         async with _served(Path(name)) as served:
             queries = [f"?trace={trace}" for trace in traces] + ["?type=tool_call.*"] * hear_all
+            await _fill(served)
             hearing = await _listen(served, queries)
             watching = asyncio.ensure_future(_watch_memory(served.process, told))
             made = await _calls(served, traces or ["all"], told, per_second=per_second, seconds=seconds)
@@ -230,7 +247,7 @@ def _results(told: Told, hearing: Sequence[Listener], expected: Sequence[int], *
         listener.leaves = True
         listener.transport.abort()
     late = sorted(told.latencies)
-    steady = [megabytes for at, megabytes in told.memory if at >= min(_WARM_UP, told.memory[-1][0] / 3)]
+    steady = [megabytes for at, megabytes in told.memory if at >= _SETTLED]
     third = max(1, len(steady) // 3)
     return {
         "listeners": len(hearing),
@@ -241,6 +258,7 @@ def _results(told: Told, hearing: Sequence[Listener], expected: Sequence[int], *
         "error_kinds": dict(told.errors),
         "call_p50_ms": round(late[len(late) // 2] * 1000, 1),
         "call_p99_ms": round(late[len(late) * 99 // 100] * 1000, 1),
+        "memory_mb_each_10_s": [round(megabytes) for _, megabytes in told.memory[::10]],
         "memory_mb": round(steady[-1], 1),
         "memory_growth_mb": round(statistics.median(steady[-third:]) - statistics.median(steady[:third]), 1),
     }
@@ -250,3 +268,7 @@ def _allow_files(wanted: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(measure()), indent=2))

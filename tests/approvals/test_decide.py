@@ -11,7 +11,7 @@ from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import VETO, Decider, approve, expire, reject, respond, withdraw
 from callgate.approvals.show import payload
 from callgate.errors import ApprovalConflict, AssuranceTooLow
-from callgate.model.approval import Approval, ApprovalState
+from callgate.model.approval import Approval, ApprovalState, Listed, Vote
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Risk
 from callgate.model.person import same_person
@@ -20,6 +20,8 @@ from callgate.secrets.keys import throwaway_keys
 KEYS = throwaway_keys()
 ANN = Decider(name="ann")
 BOB = Decider(name="bob")
+SAID: dict[str, Any] = {"by": "ann", "assurance": Assurance.LOCAL, "at": 0.0}
+LISTED = Listed(tool="pay", definition_hash="d", fingerprint="f", key="k", own_key=False, wave=0, asks=True, what="pay")
 
 
 def question(**changes: Any) -> Approval:
@@ -151,6 +153,78 @@ def test_nobody_is_only_nobody() -> None:
     assert not same_person(None, "")
     assert not same_person("ann", None)
     assert same_person("Ann  of\u2003Kent", "ann of kent")
+
+
+def test_a_yes_is_to_what_was_seen_and_to_nothing_that_came_after() -> None:
+    asked = question(by=ConfirmBy.TWO)
+    edited = replace(asked, final_fingerprint="g", what="pay more", edited=True, votes=(Vote(**SAID),))
+    assert approve(asked, BOB, now=1, digest=asked.digest).votes == approve(asked, BOB, now=1).votes
+    for digest in (asked.digest, None):
+        with pytest.raises(ApprovalConflict, match="ann edited approval a1 since it was asked"):
+            approve(edited, BOB, now=1, digest=digest)
+    with pytest.raises(ApprovalConflict, match=r"What would run now: pay more\."):
+        approve(edited, BOB, now=1, digest=asked.digest)
+    assert approve(edited, BOB, now=1, digest=edited.digest).state is ApprovalState.APPROVED
+    with pytest.raises(ApprovalConflict, match="is not what was looked at"):
+        approve(asked, BOB, now=1, digest=edited.digest)
+
+
+def test_a_no_needs_no_digest_and_one_that_names_another_question_is_none() -> None:
+    edited = question(final_fingerprint="g", edited=True)
+    seen = question().digest
+    for late in (lambda: reject(edited, BOB, now=1, why="", digest=seen), lambda: _responded(edited, digest=seen)):
+        with pytest.raises(ApprovalConflict, match="somebody edited"):
+            late()
+    assert reject(edited, BOB, now=1, why="").state is ApprovalState.REJECTED
+    assert _responded(edited, digest=edited.digest).state is ApprovalState.ANSWERED
+
+
+def _responded(asked: Approval, digest: str) -> Approval:
+    return respond(asked, BOB, now=1, text="no", digest=digest)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": "a2"},
+        {"tool": "send"},
+        {"definition_hash": "e"},
+        {"final_fingerprint": "g"},
+        {"what": "pay more"},
+        {"preview_state": "s"},
+        {"resources": ("path:/x",)},
+        {"working_directory": "/"},
+        {"account": "eve"},
+        {"calls": (LISTED,)},
+    ],
+    ids=str,
+)
+def test_whatever_is_approved_makes_another_digest(changes: dict[str, Any]) -> None:
+    assert question(**changes).digest != question().digest
+
+
+def test_votes_and_states_make_no_other_question() -> None:
+    voted = replace(question(), votes=(Vote(**SAID),), state=ApprovalState.APPROVED, mac="m", decided_by="ann")
+    assert voted.digest == question().digest
+
+
+@pytest.mark.parametrize("user", ["ann", None])
+@pytest.mark.parametrize("name", ["ann", "the person at the client of agent"])
+def test_who_sits_at_the_asking_client_is_its_user_whatever_they_are_called(user: str | None, name: str) -> None:
+    there = Decider(name=name, assurance=Assurance.CLIENT)
+    with pytest.raises(ApprovalConflict, match="other than its user"):
+        approve(question(by=ConfirmBy.OTHER, user=user), there, now=1)
+    assert approve(question(user=user), there, now=1).state is ApprovalState.APPROVED
+    assert reject(question(by=ConfirmBy.OTHER, user=user), there, now=1, why="").state is ApprovalState.REJECTED
+
+
+def test_somebody_without_a_name_is_none_of_two() -> None:
+    there = Decider(name="the person at the client of agent", assurance=Assurance.CLIENT)
+    with pytest.raises(ApprovalConflict, match="may be anybody"):
+        approve(question(by=ConfirmBy.TWO, user=None), there, now=1)
+    named = Decider(name="ann", assurance=Assurance.CLIENT)
+    first = approve(question(by=ConfirmBy.TWO), named, now=1)
+    assert approve(first, BOB, now=1).state is ApprovalState.APPROVED
 
 
 def test_two_persons_have_to_be_two() -> None:

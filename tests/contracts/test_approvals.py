@@ -159,6 +159,35 @@ async def test_approvals_are_listed_oldest_first_by_state_and_session(store: Sto
     assert await listed(states=[ApprovalState.PENDING, ApprovalState.USED], newest_first=True, limit=2) == "42"
 
 
+async def test_approvals_are_listed_by_who_asked(store: Store):
+    await put(store, an_approval("1"), an_approval("2", principal="other"), an_approval("3", session="s2"))
+
+    async def listed(**filters: Any) -> str:
+        found = await store.read(lambda reader: reader.approvals(**filters))
+        return "".join(item.id for item in found)
+
+    assert await listed(principal="agent") == "13"
+    assert await listed(principal="agent", session="s2") == "3"
+    assert await listed(principal="other", states=[ApprovalState.PENDING]) == "2"
+    assert await listed(principal="agent", states=[ApprovalState.PENDING], newest_first=True, limit=1) == "3"
+    assert await listed(principal="nobody") == ""
+
+
+async def test_all_questions_that_wait_are_counted_a_plan_for_one(store: Store):
+    async def count(now: float = 0.0) -> int:
+        return await store.read(lambda reader: reader.all_pending_count(now=now))
+
+    assert await count() == 0
+    await put(
+        store,
+        an_approval("1", expires_at=50.0),
+        an_approval("2", principal="other", expires_at=100.0),
+        an_approval("3", state=ApprovalState.USED),
+        *(of_plan(f"p{place}", "p", place, expires_at=100.0) for place in range(3)),
+    )
+    assert (await count(), await count(50.0), await count(100.0)) == (3, 2, 0)
+
+
 async def test_pending_questions_are_counted_by_session(store: Store):
     async def count(session: str = "s1", principal: str = "agent") -> int:
         return await store.read(lambda reader: reader.pending_count(principal, session))

@@ -185,6 +185,39 @@ async def test_a_draft_is_redacted_when_it_is_written_and_dropped_when_that_fail
     assert payloads == [{"text": "a ***"}, {"text": "plain"}, {"unrecordable": "redaction failed: ValueError"}]
 
 
+async def test_a_payload_that_is_written_already_is_kept_and_redacted_like_any_other(store: Store):
+    def written(own: bytes, shared: bytes) -> Draft:
+        return a_draft(payload=(own + shared, own, shared), redact=Striker())
+
+    store.behind(written(b'{"a":"plain"', b',"tool":"pay"}'))
+    await append(
+        store,
+        written(b'{"a":"a secret"', b',"tool":"pay"}'),
+        written(b'{"a":1', b',"tool":"secret"}'),
+        written(b'{"a":"break"', b"}"),
+        a_draft(payload=(b'{"a":"secret"}', b"", b"")),
+    )
+    events = await all_events(store, after=1)
+    assert [event.payload for event in events] == [
+        {"a": "plain", "tool": "pay"},
+        {"a": "a ***", "tool": "pay"},
+        {"a": 1, "tool": "***"},
+        {"unrecordable": "redaction failed: ValueError"},
+        {"a": "secret"},
+    ]
+    assert_chained(await all_events(store))
+
+
+async def test_a_redactor_that_breaks_when_it_looks_lets_nothing_through(store: Store):
+    class Blind(Striker):
+        def suspects(self, body: bytes) -> bool:
+            raise OSError(body)
+
+    await append(store, a_draft(payload=(b'{"a":"secret"}', b'{"a":"secret"}', b""), redact=Blind()))
+    (told,) = await all_events(store, after=1)
+    assert told.payload == {"unrecordable": "redaction failed: OSError"}
+
+
 async def test_payloads_can_be_erased_and_the_chain_still_holds(store: Store):
     await append(store, *(a_draft(payload={"personal": n}) for n in range(4)))
     events = await all_events(store)

@@ -221,6 +221,33 @@ async def test_rows_are_listed_oldest_first_by_state_and_owner(store: Store):
     assert await listed(newest_first=True, owner="owner-2", limit=2) == "54"
 
 
+async def test_what_nobody_knows_is_listed_and_counted(store: Store):
+    failed, unknown = AttemptState.FAILED, AttemptState.UNKNOWN
+
+    async def listed(**choices: Any) -> str:
+        found = await store.read(lambda reader: reader.open_attempts(**choices))
+        return "".join(row.key.key for row in found)
+
+    async def count() -> int:
+        return await store.read(lambda reader: reader.open_count())
+
+    assert (await listed(), await count()) == ("", 0)
+    await put(
+        store,
+        an_attempt("1", state=failed, happened=Happened.POSSIBLE, ended_at=101.0),
+        an_attempt("2", state=failed, happened=Happened.NONE, ended_at=101.0),
+        an_attempt("3", state=unknown, ended_at=101.0),
+        an_attempt("4"),
+        an_attempt("5", state=failed, happened=Happened.POSSIBLE, ended_at=101.0),
+        an_attempt("6", state=AttemptState.SUCCEEDED, ended_at=101.0),
+    )
+    assert (await listed(), await count()) == ("135", 3)
+    assert (await listed(newest_first=True), await listed(limit=2)) == ("531", "13")
+    assert (await listed(newest_first=True, limit=1), await listed(limit=0)) == ("5", "")
+    await put(store, an_attempt("3", state=AttemptState.SUCCEEDED, ended_at=102.0))
+    assert (await listed(), await count()) == ("15", 2)
+
+
 async def test_hostile_text_is_only_text(store: Store):
     hostile = "'; DROP TABLE attempts; -- \x00 \u202e ../../%00 💥" + "x" * 10_000
     row = an_attempt(hostile, tool=hostile, fingerprint=hostile)

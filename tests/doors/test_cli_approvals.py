@@ -135,6 +135,23 @@ def test_two_people_have_to_say_yes_where_the_rule_says_so(cli: Cli):
     assert "approved: pay, by eve and grace" in cli("approvals", "approve", approval, "--by", "grace").out
 
 
+def test_a_question_that_was_edited_is_approved_by_who_saw_the_edit(cli: Cli):
+    Path("callgate.yaml").write_text(OTHER.replace("other", "two"))
+    approval = cli.ask_to_pay(5, "--user", "ann")
+    seen = cli("approvals", "show", approval, "--json").body["digest"]
+    edit = ["--edit", '{"to": "eve", "amount": 5000}', "--module", TOOLS, "--by", "eve"]
+    assert "needs another person's yes" in cli("approvals", "approve", approval, *edit).out
+    for words in ([], ["--digest", seen]):
+        done = cli("approvals", "approve", approval, "--by", "grace", *words)
+        assert done.code != 0
+        assert f"eve edited approval {approval} since it was asked" in done.err
+    shown = cli("approvals", "show", approval)
+    digest = cli("approvals", "show", approval, "--json").body["digest"]
+    assert f"callgate approvals approve {approval} --digest {digest}" in shown.out
+    assert "approved: pay" in cli("approvals", "approve", approval, "--by", "grace", "--digest", digest).out
+    assert not PAID.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

@@ -26,7 +26,7 @@ async def test_a_permit_enters_its_handler_once() -> None:
     async with memory_gate(pay, config=Settings(autonomy=Autonomy.A4)) as gate:
         parts = parts_of(gate)
         call = Call("pay", {"amount": 5})
-        permit = await permit_or_stop(parts, Asked(call, Context(), uuid7(), None, None, parts.clock.monotonic()))
+        permit = await permit_or_stop(parts, Asked(call, Context(), uuid7(), None, None))
         first, second = await execute(parts, permit), await execute(parts, permit)
         assert (first.entered, second.entered) == (True, False)
         assert "was used already" in str(second.error)

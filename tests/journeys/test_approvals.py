@@ -16,7 +16,7 @@ from callgate.errors import (
     InvalidArguments,
     PreviewRequired,
 )
-from callgate.model.approval import ApprovalState, GrantScope
+from callgate.model.approval import Approval, ApprovalState, GrantScope
 from callgate.model.layer import ConfirmBy, Layer, LayerKind, Rule
 from callgate.model.levels import Assurance, Autonomy, Risk, Verdict
 from callgate.model.tool import Preview
@@ -273,10 +273,28 @@ async def test_two_persons_and_the_second_edit_voids_the_first_vote() -> None:
         changed = await gate.approve(pending.approval_id, by="bob", arguments={"amount": 6})
         assert changed.state is ApprovalState.PENDING
         assert [vote.by for vote in changed.votes] == ["bob"]
-        done = await gate.approve(pending.approval_id, by="ann")
+        done = await gate.approve(pending.approval_id, by="ann", digest=changed.digest)
         assert done.state is ApprovalState.APPROVED
         assert (await gate.call("pay", {"amount": 5}, context)).ok
     assert paid == [6]
+
+
+async def test_a_yes_at_the_terminal_is_to_what_it_showed() -> None:
+    paid, pay = till()
+    two = Layer(name="two", rules=(Rule(match="pay", verdict=Verdict.CONFIRM, by=ConfirmBy.TWO, why="large"),))
+
+    class Slow(ScriptedApprover):
+        async def ask(self, approval: Approval) -> Answer:
+            """While somebody reads, somebody else edits."""
+            if not approval.edited:
+                await gate.approve(approval.id, by="bob", arguments={"amount": 5000})
+            return await super().ask(approval)
+
+    async with gate_of(pay, ask=Slow(Answer("approve", by="ann"))) as gate:
+        outcome = await gate.call("pay", {"amount": 5}, Context(layers=(two,)))
+        assert isinstance(outcome, Pending)
+        assert [vote.by for vote in (await gate.approval(outcome.approval_id)).votes] == ["bob"]
+    assert paid == []
 
 
 async def test_critical_needs_more_than_a_name_given_in_process() -> None:

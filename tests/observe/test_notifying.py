@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from callgate import Callgate, tool
+from callgate import Call, Callgate, Pending, tool
 from callgate.runtime.notifying import Notifier
 from callgate.settings.values import ApprovalSettings, NotifySettings, Settings
 
@@ -69,6 +69,22 @@ def _secret(monkeypatch: pytest.MonkeyPatch):
 
 def _settings(*notify: NotifySettings) -> Settings:
     return Settings(approvals=ApprovalSettings(notify=notify))
+
+
+async def test_a_plan_is_told_once_by_the_id_that_decides_it():
+    async with hook() as found:
+        place = NotifySettings(webhook=found.url, secret="hook/key", private_addresses=True)
+        async with Callgate.open("memory://", _settings(place)) as gate:
+            gate.add(pay)
+            plan = await gate.plan([Call("pay", {"amount": amount}) for amount in (1, 2, 3)], ask=True)
+            alone = await gate.call("pay", {"amount": 9})
+            assert isinstance(alone, Pending)
+            both = [await asyncio.wait_for(found.heard.get(), 30) for _ in range(2)]
+        assert found.heard.empty()
+    told = {each["approval_id"]: each for each in (json.loads(body)["data"] for _, body in both)}
+    assert told.keys() == {plan.approval_id, alone.approval_id}
+    assert told[plan.approval_id or ""]["calls"] == 3
+    assert "calls" not in told[alone.approval_id]
 
 
 async def test_a_webhook_is_told_signed_and_without_the_arguments():
@@ -163,7 +179,7 @@ async def test_a_notice_that_was_not_taken_when_the_gate_closed_is_recorded_with
         (failed,) = [event async for event in gate.events(types=["notification.failed"])]
     assert failed.payload is not None
     assert failed.payload["tries"] == 1
-    assert failed.payload["reason"] == "the webhook answered 503; callgate was stopped before it was tried again"
+    assert failed.payload["reason"] == "the webhook answered 503; the process ended before it was tried again"
 
 
 async def test_a_program_that_does_not_end_is_ended_with_the_gate_and_what_it_started_too(tmp_path: Path):

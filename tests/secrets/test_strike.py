@@ -434,3 +434,21 @@ def test_a_stack_that_is_nearly_full_neither_crashes_nor_leaks(striker: Striker)
 
     with_room = sys.getrecursionlimit() - len(inspect.stack()) - 60
     assert VALUE not in repr(down(with_room))
+
+
+def test_a_text_that_comes_again_is_looked_through_again_once_a_secret_is_learnt():
+    striker = Striker()
+    text = b'{"note":"open sesame, please"}'
+    assert not striker.suspects_shared(text)
+    assert not striker.suspects_shared(text)
+    striker.remember("open sesame", connector="cave", key="door")
+    assert striker.suspects_shared(text)
+    assert striker.suspects_shared(text), "nor is it taken for innocent from then on"
+
+
+def test_texts_that_come_again_are_told_apart_however_many_there_are():
+    striker = only("open sesame")
+    texts = [f'{{"note":"{number}"}}'.encode() for number in range(5000)]
+    assert not any(striker.suspects_shared(text) for text in texts)
+    assert striker.suspects_shared(b'{"note":"open sesame"}')
+    assert not any(striker.suspects_shared(text) for text in texts)

@@ -12,9 +12,12 @@ from callgate.model.approval import Approval, ApprovalState, Vote
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance
 from callgate.model.person import is_own_agent, person_key, same_person
+from callgate.model.visible import cut
 
 VETO = "nobody objected"
 """Who decided, when a veto window closed."""
+_TOLD = 500
+"""So many characters of a call are told in a refusal; where it is decided, all of it is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,11 @@ class Decider:
 
     name: str
     assurance: Assurance = Assurance.ASSERTED
+
+    @property
+    def at_client(self) -> bool:
+        """Whether they sit where the agent is used: whatever they are called, they are its user."""
+        return self.assurance is Assurance.CLIENT
 
 
 def expire(approval: Approval, now: float) -> Approval:
@@ -38,11 +46,18 @@ def expire(approval: Approval, now: float) -> Approval:
     return replace(approval, state=ApprovalState.EXPIRED, decided_at=now)
 
 
-def approve(approval: Approval, by: Decider, *, now: float) -> Approval:
+def approve(approval: Approval, by: Decider, *, now: float, digest: str | None = None) -> Approval:
     """A yes. With a two-person rule the first yes only counts as a vote.
 
+    Args:
+        approval: The question as it stands.
+        by: Who says so.
+        now: When.
+        digest: Of the question as they saw it. Where it was edited since it was asked, a yes without one is to nobody
+            knows what.
+
     Raises:
-        ApprovalConflict: No longer pending, or this person may not decide it.
+        ApprovalConflict: No longer pending, not what was seen, or this person may not decide it.
         AssuranceTooLow: It must be more certain who decides; the question stays pending.
     """
     _may_decide(approval, by)
@@ -52,6 +67,9 @@ def approve(approval: Approval, by: Decider, *, now: float) -> Approval:
             f"{by.name} gave it as {by.assurance.label}, so it stays pending"
         )
         raise AssuranceTooLow(message)
+    if digest is None and approval.edited:
+        raise ApprovalConflict(f"{_edited(approval)}; look at it, and give its digest with the yes")
+    need_seen(approval, digest)
     votes = (*approval.votes, Vote(by=by.name, assurance=by.assurance, at=now))
     if len(votes) < votes_needed(approval):
         return replace(approval, votes=votes)
@@ -59,23 +77,25 @@ def approve(approval: Approval, by: Decider, *, now: float) -> Approval:
     return replace(approval, votes=votes, state=ApprovalState.APPROVED, decided_by=names, decided_at=now)
 
 
-def reject(approval: Approval, by: Decider, *, now: float, why: str) -> Approval:
+def reject(approval: Approval, by: Decider, *, now: float, why: str, digest: str | None = None) -> Approval:
     """A no. One is enough, also under a two-person rule, and the user may always say it.
 
     Raises:
-        ApprovalConflict: No longer pending, or an agent tried.
+        ApprovalConflict: No longer pending, not what was seen, or an agent tried.
     """
     _is_open(approval, by)
+    need_seen(approval, digest)
     return replace(approval, state=ApprovalState.REJECTED, decided_by=by.name, decided_at=now, text=why)
 
 
-def respond(approval: Approval, by: Decider, *, now: float, text: str) -> Approval:
+def respond(approval: Approval, by: Decider, *, now: float, text: str, digest: str | None = None) -> Approval:
     """An answer for the model instead of running.
 
     Raises:
-        ApprovalConflict: No longer pending, an agent tried, or the answer is empty.
+        ApprovalConflict: No longer pending, not what was seen, an agent tried, or the answer is empty.
     """
     _is_open(approval, by)
+    need_seen(approval, digest)
     if not text.strip():
         raise ApprovalConflict("an answer needs words; reject the call to say no without any")
     return replace(approval, state=ApprovalState.ANSWERED, decided_by=by.name, decided_at=now, text=text)
@@ -94,6 +114,24 @@ def withdraw(approval: Approval, now: float) -> Approval:
 def votes_needed(approval: Approval) -> int:
     """How many people have to say yes."""
     return 2 if approval.by is ConfirmBy.TWO else 1
+
+
+def need_seen(approval: Approval, digest: str | None) -> None:
+    """A decision is about what was seen. One that does not say what that was is let through here.
+
+    Raises:
+        ApprovalConflict: It is another question by now.
+    """
+    if digest is None or digest == approval.digest:
+        return
+    since = _edited(approval) if approval.edited else f"approval {approval.id} is not what was looked at"
+    call = cut(" ".join(line.strip() for line in approval.what.split("\n")), _TOLD)
+    raise ApprovalConflict(f"{since}. What would run now: {call}. Look at it as it is, and decide about that")
+
+
+def _edited(approval: Approval) -> str:
+    who = approval.votes[0].by if approval.votes else "somebody"
+    return f"{who} edited approval {approval.id} since it was asked"
 
 
 def refuse_part(approval: Approval) -> None:
@@ -127,7 +165,9 @@ def _is_open(approval: Approval, by: Decider) -> None:
 
 def _may_decide(approval: Approval, by: Decider) -> None:
     _is_open(approval, by)
-    if approval.by is ConfirmBy.OTHER and same_person(by.name, approval.user):
+    if approval.by is ConfirmBy.OTHER and (by.at_client or same_person(by.name, approval.user)):
         raise ApprovalConflict(f"this call must be approved by somebody other than its user {by.name}")
+    if approval.by is ConfirmBy.TWO and by.at_client and approval.user is None:
+        raise ApprovalConflict(f"{by.name} may be anybody, also the other of the two who have to approve this call")
     if any(same_person(vote.by, by.name) for vote in approval.votes):
         raise ApprovalConflict(f"{by.name} has approved already; another person has to agree")

@@ -21,7 +21,7 @@ def approval_document(approval: Approval) -> dict[str, Any]:
     votes = [{"by": vote.by, "assurance": vote.assurance.label, "at": vote.at} for vote in approval.votes]
     words = {"state": approval.state.value, "by": approval.by.value}
     levels = {"risk": approval.risk.label, "assurance": approval.assurance.label}
-    return body | words | levels | {"votes": votes} | _plan(approval)
+    return body | words | levels | {"votes": votes, "digest": approval.digest} | _plan(approval)
 
 
 def _plan(approval: Approval) -> dict[str, Any]:

@@ -109,23 +109,27 @@ def show(place: Place, /, *, approval_id: str, as_json: bool) -> None:
 @command.command("approve")
 @click.argument("approval_id", metavar="ID")
 @click.option("--edit", metavar="JSON", help="Approve with these arguments instead: all of them, @FILE, or -.")
+@click.option("--digest", metavar="DIGEST", help="Only the question as you saw it: what `approvals show` calls digest.")
 @by_option
 @place_options
 @json_option
 @click.pass_obj
-def approve(place: Place, /, *, approval_id: str, edit: str | None, by: str | None, as_json: bool) -> None:
-    """Say yes. Deciding runs nothing: the same call again does, once."""
+def approve(place: Place, /, *, approval_id: str, edit: str | None, **options: Any) -> None:
+    """Say yes. Deciding runs nothing: the same call again does, once.
+
+    A question that somebody edited since it was asked needs its --digest.
+    """
     arguments = None if edit is None else read_object(edit, what="--edit")
-    name = person(by)
+    name, digest = person(options["by"]), options["digest"]
 
     async def work(gate: Callgate) -> Approval:
         found = await approval_of(gate, approval_id)
         if arguments is not None:
             gate.add(*every_host_tool(), update=True)
-        return await gate.approve(found, by=name, arguments=arguments, assurance=Assurance.LOCAL)
+        return await gate.approve(found, by=name, arguments=arguments, assurance=Assurance.LOCAL, digest=digest)
 
     # An edited call is judged again, so its tool must be known.
-    _decide(place, work, tools=Tools.NONE if edit is None else Tools.LOADED, as_json=as_json)
+    _decide(place, work, tools=Tools.NONE if edit is None else Tools.LOADED, as_json=options["as_json"])
 
 
 @command.command("reject")

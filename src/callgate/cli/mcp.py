@@ -62,21 +62,26 @@ def command(place: Place, /, **options: Any) -> ExitCode:
 
 
 async def _serve(place: Place, client: Client, *, wire: Wire) -> ExitCode:
+    from callgate.runtime.gate import Callgate  # noqa: PLC0415 - as above
+    from callgate.serve.mcp.asking_back import SoleClient  # noqa: PLC0415 - as above
     from callgate.serve.mcp.stdio import serve_stdio  # noqa: PLC0415 - as above
 
     loop = asyncio.get_running_loop()
-    async with gate_of(
+    opened = gate_of(
         place,
         need=Need.MAKE,
         tools=Tools.LOADED,
         context=client.context,
         unnamed=("read_only",),
         around=spans_around(),
-    ) as gate:
-        serving = asyncio.ensure_future(serve_stdio(gate, client, wire=wire))
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, serving.cancel)
-        await asyncio.wait({serving})
-        if not serving.cancelled():
-            serving.result()
+    )
+    # What is started in this block can ask the client back, also a program that does not say for which call.
+    with Callgate.asked_back(SoleClient()):
+        async with opened as gate:
+            serving = asyncio.ensure_future(serve_stdio(gate, client, wire=wire))
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, serving.cancel)
+            await asyncio.wait({serving})
+            if not serving.cancelled():
+                serving.result()
     return ExitCode.SUCCEEDED

@@ -36,10 +36,11 @@ async def questions(gate: Callgate, ids: Iterable[str]) -> dict[str, Approval]:
 def approving(place: Place, approval: Approval, *, title: str) -> Proposals:
     """The command that says yes; where whoever sits here may not, it asks for the name of somebody who may."""
     barred = [name for name in _barred(approval) if same_person(system_user(), name)]
+    words = ["approvals", "approve", approval.id, *(["--digest", approval.digest] if approval.edited else [])]
     if not barred:
-        return [(title, proposed(place, "approvals", "approve", approval.id))]
+        return [(title, proposed(place, *words))]
     return [
-        (title, proposed(place, "approvals", "approve", approval.id, "--by", "NAME")),
+        (title, proposed(place, *words, "--by", "NAME")),
         ("NAME", f"somebody other than {one_line(barred[0])}, who may not"),
     ]
 

@@ -56,6 +56,7 @@ def _facts(approval: Approval) -> list[tuple[str, str | Cell]]:
         ("edited", EDITED if approval.edited else ""),
         ("approved by", ", ".join(one_line(vote.by) for vote in approval.votes)),
         ("approval", approval.id),
+        ("digest", approval.digest),
         ("state", _state(approval)),
     ]
 

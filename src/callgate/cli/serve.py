@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def command(place: Place, /, *, port: int | None, observe: bool, log: str) -> ExitCode:
     """Serve this place: console, HTTP API and MCP on one port of this machine.
 
-    Prints a link that opens the console signed in, once. Stop it with Ctrl-C: what runs is let end first.
+    Prints a link that opens the console signed in, once. Stop it with Ctrl-C: what runs has 30 seconds to end first.
     """
     log_serving(as_json=log == "json")
     settings = settings_of(place).serve

@@ -132,11 +132,11 @@ class _Talk:
         edit = answer.arguments if answer.kind == "edit" else self._edit
         if edit is not None and answer.kind in {"edit", "approve"}:
             now = await self._gate.preview_edit(self.shown.id, edit)
-            seen = answer.kind == "approve" and now.preview_state == self.shown.preview_state
+            seen = answer.kind == "approve" and now.digest == self.shown.digest
             self.shown, self._edit = now, edit
             if not seen:
                 return None
-        return await _apply(self._gate, self.shown.id, answer=answer._replace(arguments=edit), by=by)
+        return await _apply(self._gate, self.shown, answer=answer._replace(arguments=edit), by=by)
 
 
 async def _coming(gate: Callgate) -> AsyncIterator[Approval]:
@@ -150,12 +150,12 @@ async def _coming(gate: Callgate) -> AsyncIterator[Approval]:
         await asyncio.sleep(_EVERY_SECONDS)
 
 
-async def _apply(gate: Callgate, approval_id: str, *, answer: Answer, by: str) -> Approval | None:
+async def _apply(gate: Callgate, shown: Approval, *, answer: Answer, by: str) -> Approval | None:
     local = Assurance.LOCAL
     if answer.kind == "approve":
-        return await gate.approve(approval_id, by=by, arguments=answer.arguments, assurance=local)
+        return await gate.approve(shown.id, by=by, arguments=answer.arguments, assurance=local, digest=shown.digest)
     if answer.kind == "reject":
-        return await gate.reject(approval_id, by=by, why=answer.text, assurance=local)
+        return await gate.reject(shown.id, by=by, why=answer.text, assurance=local)
     if answer.kind == "respond":
-        return await gate.respond(approval_id, by=by, text=answer.text, assurance=local)
+        return await gate.respond(shown.id, by=by, text=answer.text, assurance=local)
     return None

@@ -6,13 +6,14 @@ import math
 import os
 from collections.abc import Sequence
 from hashlib import sha256
+from struct import iter_unpack
 from typing import Any, overload
 
 import orjson
 
 from callgate.events.recordable import clean_text, read_back, recordable_bytes, unrecordable
 from callgate.model.canonical import dumps
-from callgate.model.event import GENESIS, Draft, Event, Redactor, Written
+from callgate.model.event import GENESIS, Draft, Event, Redactor
 from callgate.model.ids import uuid7s
 from callgate.ports import Head
 
@@ -22,6 +23,7 @@ Row = tuple[
 """An event as plain values, in the order of `Event`'s fields up to `salt`; the payload as canonical bytes."""
 
 _SALT_BYTES = 16
+_SALT = f"{_SALT_BYTES}s"
 _MENDED = ("call", "causes", "time", "trace", "type")
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -52,15 +54,11 @@ class Appender:
     def rows(self, drafts: Sequence[Draft]) -> list[Row]:
         """As `chain`, without the cost of making `Event`s that perhaps nobody reads."""
         count = len(drafts)
-        salts = os.urandom(_SALT_BYTES * count)
-        sequence, previous = self._next
+        last, previous = self._next
         producer, stream = self._producer, self.stream
         made: list[Row] = []
-        at = 0
-        for draft, event_id in zip(drafts, uuid7s(count), strict=True):
-            sequence += 1
-            salt = salts[at : at + _SALT_BYTES]
-            at += _SALT_BYTES
+        numbers, salts = range(last + 1, last + 1 + count), iter_unpack(_SALT, os.urandom(_SALT_BYTES * count))
+        for draft, sequence, event_id, (salt,) in zip(drafts, numbers, uuid7s(count), salts, strict=True):
             body = _payload(draft)
             digest = sha256(salt + body).hexdigest()  # as `payload_digest`, without the call
             call, causes, severity = draft.call, draft.causes, draft.severity._value_
@@ -79,8 +77,12 @@ class Appender:
                 "trace": trace,
                 "type": kind,
             }
-            text = _written(envelope)
-            if text is None:
+            try:
+                # NaN and infinities, the only numbers that drown in a subtraction, are written as null.
+                text = orjson.dumps(envelope, option=_PLAIN) if time - time == 0 else b""
+            except orjson.JSONEncodeError:
+                text = b""
+            if not text:
                 text = _mend(envelope)
                 call, causes, time, trace, kind = (envelope[name] for name in _MENDED)
             own = sha256(text).hexdigest()
@@ -91,7 +93,7 @@ class Appender:
             ))
             # fmt: on
             previous = own
-        self._next = Head(sequence, previous)
+        self._next = Head(last + count, previous)
         return made
 
     def commit(self) -> None:
@@ -154,11 +156,11 @@ def to_event(row: Row, *, position: int = 0) -> Event:
 def _payload(draft: Draft) -> bytes:
     """The payload's bytes, ready to be kept."""
     payload, redactor = draft.payload, draft.redact
-    if type(payload) is Written:
-        own, shared = payload
-        if redactor is None or not _suspected(payload, redactor):
-            return own + shared
-        body = _redacted(own + shared, redactor)
+    if isinstance(payload, tuple):
+        body, own, shared = payload
+        if redactor is None or not _suspected(redactor, own, shared=shared):
+            return body
+        body = _redacted(body, redactor)
     elif redactor is None:
         body = recordable_bytes(payload)
     else:
@@ -167,9 +169,9 @@ def _payload(draft: Draft) -> bytes:
     return bytes(memoryview(body))
 
 
-def _suspected(payload: Written, redactor: Redactor) -> bool:
+def _suspected(redactor: Redactor, own: bytes, *, shared: bytes) -> bool:
     try:
-        return redactor.suspects_shared(payload.shared) or redactor.suspects(payload.own)
+        return redactor.suspects_shared(shared) or redactor.suspects(own)
     except Exception:  # noqa: BLE001 - it is asked again where its failure has an answer
         return True
 
@@ -183,17 +185,6 @@ def _redacted(body: bytes, redactor: Redactor) -> bytes:
     except Exception as error:  # noqa: BLE001 - whatever a redactor does, nothing unredacted is recorded
         payload = unrecordable(f"redaction failed: {type(error).__name__}")
     return recordable_bytes(payload)
-
-
-def _written(envelope: dict[str, Any]) -> bytes | None:
-    """The canonical bytes of an envelope whose keys stand in order; None where it has no canonical form."""
-    try:
-        text = orjson.dumps(envelope, option=_PLAIN)
-    except orjson.JSONEncodeError:
-        return None
-    # NaN and infinities, the only numbers that differ from themselves or drown in a subtraction, are written as null.
-    time = envelope["time"]
-    return text if time - time == 0 else None
 
 
 def _mend(envelope: dict[str, Any]) -> bytes:

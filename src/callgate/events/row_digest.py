@@ -17,32 +17,21 @@ ROW_DIGEST = "row_digest"
 
 def row_digest(keys: Keys, row: Attempt) -> str:
     """The digest of everything a row says that is not about who runs it right now (owner, fence, deadline, end)."""
-    principal, session, key = row.key
-    happened = row.happened
+    # By place: every effect comes this way, and each name of a tuple costs as much as all of its places.
+    # fmt: off
+    (
+        (principal, session, key), call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint, state, _,
+        _, happened, tries, idempotent, has_verify, horizon, started_at, _, _, outcome, approval_id, sealed_id, cause,
+        resolved_by,
+    ) = row
     fields = (
-        principal,
-        session,
-        key,
-        row.call_id,
-        row.trace_id,
-        row.tool,
-        row.definition_hash,
-        row.fingerprint,
-        row.final_fingerprint,
-        row.state._value_,
-        happened and happened._value_,
-        row.tries,
-        row.idempotent,
-        row.has_verify,
-        float(row.horizon),
-        float(row.started_at),
-        row.approval_id,
-        row.sealed_id,
-        row.cause,
-        row.resolved_by,
+        principal, session, key, call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint,
+        state._value_, happened and happened._value_, tries, idempotent, has_verify, float(horizon),
+        float(started_at), approval_id, sealed_id, cause, resolved_by,
     )
+    # fmt: on
     try:
         said = orjson.dumps(fields)  # plain values, without what the canonical form costs
     except orjson.JSONEncodeError:
         said = recordable_bytes(fields)
-    return keys.fingerprint(b"ledger row\0" + said + (row.outcome or b"null"))
+    return keys.fingerprint(b"ledger row\0" + said + (outcome or b"null"))

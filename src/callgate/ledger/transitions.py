@@ -33,6 +33,12 @@ class Answer(enum.Enum):
     """Refused: not the owner's, not this attempt's, or nothing to change."""
 
 
+# Known by name: Python 3.11 takes ten times as long to find a member of an enum, and every effect asks for a dozen.
+_CLAIMED, _RECORDED, _RUNNING, _CONFLICT, _BLOCKED, _APPLIED, _LATE, _STALE = Answer
+_STARTED, _SUCCEEDED, _FAILED, _UNKNOWN = AttemptState
+_NONE = Happened.NONE
+
+
 class Claim(NamedTuple):
     """A call wants to run under a key."""
 
@@ -107,10 +113,7 @@ class Move(NamedTuple):
     @property
     def changed(self) -> bool:
         """Whether the row must be written."""
-        return self.answer in _CHANGES
-
-
-_CHANGES = frozenset({Answer.CLAIMED, Answer.APPLIED, Answer.LATE})
+        return self.answer is _APPLIED or self.answer is _CLAIMED or self.answer is _LATE
 
 
 def move(row: Attempt | None, fact: Fact) -> Move:
@@ -118,7 +121,7 @@ def move(row: Attempt | None, fact: Fact) -> Move:
     if isinstance(fact, Claim):
         return _claim(row, fact)
     if row is None:
-        return Move(Answer.STALE, None)
+        return Move(_STALE, None)
     if isinstance(fact, Settle):
         return _settle(row, fact)
     if isinstance(fact, OwnerGone):
@@ -131,28 +134,28 @@ def move(row: Attempt | None, fact: Fact) -> Move:
 def look(row: Attempt | None, fingerprint: str, *, idempotent: bool) -> Answer:
     """What a claim would answer, without making one (the recall step)."""
     if row is None:
-        return Answer.CLAIMED
+        return _CLAIMED
     if row.fingerprint != fingerprint:
-        return Answer.CONFLICT
-    if row.state is AttemptState.STARTED:
-        return Answer.RUNNING
-    if row.state is AttemptState.UNKNOWN:
+        return _CONFLICT
+    if row.state is _STARTED:
+        return _RUNNING
+    if row.state is _UNKNOWN:
         return _look_unknown(row, idempotent=idempotent)
-    if row.state is AttemptState.FAILED and row.happened is Happened.NONE:
-        return Answer.CLAIMED
-    return Answer.RECORDED
+    if row.state is _FAILED and row.happened is _NONE:
+        return _CLAIMED
+    return _RECORDED
 
 
 def _look_unknown(row: Attempt, *, idempotent: bool) -> Answer:
     if not idempotent:
-        return Answer.BLOCKED
+        return _BLOCKED
     # Two attempts of an idempotent tool must not overlap: the last one has to have ended.
-    return Answer.RUNNING if row.ended_at is None else Answer.CLAIMED
+    return _RUNNING if row.ended_at is None else _CLAIMED
 
 
 def _claim(row: Attempt | None, fact: Claim) -> Move:
     answer = look(row, fact.fingerprint, idempotent=fact.idempotent)
-    if answer is not Answer.CLAIMED:
+    if answer is not _CLAIMED:
         return Move(answer, row)
     fence, tries = (row.fence + 1, row.tries + 1) if row else (1, 1)
     # By place: every effect comes this way, and names cost as much again.
@@ -162,7 +165,7 @@ def _claim(row: Attempt | None, fact: Claim) -> Move:
         idempotent, has_verify, horizon, deadline, approval_id, sealed_id,
     ) = fact
     claimed = Attempt(
-        key, call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint, AttemptState.STARTED, owner,
+        key, call_id, trace_id, tool, definition_hash, fingerprint, final_fingerprint, _STARTED, owner,
         fence, None, tries, idempotent, has_verify, horizon, now, None, deadline, None, approval_id, sealed_id,
     )
     # fmt: on
@@ -171,21 +174,21 @@ def _claim(row: Attempt | None, fact: Claim) -> Move:
 
 def _settle(row: Attempt, fact: Settle) -> Move:
     if (row.call_id, row.owner, row.fence) != (fact.call_id, fact.owner, fact.fence):
-        return Move(Answer.STALE, row)
-    if row.state is AttemptState.STARTED:
-        return Move(Answer.APPLIED, _ended(row, fact))
-    if row.ended_at is None or row.state is AttemptState.UNKNOWN:
+        return Move(_STALE, row)
+    if row.state is _STARTED:
+        return Move(_APPLIED, _ended(row, fact))
+    if row.ended_at is None or row.state is _UNKNOWN:
         return _settle_late(row, fact)
-    return Move(Answer.STALE, row)
+    return Move(_STALE, row)
 
 
 def _settle_late(row: Attempt, fact: Settle) -> Move:
     """The handler came back after the row was given up: what it says is truer than not knowing."""
-    if fact.state is AttemptState.UNKNOWN:
+    if fact.state is _UNKNOWN:
         if row.ended_at is not None or not fact.ended:
-            return Move(Answer.STALE, row)
-        return Move(Answer.LATE, row._replace(ended_at=fact.now))
-    return Move(Answer.LATE, _ended(row, fact))
+            return Move(_STALE, row)
+        return Move(_LATE, row._replace(ended_at=fact.now))
+    return Move(_LATE, _ended(row, fact))
 
 
 def _ended(row: Attempt, fact: Settle) -> Attempt:
@@ -205,33 +208,31 @@ def _ended(row: Attempt, fact: Settle) -> Attempt:
 
 def _owner_gone(row: Attempt, fact: OwnerGone) -> Move:
     if row.owner != fact.owner:
-        return Move(Answer.STALE, row)
-    if row.state is AttemptState.STARTED:
-        gone = row._replace(state=AttemptState.UNKNOWN, cause="owner_died", ended_at=fact.now, fence=row.fence + 1)
-        return Move(Answer.APPLIED, gone)
+        return Move(_STALE, row)
+    if row.state is _STARTED:
+        gone = row._replace(state=_UNKNOWN, cause="owner_died", ended_at=fact.now, fence=row.fence + 1)
+        return Move(_APPLIED, gone)
     if row.ended_at is None:
         # A handler that outlived its limit died with its process; only now is it certain to have ended.
-        return Move(Answer.APPLIED, row._replace(ended_at=fact.now, fence=row.fence + 1))
-    return Move(Answer.STALE, row)
+        return Move(_APPLIED, row._replace(ended_at=fact.now, fence=row.fence + 1))
+    return Move(_STALE, row)
 
 
 def _silence(row: Attempt, fact: Silence) -> Move:
     due = row.deadline is not None and fact.now >= row.deadline
-    if row.call_id != fact.call_id or row.state is not AttemptState.STARTED or not due:
-        return Move(Answer.STALE, row)
-    return Move(
-        Answer.APPLIED, row._replace(state=AttemptState.UNKNOWN, cause="unreported", ended_at=fact.now, deadline=None)
-    )
+    if row.call_id != fact.call_id or row.state is not _STARTED or not due:
+        return Move(_STALE, row)
+    return Move(_APPLIED, row._replace(state=_UNKNOWN, cause="unreported", ended_at=fact.now, deadline=None))
 
 
 def _resolve(row: Attempt, fact: Resolve) -> Move:
     if not row.open_question or fact.attempt not in {None, (row.call_id, row.fence)}:
-        return Move(Answer.STALE, row)
+        return Move(_STALE, row)
     if fact.happened:
-        resolved = row._replace(state=AttemptState.SUCCEEDED, happened=None, outcome=fact.outcome)
+        resolved = row._replace(state=_SUCCEEDED, happened=None, outcome=fact.outcome)
     elif row.ended_at is None or (fact.after_horizon and fact.now - row.started_at < row.horizon):
         # It may still happen: the handler runs, or the other side has not shown everything yet.
-        return Move(Answer.RUNNING, row)
+        return Move(_RUNNING, row)
     else:
-        resolved = row._replace(state=AttemptState.FAILED, happened=Happened.NONE, outcome=fact.outcome)
-    return Move(Answer.APPLIED, resolved._replace(resolved_by=fact.by, ended_at=row.ended_at))
+        resolved = row._replace(state=_FAILED, happened=_NONE, outcome=fact.outcome)
+    return Move(_APPLIED, resolved._replace(resolved_by=fact.by, ended_at=row.ended_at))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
+from callgate.model.canonical import dumps
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Risk
 
@@ -131,6 +133,17 @@ class Approval:
     def is_plan(self) -> bool:
         """Whether this is a plan, to be decided as a whole."""
         return bool(self.calls) and self.part is None
+
+    @property
+    def digest(self) -> str:
+        """The name of this version of the question: of what would run, and what it was shown to do.
+
+        An edit makes it another. A yes that names it is to what was seen, and to nothing that came after.
+        """
+        shown: list[Any] = [self.id, self.tool, self.definition_hash, self.final_fingerprint, self.what]
+        shown += [self.preview_state, list(self.resources), self.working_directory, self.account]
+        shown += [[call.tool, call.definition_hash, call.fingerprint, call.what] for call in self.calls]
+        return sha256(b"question\0" + dumps(shown)).hexdigest()[:32]
 
 
 class GrantScope(enum.StrEnum):

@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any
 
 from callgate.model.ids import uuid7
 from callgate.model.layer import Layer
 from callgate.model.levels import Autonomy, Caller
 
-_IDENTITY = frozenset({"principal", "user", "session", "role", "intent"})
+_IDENTITY = frozenset({"principal", "user", "session", "role", "intent", "credential", "expires_at"})
+_ASKER = ("principal", "user", "session", "role")
+_NAMES = ("principal", "session", "role", "trace_id")
+_OTHER_NAMES = ("user", "idempotency_key", "task_id", "step_id", "chain_id")
+_names, _other_names = attrgetter(*_NAMES), attrgetter(*_OTHER_NAMES)
+_NO_OTHER_NAMES = (None,) * len(_OTHER_NAMES)
 
 
 LONGEST_NAME = 512
@@ -47,6 +53,15 @@ class Authority:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Authority) and self._parts == other._parts)
+
+
+def _are_plain(names: tuple[Any, ...]) -> bool:
+    """Whether all of them are what names mostly are, seen at one look; what is not may still be a name."""
+    try:
+        text = "".join(names)
+    except TypeError:
+        return False
+    return all(names) and text.isascii() and len(text) <= LONGEST_NAME
 
 
 def _check_name(name: str, text: Any) -> None:
@@ -90,6 +105,11 @@ class Context:
     no_web: bool = False
     layers: tuple[Layer, ...] = ()
     """Task and delegation layers, outermost first."""
+    credential: str | None = None
+    """What it came in with at a network door: the id of a credential, which has to count still when a person's yes is
+    used."""
+    expires_at: float | None = None
+    """When that ends by itself; seconds since the epoch."""
     authority: Authority = field(init=False, repr=False, compare=False)
     """Everything the policy's static answer depends on, hashed once; derived."""
 
@@ -113,18 +133,21 @@ class Context:
         autonomy: Any = self.autonomy
         if isinstance(autonomy, str):
             put(self, "autonomy", Autonomy.parse(autonomy))
-        put(self, "caller", Caller(self.caller))
+        if type(self.caller) is not Caller:
+            put(self, "caller", Caller(self.caller))
         if self.working_directory is not None:
             put(self, "working_directory", os.fspath(self.working_directory))
-        put(self, "layers", tuple(self.layers))
-        put(self, "outer_directories", tuple(self.outer_directories))
+        for name in ("layers", "outer_directories"):
+            if type(getattr(self, name)) is not tuple:
+                put(self, name, tuple(getattr(self, name)))
 
     def _refuse_odd_names(self) -> None:
         """Names become keys of rows: text that can be written, of a length a person could read."""
-        for name in ("principal", "session", "role", "trace_id"):
-            _check_name(name, getattr(self, name))
-        for name in ("user", "idempotency_key", "task_id", "step_id", "chain_id"):
-            if getattr(self, name) is not None:
+        if not _are_plain(_names(self)):
+            for name in _NAMES:
+                _check_name(name, getattr(self, name))
+        if _other_names(self) != _NO_OTHER_NAMES:
+            for name in (each for each in _OTHER_NAMES if getattr(self, each) is not None):
                 _check_name(name, getattr(self, name))
         index: Any = self.chain_index
         if not isinstance(index, int) or isinstance(index, bool) or index < 0:
@@ -170,12 +193,48 @@ class Context:
         if self.autonomy is None and changes.get("autonomy") is not None:
             # None is the configuration's level, which is not known here: what is set over it is a ceiling, no more.
             level = Autonomy.parse(str(changes.pop("autonomy")))
-            layers = (*layers, Layer(name="narrowed autonomy", max_autonomy=Autonomy(level)))
+            layers = (*layers, _ceiling(Autonomy(level)))
         return replace(self, layers=layers, **changes)
+
+    def meet(self, other: Context) -> Context:
+        """What both may do: for a call that was asked for under this context, and is made for somebody under the other.
+
+        What names the call, and what its user said, is this one's; what it comes in with is the other's.
+
+        Raises:
+            ValueError: Nothing is known that both may do; the message says why.
+        """
+        for name in _ASKER:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                message = f"it was asked for with the {name} {mine!r}, and this is {theirs!r}"
+                raise ValueError(message)
+        if not other._is_narrowed_to(self):
+            message = f"it was asked for in {self.working_directory}, and this is in {other.working_directory}"
+            raise ValueError(message)
+        levels = [each.autonomy for each in (self, other) if each.autonomy is not None]
+        scopes = [each.scopes for each in (self, other) if each.scopes is not None]
+        layers = (*(layer for layer in other.layers if layer not in self.layers), *self.layers)
+        if len(levels) == 1:
+            # One of them has the configuration's level, which is not known here: the other's is a ceiling over it.
+            layers = (_ceiling(levels[0]), *layers)
+        return replace(
+            self.through(other),
+            scopes=scopes[0].intersection(*scopes) if scopes else None,
+            autonomy=min(levels) if len(levels) > 1 else None,
+            timeout=min((each.timeout for each in (self, other) if each.timeout is not None), default=None),
+            read_only=self.read_only or other.read_only,
+            no_web=self.no_web or other.no_web,
+            layers=layers,
+        )
+
+    def through(self, other: Context) -> Context:
+        """The same, come in with what the other came in with."""
+        return replace(self, credential=other.credential, expires_at=other.expires_at)
 
     def covers(self, other: Context) -> bool:
         """Whether the other is of the same asker and may do the same or less; what cannot be known here is a no."""
-        if any(getattr(self, name) != getattr(other, name) for name in ("principal", "user", "session", "role")):
+        if any(getattr(self, name) != getattr(other, name) for name in _ASKER):
             return False
         # What is not set is the role's or the configuration's, and that may be more or less than what is set.
         scopes = self.scopes == other.scopes or None not in {self.scopes, other.scopes}
@@ -224,6 +283,10 @@ class Context:
             if self.working_directory is None
             else (*self.outer_directories, self.working_directory)
         )
+
+
+def _ceiling(level: Autonomy) -> Layer:
+    return Layer(name="narrowed autonomy", max_autonomy=level)
 
 
 def numbering(context: Context) -> Callable[[int], Context]:

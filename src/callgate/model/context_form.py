@@ -15,23 +15,28 @@ _PLAIN = tuple(
     for field in fields(Context)
     if field.init and field.name not in {"scopes", "autonomy", "caller", "layers", "outer_directories"}
 )
-_plain_values = attrgetter(*_PLAIN)
+_PERHAPS = tuple(name for name in _PLAIN if getattr(Context(), name) is None)
+_ALWAYS = tuple(name for name in _PLAIN if name not in _PERHAPS)
+_NONE_SET = (None,) * len(_PERHAPS)
+_perhaps_values, _always_values = attrgetter(*_PERHAPS), attrgetter(*_ALWAYS)
 _RULE_LEVELS = {"verdict": Verdict, "risk": Risk, "assurance": Assurance}
 _LAYER_LEVELS = {"max_autonomy": Autonomy, "max_risk": Risk}
 
 
 def context_to_json(context: Context) -> dict[str, Any]:
     """Everything but what is derived, and what is not set."""
-    plain = zip(_PLAIN, _plain_values(context), strict=True)
-    body: dict[str, Any] = {name: value for name, value in plain if value is not None}
+    body: dict[str, Any] = dict(zip(_ALWAYS, _always_values(context), strict=True))
+    perhaps = _perhaps_values(context)
+    if perhaps != _NONE_SET:
+        body |= {name: value for name, value in zip(_PERHAPS, perhaps, strict=True) if value is not None}
     if context.scopes is not None:
         body["scopes"] = sorted(context.scopes)
     if context.autonomy is not None:
         body["autonomy"] = context.autonomy.label
     if context.outer_directories:
         body["outer_directories"] = list(context.outer_directories)
-    body["caller"] = context.caller.value
-    body["layers"] = [_layer_to_json(layer) for layer in context.layers]
+    body["caller"] = context.caller._value_
+    body["layers"] = [_layer_to_json(layer) for layer in context.layers] if context.layers else []
     return body
 
 

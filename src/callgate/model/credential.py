@@ -91,6 +91,9 @@ class Credential:
             autonomy=self.autonomy,
             read_only=self.read_only,
             no_web=self.no_web,
+            # One that another server gave is in no register: it ends when it says so.
+            credential=self.id if self.digest else None,
+            expires_at=self.expires_at,
         )
 
 

@@ -36,8 +36,24 @@ class Reason:
         return body
 
 
+class _Remembering:
+    """Keeps what follows from a decision, and is no part of it."""
+
+    __slots__ = ("_told",)
+    _told: dict[tuple[str | None, ...], tuple[bytes, ...]]
+
+    @property
+    def told(self) -> dict[tuple[str | None, ...], tuple[bytes, ...]]:
+        """How events tell it, by who asked for what: most calls share their decision with many others."""
+        try:
+            return self._told
+        except AttributeError:
+            object.__setattr__(self, "_told", {})
+            return self._told
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(_Remembering):
     """What the gate answers to one call, and why."""
 
     verdict: Verdict
@@ -57,10 +73,6 @@ class Decision:
     observed: Verdict | None = None
     """In observe mode: what would have been decided."""
     _written: orjson.Fragment | None = field(default=None, init=False, repr=False, compare=False)
-    told: dict[tuple[str | None, ...], tuple[bytes, ...]] = field(
-        default_factory=dict[tuple[str | None, ...], tuple[bytes, ...]], init=False, repr=False, compare=False
-    )
-    """How events tell it, by who asked for what: most calls share their decision with many others."""
 
     @property
     def allowed(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from callgate.model.canonical import dumps
 from callgate.model.levels import Severity
@@ -29,13 +29,9 @@ class Redactor(Protocol):
         ...
 
 
-class Written(NamedTuple):
-    """A payload that is canonical JSON already, in two pieces that follow each other; no value is cut in two."""
-
-    own: bytes
-    """What this event alone says."""
-    shared: bytes
-    """What many events say alike."""
+Written = tuple[bytes, bytes, bytes]
+"""A payload that is canonical JSON already, and what of it may hold something to strike: what this event alone says and
+what many events say alike. No value is cut in two."""
 
 
 def _nothing() -> dict[str, Any]:

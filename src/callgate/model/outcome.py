@@ -13,6 +13,10 @@ from callgate.model.tool import Preview
 PROTOCOL_VERSION = 1
 
 
+def _nothing() -> dict[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorInfo:
     """What went wrong, for a model and for a person. Redacted."""
@@ -26,7 +30,7 @@ class ErrorInfo:
     """Something a model can act on."""
     faults: tuple[str, ...] = ()
     """Every fault of invalid arguments."""
-    details: dict[str, Any] = field(default_factory=dict[str, Any])
+    details: dict[str, Any] = field(default_factory=_nothing)
 
     def to_json(self) -> dict[str, Any]:
         """The seeds' error shape: error, category, tool, suggestion, and more."""
@@ -64,7 +68,7 @@ class Outcome:
     """Answered from the ledger."""
     side_effects: tuple[str, ...] = ()
     """Declared by the tool."""
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=_nothing)
     cause: BaseException | None = field(default=None, repr=False, compare=False)
     """The handler's own exception, in the process that ran it."""
 

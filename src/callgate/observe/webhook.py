@@ -21,6 +21,8 @@ def message_of(approval: Approval, *, url: str | None) -> dict[str, Any]:
         "user": approval.user,
         "expires_at": approval.expires_at,
     }
+    if approval.is_plan:
+        data["calls"] = len(approval.calls)
     if url is not None:
         data["url"] = f"{url}/approvals/{approval.id}"
     return {"type": "approval.required", "timestamp": approval.created_at, "data": data}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
+from callgate.credentials.register import credential
 from callgate.errors import ApprovalConflict, StoreUnavailable
 from callgate.ledger.transitions import Answer, Claim, Move, move
 from callgate.model.approval import ApprovalState
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from callgate.model.approval import Approval
+    from callgate.model.context import Context
     from callgate.model.decision import Reason
     from callgate.model.event import Event
     from callgate.pipeline.parts import Asked, Parts
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SPOOLED_AT_MOST = 1000
+_CLAIMED = Answer.CLAIMED
 
 
 async def claim(parts: Parts, passed: Passed) -> Permit:
@@ -53,14 +56,14 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     """
     asked, tool = passed.authorized.asked, passed.authorized.tool
     limit = time_limit(tool, asked.context, parts.settings, per_call=asked.call.timeout)
-    permit = Permit(asked, tool, passed.arguments, passed.decision, limit)
+    permit = Permit(asked, tool, (passed.final or passed.authorized).arguments, passed.decision, limit)
     if passed.approval is not None:
         permit.edited = passed.final is not None
         permit.shown_state = passed.approval.preview_state
     if not (tool.is_async or asked.judged or tool.isolation == "process"):
         await _take_place(parts, permit)
     try:
-        if not _is_keyless_read(passed):
+        if passed.authorized.has_row or passed.approval is not None or passed.grant is not None:
             await _intent_of_effect(parts, passed, permit)
         elif tool.plain_read:
             parts.store.behind(attempted(parts, passed, permit))
@@ -89,12 +92,8 @@ async def _take_place(parts: Parts, permit: Permit) -> None:
     permit.lane = lane
 
 
-def _is_keyless_read(passed: Passed) -> bool:
-    """Whether nobody can ask for its outcome again, so that it needs no row in the ledger."""
-    return not passed.authorized.has_row and passed.approval is None and passed.grant is None
-
-
 async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
+    """Of a read that nobody can ask for again, so that it needs no row in the ledger."""
     draft = attempted(parts, passed, permit)
     permit.durable = True
     _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))
@@ -113,7 +112,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     def unit(tx: Transaction) -> Move | Attempt | Reason | str:
         # A key that was made just now is free.
         step = move(None if key is None else tx.attempt(fact.key), fact)
-        if step.answer is not Answer.CLAIMED or step.row is None:
+        if step.answer is not _CLAIMED or step.row is None:
             return step
         no = _unknown_twin(tx, passed, fact) or _answered(parts, tx, passed) or _reserve(parts, tx, permit)
         if no is not None:
@@ -126,7 +125,7 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
 
     # Once it is on its way it cannot be taken back: a caller who lets go meanwhile still has it closed.
     answer, permit.let_go = await _written(parts, unit)
-    if isinstance(answer, Move) and answer.answer is Answer.CLAIMED:
+    if isinstance(answer, Move) and answer.answer is _CLAIMED:
         permit.row = answer.row
         return
     if permit.let_go:  # pragma: no cover - see `landed`
@@ -200,11 +199,23 @@ def _reserve(parts: Parts, tx: Transaction, permit: Permit) -> Reason | None:
 def _answered(parts: Parts, tx: Transaction, passed: Passed) -> str | None:
     """Use up what answered the confirm, where there was one; why it answers nothing any more otherwise."""
     if passed.approval is not None:
-        wrong = _spend(parts, tx, passed.approval)
+        wrong = _let_out(parts, tx, passed.authorized.asked.context) or _spend(parts, tx, passed.approval)
         return None if wrong is None else f"the approval cannot be used: {wrong}"
     if passed.grant is not None and is_revoked(tx, passed.grant):
         return f"grant {passed.grant.id}, which let this call through, was revoked meanwhile"
     return None
+
+
+def _let_out(parts: Parts, tx: Transaction, context: Context) -> str | None:
+    """Why whoever it would run for is not let in any more: people take their time, and a credential may end in it."""
+    now = parts.clock.now()
+    if context.expires_at is not None and now >= context.expires_at:
+        return "the credential that the call came in with has expired"
+    if context.credential is None:
+        return None
+    shown = credential(tx, context.credential, keys=parts.keys)
+    gone = shown is None or not shown.counts(now)
+    return "the credential that the call came in with does not count any more" if gone else None
 
 
 def _spend(parts: Parts, tx: Transaction, approval: Approval) -> str | None:

@@ -32,21 +32,25 @@ if TYPE_CHECKING:
     from callgate.ports import Answer, Transaction
 
 
-async def approve(parts: Parts, approval_id: str, by: Decider, arguments: Arguments | None = None) -> Approval:
-    """A yes; with `arguments`, a yes to the call as edited.
+async def approve(
+    parts: Parts, approval_id: str, by: Decider, arguments: Arguments | None = None, *, digest: str | None = None
+) -> Approval:
+    """A yes to the question that `digest` names; with `arguments`, a yes to the call as edited.
 
     Raises:
         ApprovalNotFound: No such question.
-        ApprovalConflict: Not pending any more, or this person may not decide it.
+        ApprovalConflict: Not pending any more, not what was seen, or this person may not decide it.
         AssuranceTooLow: It must be more certain who decides; the question stays pending.
         Refusal: The edited call is invalid or not allowed.
     """
     if arguments is None:
-        return await _change(parts, approval_id, lambda approval, now: answers.approve(approval, by, now=now))
-    return await _approve_edited(parts, approval_id, by, arguments)
+        return await _change(
+            parts, approval_id, lambda approval, now: answers.approve(approval, by, now=now, digest=digest)
+        )
+    return await _approve_edited(parts, approval_id, by, arguments, digest=digest)
 
 
-async def reject(parts: Parts, approval_id: str, by: Decider, why: str) -> Approval:
+async def reject(parts: Parts, approval_id: str, by: Decider, why: str, *, digest: str | None = None) -> Approval:
     """A no.
 
     Raises:
@@ -54,10 +58,12 @@ async def reject(parts: Parts, approval_id: str, by: Decider, why: str) -> Appro
         ApprovalConflict: Not pending any more, or an agent tried.
     """
     text = parts.striker.strike_text(why)
-    return await _change(parts, approval_id, lambda approval, now: answers.reject(approval, by, now=now, why=text))
+    return await _change(
+        parts, approval_id, lambda approval, now: answers.reject(approval, by, now=now, why=text, digest=digest)
+    )
 
 
-async def respond(parts: Parts, approval_id: str, by: Decider, text: str) -> Approval:
+async def respond(parts: Parts, approval_id: str, by: Decider, text: str, *, digest: str | None = None) -> Approval:
     """An answer for the model instead of running.
 
     Raises:
@@ -65,7 +71,9 @@ async def respond(parts: Parts, approval_id: str, by: Decider, text: str) -> App
         ApprovalConflict: Not pending any more, or an agent tried.
     """
     struck = parts.striker.strike_text(text)
-    return await _change(parts, approval_id, lambda approval, now: answers.respond(approval, by, now=now, text=struck))
+    return await _change(
+        parts, approval_id, lambda approval, now: answers.respond(approval, by, now=now, text=struck, digest=digest)
+    )
 
 
 async def withdraw(parts: Parts, approval_id: str) -> Approval:
@@ -78,14 +86,14 @@ async def withdraw(parts: Parts, approval_id: str) -> Approval:
     return await _change(parts, approval_id, answers.withdraw)
 
 
-async def answer_question(parts: Parts, approval_id: str, answer: Answer, *, assurance: Assurance) -> Approval:
-    """An answer given on the spot, by the terminal or a script."""
+async def answer_question(parts: Parts, seen: Approval, answer: Answer, *, assurance: Assurance) -> Approval:
+    """An answer given on the spot, by the terminal or a script; a yes is to the question as it was seen."""
     by = Decider(name=answer.by or "operator", assurance=assurance)
     if answer.kind == "approve":
-        return await approve(parts, approval_id, by, answer.arguments)
+        return await approve(parts, seen.id, by, answer.arguments, digest=seen.digest)
     if answer.kind == "respond":
-        return await respond(parts, approval_id, by, answer.text)
-    return await reject(parts, approval_id, by, answer.text)
+        return await respond(parts, seen.id, by, answer.text)
+    return await reject(parts, seen.id, by, answer.text)
 
 
 async def reread(parts: Parts, approval_id: str) -> Approval:
@@ -184,7 +192,9 @@ async def _edited_call(parts: Parts, approval_id: str, arguments: Arguments) -> 
         return stop.outcome.unwrap()  # which raises: a step that stops a call says why
 
 
-async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments: Arguments) -> Approval:
+async def _approve_edited(
+    parts: Parts, approval_id: str, by: Decider, arguments: Arguments, *, digest: str | None
+) -> Approval:
     _, sealed, edited = await _edited_call(parts, approval_id, arguments)
     sealed_id = uuid7()
     asked = sealed.extra.get("asked", sealed.arguments)
@@ -192,7 +202,11 @@ async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments
     fields = await _rebound(parts, edited)
 
     def answer(current: Approval, now: float) -> Approval:
-        return answers.approve(replace(current, votes=(), edited=True, sealed_id=sealed_id, **fields), by, now=now)
+        changed = replace(current, votes=(), edited=True, sealed_id=sealed_id, **fields)
+        # They saw the question that they edit, or already what their edit makes of it.
+        if digest != changed.digest:
+            answers.need_seen(current, digest)
+        return answers.approve(changed, by, now=now, digest=changed.digest)
 
     return await _change(
         parts, approval_id, answer, more=lambda tx: tx.put_sealed(sealed_id, blob, keep_until=keep_until(parts))
@@ -202,7 +216,7 @@ async def _approve_edited(parts: Parts, approval_id: str, by: Decider, arguments
 async def _judge_again(parts: Parts, approval: Approval, sealed: Sealed, arguments: Arguments) -> Authorized:
     """The edited call through steps 1 to 5, under the asker's own context."""
     call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
-    asked = Asked(call, sealed.context, approval.call_id, approval.key, None, parts.clock.monotonic())
+    asked = Asked(call, sealed.context, approval.call_id, approval.key, None)
     # Nothing runs here, so that a host's tool may be edited like any other.
     asked.judged = True
     return await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,9 @@ from callgate.events.vocabulary import SUCCEEDED
 from callgate.model.artifact import ARTIFACT, WithArtifact
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Pending, Succeeded, Unknown
+from callgate.model.shapes import as_mapping
 from callgate.pipeline.execute import FenceLost, ParentEnded
-from callgate.pipeline.recorded import struck_output
+from callgate.pipeline.recorded import WRITTEN_ALIKE, struck_output
 from callgate.pipeline.trouble import categorize, retryable, speak, suggestion, words
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
         metadata[ARTIFACT] = struck_output(parts, executed.value.artifact)[0]
         executed.value = executed.value.content
     value, written = struck_output(parts, executed.value)
-    soft = _soft_error(tool, value) if isinstance(value, Mapping) else None  # pyright: ignore[reportUnknownArgumentType]
+    soft = None if type(value) in WRITTEN_ALIKE else _soft_error(tool, value)
     if soft is not None:
         info = _info(tool, "handler_failed", soft, Category.RUNTIME)
         return _failed(executed, info, _left_behind(executed, Happened.POSSIBLE))
@@ -117,9 +117,10 @@ def _returned(parts: Parts, executed: Executed) -> Ending:
     return Ending(outcome, SUCCEEDED, written=written)
 
 
-def _soft_error(tool: Tool, value: Mapping[Any, Any]) -> str | None:
+def _soft_error(tool: Tool, value: Any) -> str | None:
     """The text of a returned `{"error": "…"}`, unless the output schema declares such a field."""
-    text: Any = value.get("error")
+    body = as_mapping(value)
+    text: Any = None if body is None else body.get("error")
     if not isinstance(text, str) or not text:
         return None
     declared = tool.output_schema is not None and "error" in tool.output_schema.get("properties", {})

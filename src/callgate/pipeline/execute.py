@@ -16,7 +16,7 @@ from callgate.model.shapes import own_copy
 from callgate.pipeline.handed import Handed
 from callgate.pipeline.parts import running
 from callgate.pipeline.processes import packed, run_in_process
-from callgate.pipeline.shield import contained, finish
+from callgate.pipeline.shield import Bell, contained, finish
 from callgate.pipeline.threads import NotStarted, Running
 from callgate.pipeline.trouble import resets_at, retryable
 
@@ -72,8 +72,8 @@ class Executed:
 
     @property
     def duration_ms(self) -> float:
-        """How long it took."""
-        return round((self.ended - self.started) * 1000, 3)
+        """How long it took, to the microsecond."""
+        return round((self.ended - self.started) * 1_000_000) / 1000  # rounding to digits takes thrice as long
 
 
 async def execute(parts: Parts, permit: Permit) -> Executed:
@@ -274,9 +274,17 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
     permit = executed.permit
     handler = permit.tool.handler
     assert handler is not None  # noqa: S101 - resolved tools have one
-    work = contained(handler(own_copy(permit.arguments), executed.context))
-    task = executed.context.runs_in = executed.task.get_loop().create_task(work)
-    await _await_limited(parts, executed, task)
+    loop = executed.task.get_loop()
+    bell = Bell(loop=loop)
+
+    def ended() -> None:
+        # In the handler's own last step: the loop would tell it a turn later.
+        task.remove_done_callback(bell.ring)
+        bell.ring()
+
+    work = contained(handler(own_copy(permit.arguments), executed.context), ended)
+    task = executed.context.runs_in = loop.create_task(work)
+    await _await_limited(parts, executed, task, bell)
 
 
 async def _run_thread(parts: Parts, executed: Executed) -> None:
@@ -290,10 +298,12 @@ async def _run_thread(parts: Parts, executed: Executed) -> None:
     except NotStarted:
         executed.entered = False
         raise
-    await _await_limited(parts, executed, future, cancel=False)
+    bell = Bell(loop=executed.task.get_loop())
+    await _await_limited(parts, executed, future, bell, cancel=False)
     if asyncio.iscoroutine(executed.value):
         # A plain callable that returns a coroutine (a lambda around an async function): it still has to be awaited.
-        await _await_limited(parts, executed, asyncio.ensure_future(executed.value))
+        bell = Bell(loop=executed.task.get_loop())
+        await _await_limited(parts, executed, asyncio.ensure_future(executed.value), bell)
 
 
 async def _run_process(parts: Parts, executed: Executed) -> None:
@@ -303,23 +313,22 @@ async def _run_process(parts: Parts, executed: Executed) -> None:
     executed.entered = True
     running_child = asyncio.ensure_future(run_in_process(permit.tool.name, work, executed.context))
     try:
-        await _await_limited(parts, executed, running_child)
+        await _await_limited(parts, executed, running_child, Bell(loop=executed.task.get_loop()))
     except NotStarted:
         executed.entered = False
         raise
 
 
-async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Future[Any], *, cancel: bool = True) -> None:
+async def _await_limited(
+    parts: Parts, executed: Executed, future: asyncio.Future[Any], bell: Bell, *, cancel: bool = True
+) -> None:
     """Wait for the handler until its limit; past it, or when cancelled, let go and remember who still runs."""
     left = executed.context.remaining(parts.clock.monotonic()) or 0.0
-    loop = executed.task.get_loop()
     # Awaiting the handler itself would cancel it with the caller, and wait for it however long it takes.
-    waiter: asyncio.Future[None] = loop.create_future()
-    wake = partial(_wake, waiter)
-    future.add_done_callback(wake)
-    deadline = parts.deadlines.start(loop, wake, left)
+    future.add_done_callback(bell.ring)
+    deadline = parts.deadlines.start(bell.get_loop(), bell.ring, left)
     try:
-        await waiter
+        await bell
     except asyncio.CancelledError:
         executed.cancelled = True
         await _let_go(executed, future, cancel=cancel)
@@ -331,11 +340,6 @@ async def _await_limited(parts: Parts, executed: Executed, future: asyncio.Futur
         return
     executed.timed_out = True
     await _let_go(executed, future, cancel=cancel)
-
-
-def _wake(waiter: asyncio.Future[None], _ended: object = None) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
 
 
 async def _let_go(executed: Executed, future: asyncio.Future[Any], *, cancel: bool) -> None:

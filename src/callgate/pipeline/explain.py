@@ -56,7 +56,7 @@ async def look(parts: Parts, asked: Asked, *, repeats: Container[str] = ()) -> L
         await recall(parts, authorized, looking=True)
         if authorized.fingerprint in repeats:
             authorized.repeated = True
-        decision = decided_before(authorized) or await decide(parts, authorized)
+        decision = decided_before(parts, authorized) or await decide(parts, authorized)
         if decision.verdict is Verdict.CONFIRM:
             grant = await standing_grant(parts, authorized, decision)
             decision = decision if grant is None else answered_by(grant, decision)

@@ -65,7 +65,7 @@ async def gate(parts: Parts, recalled: Recalled) -> Passed:
         Stopped: Previewed, Pending, gate_denied, or what a person said.
     """
     authorized = recalled.authorized
-    decision = decided_before(authorized) or await decide(parts, authorized)
+    decision = decided_before(parts, authorized) or await decide(parts, authorized)
     if decision.verdict is _ALLOW:
         return Passed(authorized, decision)
     if decision.verdict is Verdict.DENY:

@@ -11,13 +11,14 @@ import orjson
 
 from callgate.events.vocabulary import ATTEMPTED
 from callgate.model.canonical import dumps
-from callgate.model.event import Draft, Written
+from callgate.model.event import Draft
 from callgate.pipeline.notes import who
 from callgate.pipeline.recorded import MOST_BYTES, struck
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.decision import Decision
+    from callgate.model.event import Written
     from callgate.model.tool import Tool
     from callgate.pipeline.gate import Passed
     from callgate.pipeline.parts import Parts
@@ -57,34 +58,31 @@ def _payload(parts: Parts, passed: Passed, permit: Permit) -> dict[str, Any]:
 
 
 def _written(passed: Passed, permit: Permit) -> Written:
-    authorized = passed.authorized
-    whole, before, after = _kept(permit.decision, permit.tool, permit.asked.context)
+    authorized, decision, tool, context = passed.authorized, permit.decision, permit.tool, permit.asked.context
+    asker = (tool.id, context.principal, context.session, context.role, context.caller._value_, context.user)
+    # Each call of a flow has its own number, which nothing is kept for.
+    kept = decision.told.get(asker) if context.chain_id is None else _in_order(_alike(decision, tool, context))
+    whole, before, after = kept or _keep(permit, asker)
     own = b'{"arguments":' + authorized.text
     if permit.key is None and not authorized.fingerprint:
-        return Written(own, whole)
-    # Keys stand in their order: what is of this call alone stands between what is not.
-    own += before
-    if authorized.fingerprint:
-        own += b',"fingerprint":"' + authorized.fingerprint.encode() + b'"'
+        return own + whole, own, whole
+    # There is nothing to strike in a key: one that holds a secret is refused where the ledger is asked.
+    marks = b',"fingerprint":"' + authorized.fingerprint.encode() + b'"' if authorized.fingerprint else b""
     if permit.key is not None:
-        own += b',"key":' + orjson.dumps(permit.key)
-    return Written(own, after)
+        marks += b',"key":' + orjson.dumps(permit.key)
+    return own + before + marks + after, own, whole
 
 
-def _kept(decision: Decision, tool: Tool, context: Context) -> tuple[bytes, ...]:
-    """What calls say alike: the whole, and its part before a fingerprint and a key, and its part after them."""
-    if context.chain_id is not None:  # each call of a flow has its own number
-        return _in_order(_alike(decision, tool, context))
-    asker = (tool.id, context.principal, context.session, context.role, context.caller._value_, context.user)
-    kept = decision.told.get(asker)
-    if kept is None:
-        if len(decision.told) >= _MOST_KEPT:
-            decision.told.clear()
-        kept = decision.told[asker] = _in_order(_alike(decision, tool, context))
+def _keep(permit: Permit, asker: tuple[str | None, ...]) -> tuple[bytes, ...]:
+    told = permit.decision.told
+    if len(told) >= _MOST_KEPT:
+        told.clear()
+    kept = told[asker] = _in_order(_alike(permit.decision, permit.tool, permit.asked.context))
     return kept
 
 
 def _in_order(body: dict[str, Any]) -> tuple[bytes, ...]:
+    """What calls say alike: the whole, and its part before a fingerprint and a key, and its part after them."""
     before = b"," + dumps({name: value for name, value in body.items() if name < "fingerprint"})[1:-1]
     after = b"," + dumps({name: value for name, value in body.items() if name > "key"})[1:]
     return before + after, before, after

@@ -123,7 +123,5 @@ class Asked:
     key: str | None
     """The caller's key, of the call or else of its context."""
     wait: float | None
-    started: float
-    """Monotonic."""
     judged: bool = False
     """The host runs it; the gate only decides and records."""

@@ -87,7 +87,7 @@ async def question_about(parts: Parts, call: Call, context: Context, *, judged: 
 
     With `judged`, of a tool that its host runs.
     """
-    asked = Asked(call, context, uuid7(), call.key, None, parts.clock.monotonic())
+    asked = Asked(call, context, uuid7(), call.key, None)
     asked.judged = judged
     try:
         authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
@@ -143,11 +143,11 @@ class _Talk:
             return False
         if answer.kind == "approve" and answer.arguments is None and self._edit is not None:
             now = await edited_question(self._parts, self.shown.id, self._edit)
-            if now.preview_state != self.shown.preview_state:
+            if now.digest != self.shown.digest:
                 self.shown = now
                 return False
             answer = answer._replace(arguments=self._edit)
-        await answer_question(self._parts, self.shown.id, answer, assurance=assurance)
+        await answer_question(self._parts, self.shown, answer, assurance=assurance)
         return True
 
 

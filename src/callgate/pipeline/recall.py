@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+import orjson
+
 from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
-from callgate.model.canonical import dumps
 from callgate.model.outcome import Outcome
 from callgate.model.pauses import pauses
 from callgate.model.tool import Tool
@@ -19,6 +20,9 @@ from callgate.pipeline.stored_outcome import read_outcome
 from callgate.pipeline.time_limit import time_limit
 
 _RUNNING = Answer.RUNNING
+_CLAIMED = Answer.CLAIMED
+_RECORDED = Answer.RECORDED
+_CONFLICT = Answer.CONFLICT
 
 
 def attempt_key(authorized: Authorized, key: str) -> AttemptKey:
@@ -52,22 +56,22 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     context, fingerprint = asked.context, authorized.fingerprint
     key = AttemptKey(context.principal, context.session, asked.key or "")
     since = parts.clock.now() - parts.settings.risk.repeat_window
-    past = await parts.store.peek(lambda reader: reader.past(key, fingerprint, since))
-    authorized.repeated = past.repeated
-    if past.attempt is not None:
-        await _meet_row(parts, authorized, past.attempt, looking=looking)
-    if past.unresolved is not None and not authorized.tool.read_only and not asked.call.distinct:
-        await _meet_unknown(parts, authorized, past.unresolved, looking=looking)
+    row, unresolved, authorized.repeated = await parts.store.peek(lambda reader: reader.past(key, fingerprint, since))
+    if row is not None:
+        await _meet_row(parts, authorized, row, looking=looking)
+    if unresolved is not None and not authorized.tool.read_only and not asked.call.distinct:
+        await _meet_unknown(parts, authorized, unresolved, looking=looking)
     return Recalled(authorized)
 
 
 def _refuse_secrets(parts: Parts, authorized: Authorized) -> None:
     """The ledger keeps a row under these names as they are, while events tell them struck: the two would not agree."""
     context, striker = authorized.asked.context, parts.striker
-    names = {"principal": context.principal, "session": context.session, "key": authorized.asked.key or ""}
-    if not striker.suspects(dumps(names)):
+    names = (context.principal, context.session, authorized.asked.key or "")
+    # Mostly they are the names of calls before: looked through once.
+    if not striker.suspects_shared(orjson.dumps(names)):
         return
-    for what, name in names.items():
+    for what, name in zip(("principal", "session", "key"), names, strict=True):
         if striker.strike_text(name) != name:
             message = f"the {what} of this call is a secret, or looks like one, and would be kept openly; use another"
             raise refused(authorized.asked, "invalid_arguments", message, tool=authorized.tool)
@@ -93,12 +97,12 @@ async def meet(parts: Parts, authorized: Authorized, key: str, *, looking: bool 
 async def _meet_row(parts: Parts, authorized: Authorized, row: Attempt, *, looking: bool) -> None:
     again = repeatable(authorized.tool)
     answer = look(row, authorized.fingerprint, idempotent=again)
-    if answer is Answer.CLAIMED:
+    if answer is _CLAIMED:
         return
-    if answer is Answer.RUNNING and not looking:
+    if answer is _RUNNING and not looking:
         row = await _wait(parts, authorized, row)
         answer = look(row, authorized.fingerprint, idempotent=again)
-        if answer is Answer.CLAIMED:
+        if answer is _CLAIMED:
             return
     raise stopped_by(authorized, row, answer)
 
@@ -153,13 +157,14 @@ def same_as_unknown(authorized: Authorized, row: Attempt) -> Stopped:
 def stopped_by(authorized: Authorized, row: Attempt, answer: Answer) -> Stopped:
     """The end of a call that met a row it cannot pass."""
     asked, key = authorized.asked, row.key.key
-    if answer is Answer.RECORDED:
+    if answer is _RECORDED:
         payload = {"tool": row.tool, "key": key, "original_call": row.call_id}
-        return Stopped(_recorded(authorized, row), event="tool_call.deduped", payload=payload)
-    if answer is Answer.CONFLICT:
+        outcome = read_outcome(row, call_id=asked.call_id, trace_id=asked.context.trace_id, deduped=True)
+        return Stopped(outcome, event="tool_call.deduped", payload=payload)
+    if answer is _CONFLICT:
         message = f"key {key} was used for {row.tool} with other arguments; use a new key for a new call"
         return refused(asked, "idempotency_conflict", message, tool=authorized.tool, key=key)
-    if answer is Answer.RUNNING:
+    if answer is _RUNNING:
         message = f"a call with key {key} is still running"
         return refused(asked, "in_flight", message, tool=authorized.tool, key=key)
     message = (
@@ -168,15 +173,9 @@ def stopped_by(authorized: Authorized, row: Attempt, answer: Answer) -> Stopped:
     return refused(asked, "outcome_unknown", message, tool=authorized.tool, key=key)
 
 
-def _recorded(authorized: Authorized, row: Attempt) -> Outcome:
-    return read_outcome(row, call_id=authorized.asked.call_id, trace_id=authorized.asked.context.trace_id, deduped=True)
-
-
 async def recorded_outcome(parts: Parts, key: AttemptKey) -> Outcome | None:
     """What the ledger says of a key: None for a free one."""
     row = await parts.store.read(lambda reader: reader.attempt(key))
-    if row is None or (
-        row.state is AttemptState.FAILED and look(row, row.fingerprint, idempotent=False) is Answer.CLAIMED
-    ):
+    if row is None or (row.state is AttemptState.FAILED and look(row, row.fingerprint, idempotent=False) is _CLAIMED):
         return None
     return read_outcome(row)

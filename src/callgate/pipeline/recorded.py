@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 65_536
 """Beyond this, events keep the beginning and a digest; the ledger keeps the whole."""
 _SCALARS = (str, int, bool, type(None))
-_WRITTEN_ALIKE = frozenset({str, int, float, bool, type(None)})
+WRITTEN_ALIKE = frozenset({str, int, float, bool, type(None)})
 """What has one way to be written."""
 _DEPTH = 60
 
@@ -47,7 +47,7 @@ def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
         # It is struck by its own words first, because whoever prints it sees those and not its JSON.
         value = parts.striker.strike(value)
         text = json_bytes(value)
-    elif type(value) not in _WRITTEN_ALIKE:
+    elif type(value) not in WRITTEN_ALIKE:
         plain = _reread(text, value)
         if plain is not text:
             value, text = read_back(plain), plain

@@ -14,7 +14,7 @@ from callgate.events.vocabulary import SUCCEEDED
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import AttemptState
 from callgate.model.canonical import dumps
-from callgate.model.event import Draft, Written
+from callgate.model.event import Draft
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.arrived import unless_arrived
@@ -29,6 +29,7 @@ from callgate.pipeline.stored_outcome import stored
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from callgate.model.event import Written
     from callgate.pipeline.execute import Executed
     from callgate.pipeline.parts import Parts
     from callgate.ports import Transaction
@@ -42,6 +43,9 @@ _STATES: dict[type[Outcome], AttemptState] = {
 _DEBUG = Severity.DEBUG  # looking a member up takes as long as many a step
 _STALE: dict[str, Any] = {"type": "tool_call.settled_late", "severity": Severity.WARNING}
 """What is told of an end that no longer changed the row."""
+_APPLIED = Answer.APPLIED
+_LOST = Answer.STALE
+_LATE = Answer.LATE
 
 
 async def settle(parts: Parts, executed: Executed) -> Outcome:
@@ -94,7 +98,7 @@ async def _close_durably(parts: Parts, executed: Executed, ending: Ending) -> Ou
 
 
 def _closed(parts: Parts, executed: Executed, ending: Ending, answer: Answer) -> Outcome:
-    if answer is Answer.STALE and not isinstance(executed.error, FenceLost):
+    if answer is _LOST and not isinstance(executed.error, FenceLost):
         return _no_longer_ours(executed, ending)
     if executed.permit.tool.hooks.reads is not None:
         _watch_later(parts, executed, ending)
@@ -105,17 +109,17 @@ def _unit(parts: Parts, executed: Executed, draft: Draft, fact: Settle | None) -
     permit, said = executed.permit, draft.payload
 
     def unit(tx: Transaction) -> Answer:
-        answer = Answer.APPLIED
+        answer = _APPLIED
         if fact is not None and permit.row is not None:
             step = move(tx.attempt(permit.row.key), fact)
             answer = step.answer
             if step.changed and step.row is not None:
                 tx.put_attempt(step.row)
                 more = {ROW_DIGEST: row_digest(parts.keys, step.row)}
-                if answer is Answer.LATE:
+                if answer is _LATE:
                     more["state"] = step.row.state.value
                 draft.payload = _with_row(said, more)
-        tx.append(replace(draft, **_STALE, payload=said) if answer is Answer.STALE else draft)
+        tx.append(replace(draft, **_STALE, payload=said) if answer is _LOST else draft)
         return answer
 
     return unit
@@ -125,7 +129,9 @@ def _with_row(said: dict[str, Any] | Written, more: dict[str, str]) -> dict[str,
     """The payload, and what it says of the row."""
     if isinstance(said, dict):
         return said | more
-    return Written(said.own + b"," + dumps(more)[1:-1], said.shared)
+    _, own, shared = said
+    own += b"," + dumps(more)[1:-1]
+    return own + shared, own, shared
 
 
 def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
@@ -150,14 +156,14 @@ def _closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
     usual = executed.tries == 1 and tool.hooks.redact is None and len(output) <= MOST_BYTES
     if not usual or not isinstance(outcome, Succeeded):
         return _closing_told(parts, executed, ending)
-    own = b'{"duration_ms":' + orjson.dumps(outcome.duration_ms) + b',"output":' + output
+    own, shared = b'{"duration_ms":' + orjson.dumps(outcome.duration_ms) + b',"output":' + output, tool.written
     return Draft(
         type=SUCCEEDED,
         time=parts.clock.now(),
         trace=asked.context.trace_id,
         call=asked.call_id,
         severity=_DEBUG,
-        payload=Written(own, tool.written),
+        payload=(own + shared, own, shared),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -36,8 +36,25 @@ async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     return task.result(), cancelled
 
 
-async def contained(work: Awaitable[T]) -> T:
+class Bell(asyncio.Future[None]):
+    """What somebody waits for who must not be kept waiting: rung by whatever comes first, and once."""
+
+    def ring(self, _what: object = None) -> None:
+        """Wake who waits; a loop that has ended has nobody to wake."""
+        if not self.done() and not self.get_loop().is_closed():
+            self.set_result(None)
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
+async def contained(work: Awaitable[T], ended: Callable[[], object] = _nothing) -> T:
     """A function that raises more than an exception ends its own call: out of its own task, it would end the loop.
+
+    Args:
+        work: The function at work.
+        ended: Called in the step in which it ends, whichever way.
 
     Raises:
         RuntimeError: Naming what it raised instead of an exception.
@@ -50,3 +67,5 @@ async def contained(work: Awaitable[T]) -> T:
     except BaseException as error:
         message = f"the handler raised {type(error).__name__}"
         raise RuntimeError(message) from error
+    finally:
+        ended()

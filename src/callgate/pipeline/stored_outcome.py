@@ -17,6 +17,9 @@ from callgate.model.shapes import as_mapping
 from callgate.pipeline.recorded import json_bytes
 
 _NOTHING = b"null"
+_SUCCEEDED = AttemptState.SUCCEEDED
+_FAILED = AttemptState.FAILED
+_UNKNOWN = AttemptState.UNKNOWN
 
 
 def stored(outcome: Outcome, output: bytes) -> bytes:
@@ -77,12 +80,12 @@ def read_outcome(
 
 
 def _kind_of(row: Attempt, body: Mapping[str, Any]) -> Outcome:
-    if row.state is AttemptState.SUCCEEDED:
+    if row.state is _SUCCEEDED:
         return Succeeded(tool=row.tool, call_id=row.call_id, value=body.get("output"))
-    if row.state is AttemptState.FAILED:
+    if row.state is _FAILED:
         happened = row.happened or Happened.POSSIBLE
         return Failed(tool=row.tool, call_id=row.call_id, error=_error(body, row), happened=happened)
-    if row.state is AttemptState.UNKNOWN:
+    if row.state is _UNKNOWN:
         return Unknown(tool=row.tool, call_id=row.call_id, error=_error(body, row), value=body.get("output"))
     text = f"a call with key {row.key.key} is still running"
     return Refused(tool=row.tool, call_id=row.call_id, error=ErrorInfo(code="in_flight", message=text, tool=row.tool))

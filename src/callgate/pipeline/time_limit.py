@@ -35,7 +35,11 @@ def time_limit(
         check_seconds(per_call)
         seconds = float(per_call)
     else:
-        seconds = _configured(tool, context, settings, instance=settings.timeout if instance is None else instance)
+        seconds = _configured(tool, context, settings)
+    if seconds is None:
+        seconds = settings.timeout if instance is None else instance
+    if seconds is None:
+        seconds = DEFAULT_SECONDS
     return seconds if context.timeout is None else min(seconds, context.timeout)
 
 
@@ -51,12 +55,10 @@ def check_seconds(value: Any) -> None:
         raise ValueError(message)
 
 
-def _configured(tool: Tool | str, context: Context, settings: Settings, *, instance: float | None) -> float:
-    name, declared = (tool, None) if isinstance(tool, str) else (tool.name, tool.timeout)
+def _configured(tool: Tool | str, context: Context, settings: Settings) -> float | None:
+    """What is set for the user or for this tool."""
     if context.user is not None and context.user in settings.user_timeouts:
         return settings.user_timeouts[context.user]
-    if settings.tool_timeouts and name in settings.tool_timeouts:
-        return settings.tool_timeouts[name]
-    if declared is not None:
-        return declared
-    return DEFAULT_SECONDS if instance is None else instance
+    if isinstance(tool, str):
+        return settings.tool_timeouts.get(tool)
+    return settings.tool_timeouts.get(tool.name, tool.timeout)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from callgate.errors import InvalidArguments
-from callgate.model.canonical import dumps
+from callgate.model.canonical import dumps, quick
 from callgate.model.context import LONGEST_NAME, writable
 from callgate.model.tool import Arguments, Tool
 from callgate.pipeline.parts import Asked, Parts
@@ -44,7 +44,7 @@ def validate(parts: Parts, resolved: Resolved) -> Valid:
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,))
     try:
         arguments = tool.validator(given)
-        text = dumps(arguments)
+        text = quick(arguments) or dumps(arguments)
     except InvalidArguments as error:
         raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults) from None
     except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from callgate.credentials.register import credentials
+from callgate.model.credential import Right
 from callgate.policy.policy import Facts
 
 if TYPE_CHECKING:
@@ -13,14 +15,27 @@ if TYPE_CHECKING:
     from callgate.pipeline.validate import Valid
 
 
-def decided_before(authorized: Authorized) -> Decision | None:
-    """The decision about a plain read, which nothing the store or the labels know can change; None for other calls."""
-    return authorized.standing.fixed if authorized.tool.plain_read else None
+def decided_before(parts: Parts, authorized: Authorized) -> Decision | None:
+    """The decision that this call has in common with others, if it was made before; None where it is to be made."""
+    tool, repeated = authorized.tool, authorized.repeated
+    if tool.plain_read:  # nothing that the store or the labels know can change it
+        return authorized.standing.fixed
+    if repeated is None or parts.labels.reasons(tool, authorized.arguments, authorized.asked.context):
+        return None
+    return parts.policy.remembered(authorized.standing, repeated=repeated, now=parts.clock.now())
 
 
 async def decide(parts: Parts, authorized: Authorized) -> Decision:
     """The decision about this call, with what the store knows about the session."""
     facts = await gather_facts(parts, authorized)
+    decision = _decided(parts, authorized, facts)
+    if not decision.plus:
+        return decision
+    # Only a *confirm +* depends on who there is to ask, and few calls come to one.
+    return _decided(parts, authorized, facts._replace(persons=(*facts.persons, *await _deciders(parts))))
+
+
+def _decided(parts: Parts, authorized: Authorized, facts: Facts) -> Decision:
     return parts.policy.decide(
         authorized.tool,
         authorized.arguments,
@@ -29,6 +44,13 @@ async def decide(parts: Parts, authorized: Authorized) -> Decision:
         authorization=authorized.authorization,
         facts=facts,
     )
+
+
+async def _deciders(parts: Parts) -> tuple[str, ...]:
+    """The people whom the store lets in to decide, as of now."""
+    known = await parts.store.read(lambda reader: credentials(reader, keys=parts.keys))
+    now = parts.clock.now()
+    return tuple(each.name for each in known if each.may(Right.DECIDE) and each.counts(now))
 
 
 async def gather_facts(parts: Parts, authorized: Authorized) -> Facts:

@@ -62,7 +62,14 @@ class Policy:
 
     def standing(self, tool: Tool, context: Context) -> Standing:
         """Whether this context may use the tool at all. Costs one look-up once it is known."""
-        standing = self._known(tool, context)
+        try:
+            standing = self._standings.get((tool.id, context.authority))
+        except TypeError:
+            # A layer made with lists has no hash, and may change: it is judged anew each time.
+            standing = self._judge(tool, context)
+        # An id may be given by hand, and given again to another definition.
+        if standing is None or standing.tool is not tool:
+            standing = self._learn(tool, context)
         return standing if standing.refusal is None else standing.told_to(context.principal)
 
     def protect(self, paths: Iterable[Path | str]) -> None:
@@ -117,7 +124,9 @@ class Policy:
     ) -> Decision:
         """The gate's decision about a call. One that was not authorized is denied, with the code that refused it."""
         refusal = standing.refusal or authorization.refusal
-        known = None if refusal is not None or facts.label_reasons else self._remembered(standing, facts)
+        known = None
+        if refusal is None and not facts.label_reasons:
+            known = self.remembered(standing, repeated=facts.repeated, now=facts.now)
         if known is not None:
             return known
         decision = self._decider.decide(Question(tool, arguments, context, standing.terms, facts))
@@ -136,30 +145,21 @@ class Policy:
         trace = (name_asker(reason, context.principal) for reason in self._admission.trace(tool, context))
         return explained(decision, trace=trace, standing=standing, authorization=authorization)
 
-    def _remembered(self, standing: Standing, facts: Facts) -> Decision | None:
-        """The decision that this call has in common with every other at such an hour, if it was made before."""
-        if standing.fixed is not None and not facts.repeated:
+    def remembered(self, standing: Standing, *, repeated: bool, now: float) -> Decision | None:
+        """The decision that a call has in common with every other at such an hour, where no labels tighten it."""
+        if standing.fixed is not None and not repeated:
             return standing.fixed
-        return standing.decided.get((facts.repeated, self._decider.is_quiet(facts.now))) if standing.lasting else None
+        return standing.decided.get((repeated, self._decider.is_quiet(now))) if standing.lasting else None
 
     def _remember(self, standing: Standing, facts: Facts, decision: Decision) -> None:  # noqa: PLR0917
         # Who may answer a *confirm +* depends on who asks.
         if standing.lasting and not facts.label_reasons and not decision.plus:
             standing.decided[facts.repeated, self._decider.is_quiet(facts.now)] = decision
 
-    def _known(self, tool: Tool, context: Context) -> Standing:
-        key = (tool.id, context.authority)
-        try:
-            standing = self._standings.get(key)
-        except TypeError:
-            # A layer made with lists has no hash, and may change: it is judged anew each time.
-            return self._judge(tool, context)
-        # An id may be given by hand, and given again to another definition.
-        if standing is not None and standing.tool is tool:
-            return standing
+    def _learn(self, tool: Tool, context: Context) -> Standing:
         if len(self._standings) >= MOST_STANDINGS:
             self._standings.clear()
-        standing = self._standings[key] = self._judge(tool, context)
+        standing = self._standings[tool.id, context.authority] = self._judge(tool, context)
         return standing
 
     def _judge(self, tool: Tool, context: Context) -> Standing:

@@ -55,6 +55,14 @@ class Reader(Protocol):
         """Ledger rows, oldest first unless told; with `limit`, the first so many of that order."""
         ...
 
+    def open_attempts(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
+        """Rows of which nobody knows whether they took effect, as `attempts` orders them."""
+        ...
+
+    def open_count(self) -> int:
+        """How many rows `open_attempts` has, without reading them."""
+        ...
+
     def approval(self, approval_id: str) -> Approval | None:
         """One approval."""
         ...
@@ -81,6 +89,7 @@ class Reader(Protocol):
         *,
         states: Iterable[ApprovalState] | None = None,
         session: str | None = None,
+        principal: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
@@ -89,6 +98,10 @@ class Reader(Protocol):
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
         """How many questions of this session wait, a plan for one; with `now`, only those whose time is not up then."""
+        ...
+
+    def all_pending_count(self, *, now: float) -> int:
+        """As `pending_count`, of everybody's."""
         ...
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:

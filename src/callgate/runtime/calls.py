@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from callgate.errors import ApprovalConflict, ApprovalNotFound
@@ -60,7 +60,7 @@ class Calls(Face):
             The outcome, whatever it is; `outcome.unwrap()` gives the output or raises.
         """
         opened = self._open()
-        call = Call(tool, {} if arguments is None else arguments, distinct=distinct, timeout=timeout)
+        call = Call(tool, {} if arguments is None else arguments, None, None, distinct, timeout)
         return await enter(opened, call, context or opened.default_context, wait=wait)
 
     @property
@@ -82,7 +82,7 @@ class Calls(Face):
         """What would be decided about this call and why, without doing or recording anything."""
         opened = self._open()
         call = Call(str(tool), {} if arguments is None else arguments)
-        return await explain(opened.parts, as_asked(opened.parts, call, context or opened.default_context, None))
+        return await explain(opened.parts, as_asked(call, context or opened.default_context, None))
 
     def time_limit(
         self,
@@ -118,7 +118,7 @@ class Calls(Face):
         found: list[Judgement] = []
 
         async def core(inner: Call, inner_context: Context) -> Outcome:
-            asked = as_asked(opened.parts, inner, inner_context, wait)
+            asked = as_asked(inner, inner_context, wait)
             asked.judged = True
             found.append(await judging.judge(opened.parts, asked))
             return found[-1].outcome or _may_run(found[-1], inner)
@@ -149,22 +149,33 @@ class Calls(Face):
 
         Args:
             approval_id: Which one.
-            context: Who collects it; where given, it must be who asked.
+            context: Who collects it; where given, it must be who asked, and the call may do no more than both.
             wait: Seconds to wait for a person where nobody has decided yet; at once Pending when left out.
 
         Raises:
-            ApprovalNotFound: No such approval.
-            ApprovalConflict: Somebody else's, or its sealed call is gone.
+            ApprovalNotFound: No such approval, or somebody else's.
+            ApprovalConflict: Its sealed call is gone.
+        """
+        return await self.collect(approval_id, None if context is None else lambda _role: context, wait=wait)
+
+    async def collect(
+        self, approval_id: str, collector: Callable[[str], Context] | None, *, wait: float | None = None
+    ) -> Outcome:
+        """As `resume`, for somebody whose context depends on the role that the call was asked for in.
+
+        Raises:
+            ApprovalNotFound: No such approval, or somebody else's.
+            ApprovalConflict: Its sealed call is gone.
         """
         opened = self._open()
         approval = await reread(opened.parts, approval_id)
+        if collector is not None and not _asked_by(collector(Context().role), approval):
+            raise ApprovalNotFound(f"Unknown approval: {approval_id}")
         if approval.is_plan:
             raise ApprovalConflict(f"approval {approval_id} is a plan; run it with gate.batch(plan)")
         sealed = await unseal(opened.parts, approval.sealed_id)
         if sealed is None:
             raise ApprovalConflict(f"the sealed call of approval {approval_id} is gone; make the call again")
-        if context is not None and (context.principal, context.session) != (approval.principal, approval.session):
-            raise ApprovalNotFound(f"Unknown approval: {approval_id}")
         arguments = sealed.extra.get("asked", sealed.arguments)
         distinct = sealed.extra.get("distinct", False) is True
         call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"), distinct=distinct)
@@ -173,11 +184,29 @@ class Calls(Face):
             return await _over(opened.parts, call, sealed.context, approval)
         # A question of a call inside a skill is the skill's: run again, it finds the decision and goes on.
         call, asker = await skill_around(opened.parts, sealed.context) or (call, sealed.context)
-        return await enter(opened, call, asker, wait=wait)
+        if collector is None:
+            return await enter(opened, call, asker, wait=wait)
+        try:
+            both = asker.meet(collector(asker.role))
+        except ValueError as error:
+            return await _not_for_both(opened.parts, call, collector(asker.role), str(error))
+        return await enter(opened, call, both, wait=wait)
+
+
+def _asked_by(context: Context, approval: Approval) -> bool:
+    """Whether this is who asked: a tool may do something else for another user of the same agent."""
+    asked = (approval.principal, approval.session, approval.user)
+    return (context.principal, context.session, context.user) == asked
+
+
+async def _not_for_both(parts: Parts, call: Call, context: Context, why: str) -> Outcome:
+    asked = as_asked(call, context, None)
+    message = f"{call.tool} is not made for who collects it: {why}; make the call anew"
+    return await record(parts, asked, refused(asked, "policy_denied", message))
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:
-    asked, state = as_asked(parts, call, context, None), approval.state
+    asked, state = as_asked(call, context, None), approval.state
     if state in _SAID_NO:
         # Resuming never asks anew what a person has said no to, however long ago.
         return await record(

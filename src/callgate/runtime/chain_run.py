@@ -117,7 +117,7 @@ class ChainRun:
 
     async def _refuse(self, step: Step, context: Context, message: str) -> Outcome:
         parts = self._opened.parts
-        asked = as_asked(parts, Call(step.tool, {}, key=step.key), context, None)
+        asked = as_asked(Call(step.tool, {}, key=step.key), context, None)
         return await record(parts, asked, refused(asked, "invalid_arguments", message, faults=(message,)))
 
     def _tell(self, script: Script) -> None:

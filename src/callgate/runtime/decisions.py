@@ -34,16 +34,26 @@ class Decisions(Face):
         by: str,
         arguments: dict[str, Any] | None = None,
         assurance: Assurance = Assurance.ASSERTED,
+        digest: str | None = None,
     ) -> Approval:
         """Say yes; with `arguments`, yes to the call with these instead. Deciding never executes.
 
+        Args:
+            approval_id: Which question.
+            by: Who says so.
+            arguments: What to call it with instead; all of them.
+            assurance: How certain it is who says so.
+            digest: The `digest` of the question as it was seen; of an edit, also that of what it was shown to make of
+                the question. A yes to a question that was edited since it was asked needs it.
+
         Raises:
             ApprovalNotFound: No such question.
-            ApprovalConflict: Not pending any more, or this person may not decide it.
+            ApprovalConflict: Not pending any more, not what was seen, or this person may not decide it.
             AssuranceTooLow: It must be more certain who decides; the question stays pending.
             Refusal: The edited call is invalid or not allowed.
         """
-        return await deciding.approve(self._open().parts, approval_id, _decider(by, assurance), arguments)
+        parts = self._open().parts
+        return await deciding.approve(parts, approval_id, _decider(by, assurance), arguments, digest=digest)
 
     async def preview_edit(self, approval_id: str, arguments: dict[str, Any]) -> Approval:
         """The question as an edit would leave it, with what would happen then. Decides nothing.
@@ -56,26 +66,38 @@ class Decisions(Face):
         return await deciding.edited_question(self._open().parts, approval_id, arguments)
 
     async def reject(
-        self, approval_id: str, *, by: str, why: str = "", assurance: Assurance = Assurance.ASSERTED
+        self,
+        approval_id: str,
+        *,
+        by: str,
+        why: str = "",
+        assurance: Assurance = Assurance.ASSERTED,
+        digest: str | None = None,
     ) -> Approval:
-        """Say no.
+        """Say no; with `digest`, only to the question as it was seen.
 
         Raises:
             ApprovalNotFound: No such question.
-            ApprovalConflict: Not pending any more, or an agent tried.
+            ApprovalConflict: Not pending any more, not what was seen, or an agent tried.
         """
-        return await deciding.reject(self._open().parts, approval_id, _decider(by, assurance), why)
+        return await deciding.reject(self._open().parts, approval_id, _decider(by, assurance), why, digest=digest)
 
     async def respond(
-        self, approval_id: str, *, by: str, text: str, assurance: Assurance = Assurance.ASSERTED
+        self,
+        approval_id: str,
+        *,
+        by: str,
+        text: str,
+        assurance: Assurance = Assurance.ASSERTED,
+        digest: str | None = None,
     ) -> Approval:
-        """Answer the model instead of letting the call run.
+        """Answer the model instead of letting the call run; with `digest`, only to the question as it was seen.
 
         Raises:
             ApprovalNotFound: No such question.
-            ApprovalConflict: Not pending any more, or an agent tried.
+            ApprovalConflict: Not pending any more, not what was seen, or an agent tried.
         """
-        return await deciding.respond(self._open().parts, approval_id, _decider(by, assurance), text)
+        return await deciding.respond(self._open().parts, approval_id, _decider(by, assurance), text, digest=digest)
 
     async def withdraw(self, approval_id: str) -> Approval:
         """The asker no longer wants it.
@@ -98,16 +120,18 @@ class Decisions(Face):
         self,
         *,
         states: Iterable[ApprovalState] | None = (ApprovalState.PENDING,),
+        principal: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
-        """Questions, oldest first unless told; the pending ones unless told otherwise.
+        """Questions, oldest first unless told; the pending ones of everybody unless told otherwise.
 
         Those whose time is up are expired first. One that somebody without the key edited is void: it is shown as that
         among all of them, and nowhere else.
         """
         among = None if states is None else frozenset(states)
-        return await questions(self._open().parts, among, limit=limit, newest_first=newest_first)
+        parts = self._open().parts
+        return await questions(parts, among, principal=principal, limit=limit, newest_first=newest_first)
 
     async def grant(
         self,

@@ -29,7 +29,7 @@ async def enter(
     opened.under_way += 1
     try:
         if core is None and not opened.around:
-            return await run(opened.parts, as_asked(opened.parts, call, context, wait))
+            return await run(opened.parts, as_asked(call, context, wait))
         proceed = core or _run(opened, wait)
         for layer in reversed(opened.around):
             proceed = _wrapped(layer, proceed)
@@ -40,7 +40,7 @@ async def enter(
 
 def _run(opened: Opened, wait: float | None) -> Proceed:
     async def core(call: Call, context: Context) -> Outcome:
-        return await run(opened.parts, as_asked(opened.parts, call, context, wait))
+        return await run(opened.parts, as_asked(call, context, wait))
 
     return core
 
@@ -52,15 +52,15 @@ def _wrapped(layer: Around, inner: Proceed) -> Proceed:
     return proceed
 
 
-def as_asked(parts: Parts, call: Call, context: Context, wait: float | None) -> Asked:
+def as_asked(call: Call, context: Context, wait: float | None) -> Asked:
     """The call on its way in, with an id of its own."""
     key = call.key if call.key is not None else context.idempotency_key
-    return Asked(call, context, uuid7(), key, wait, parts.clock.monotonic())
+    return Asked(call, context, uuid7(), key, wait)
 
 
 async def refuse_malformed(parts: Parts, context: Context, item: Any, message: str) -> Outcome:
     """Refuse an element that is no call, and record it."""
     body = as_mapping(item)
     name: Any = getattr(item, "tool", None) if body is None else body.get("name")
-    asked = as_asked(parts, Call(name if isinstance(name, str) else "", {}), context, None)
+    asked = as_asked(Call(name if isinstance(name, str) else "", {}), context, None)
     return await record(parts, asked, refused(asked, "invalid_arguments", message, faults=(message,)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.credentials import passwords, register, visits
 from callgate.events.vocabulary import ENTRY_REFUSED, KINDS, PERSON_SIGNED_IN, PERSON_SIGNED_OUT
+from callgate.model.canonical import dumps
 from callgate.model.context import Context
 from callgate.model.credential import Credential, Visit
 from callgate.model.event import Draft
@@ -15,6 +17,7 @@ from callgate.model.person import same_person
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
+    from callgate.model.approval import Approval
     from callgate.ports import Transaction
 
 VISIT_SECONDS = 12 * 3600.0
@@ -113,6 +116,24 @@ class Entrance(Face):
             _need_intent(credential)
             ground = replace(ground, intent=intent)
         return ground.narrow(**changes)
+
+    def form_state(self, approval: Approval, context: Context) -> str:
+        """What a form about a question carries that is put to the person at this asker's client.
+
+        Nobody else can make it, so that an answer that comes back with it is to this form, and to no other.
+        """
+        return f"{approval.id}.{approval.digest}.{self._form_mac(approval.id, approval.digest, context)}"
+
+    def asked_by_form(self, state: str, context: Context) -> tuple[str, str] | None:
+        """Which question a form with this state showed, and its digest; None if no such form was put to this asker."""
+        approval_id, _, rest = state.partition(".")
+        digest, _, mac = rest.partition(".")
+        fits = hmac.compare_digest(self._form_mac(approval_id, digest, context).encode(), mac.encode(errors="replace"))
+        return (approval_id, digest) if fits else None
+
+    def _form_mac(self, approval_id: str, digest: str, context: Context) -> str:
+        whose = [context.principal, context.session, context.user]
+        return self._open().parts.keys.mac(b"form\0" + dumps([approval_id, digest, *whose]))
 
     def _begin(self, tx: Transaction, holder: Credential | None, *, how: str) -> str | None:
         parts = self._open().parts

@@ -16,6 +16,8 @@ MOST_OF_ONE = 200
 """Of these, of one agent."""
 _MOST_KEPT = 1000
 """Outcomes that are kept in memory after their calls ended; what has a key is in the ledger as well."""
+_MOST_BYTES = 64 * 1024 * 1024
+"""Of these, as they are told; the newest one is kept whatever it takes."""
 
 
 @dataclass(slots=True)
@@ -27,6 +29,8 @@ class Errand:
     context: Context
     outcome: Outcome | None = None
     """None while it runs."""
+    size: int = 0
+    """The bytes of the outcome, as it is told."""
 
 
 @dataclass(slots=True)
@@ -35,6 +39,8 @@ class ErrandBook:
 
     running: dict[str, Errand] = field(default_factory=dict[str, Errand])
     ended: OrderedDict[str, Errand] = field(default_factory=OrderedDict[str, Errand])
+    kept_bytes: int = 0
+    """What the outcomes of those that ended take."""
 
     def is_full(self, principal: str) -> bool:
         """Whether no more of this agent's calls may be begun now."""
@@ -42,12 +48,14 @@ class ErrandBook:
         return own >= MOST_OF_ONE or len(self.running) >= MOST_RUNNING
 
     def end(self, errand: Errand) -> None:
-        """It runs no more; of those that ended, only so many are kept."""
+        """It runs no more; of those that ended, only so many and so much is kept."""
         self.running.pop(errand.id, None)
-        if errand.outcome is not None:
-            self.ended[errand.id] = errand
-            if len(self.ended) > _MOST_KEPT:
-                self.ended.popitem(last=False)
+        if errand.outcome is None:
+            return
+        self.ended[errand.id] = errand
+        self.kept_bytes += errand.size
+        while len(self.ended) > 1 and (len(self.ended) > _MOST_KEPT or self.kept_bytes > _MOST_BYTES):
+            self.kept_bytes -= self.ended.popitem(last=False)[1].size
 
     def find(self, errand_id: str) -> Errand | None:
         """One of them, as long as it is kept."""

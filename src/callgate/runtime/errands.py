@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from callgate.pipeline.stored_outcome import read_outcome
 from callgate.runtime.entering import as_asked, enter
 from callgate.runtime.errand_book import Errand
 from callgate.runtime.opened import Face
+from callgate.runtime.outcome_form import outcome_to_json
 
 if TYPE_CHECKING:
     from callgate.model.approval import Grant
@@ -42,13 +44,15 @@ class Errands(Face):
         book.running[errand.id] = errand
 
         async def core(inner: Call, inner_context: Context) -> Outcome:
-            asked = as_asked(opened.parts, inner, inner_context, wait)
+            asked = as_asked(inner, inner_context, wait)
             asked.call_id = errand.id
             return await run(opened.parts, asked)
 
         async def make() -> None:
             try:
-                errand.outcome = await enter(opened, call, context, core=core)
+                outcome = await enter(opened, call, context, core=core)
+                errand.size = len(json.dumps(outcome_to_json(outcome)))
+                errand.outcome = outcome
             except Exception as error:  # noqa: BLE001 - nobody waits for it: what became of it is in the record
                 _log.warning("the call %s ended without an outcome: %s", errand.id, type(error).__name__)
             finally:

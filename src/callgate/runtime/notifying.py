@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ _COMMAND_SECONDS = 30.0
 _AT_ONCE = 8
 _AT_CLOSE = 5.0
 """Seconds that a notice has to arrive when the gate closes."""
+_PLANS = 1000
+"""Plans that are remembered, so that people are told of each once."""
 _KEPT = ("PATH", "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 """What a program of the desktop needs of the environment; keys and secrets are not among it."""
 
@@ -65,6 +68,7 @@ class Notifier:
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._closing = asyncio.Event()
         self._sending: set[asyncio.Timeout] = set()
+        self._plans: deque[str] = deque(maxlen=_PLANS)
 
     def start(self) -> None:
         """Begin to tell."""
@@ -85,13 +89,26 @@ class Notifier:
             self._opened.background(self._tell_all(which))
 
     async def _tell_all(self, which: str) -> None:
-        await asyncio.gather(*(self._tell(which, place, number) for number, place in enumerate(self._places)))
+        question = await self._decidable(which)
+        if question is not None:
+            await asyncio.gather(*(self._tell(question, place, number) for number, place in enumerate(self._places)))
+
+    async def _decidable(self, which: str) -> str | None:
+        """The question that people answer: of a call of a plan, the plan; None where it was told of already."""
+        approval = await reread(self._opened.parts, which)
+        if approval.part is None:
+            return which
+        plan = approval.part.plan_id
+        if plan in self._plans:
+            return None
+        self._plans.append(plan)
+        return plan
 
     async def _tell(self, which: str, place: NotifySettings, number: int) -> None:
         reason, tries = "", 0
         for pause in (0.0, *self._tries):
             if tries and await self._closes_within(pause):
-                reason += "; callgate was stopped before it was tried again"
+                reason += "; the process ended before it was tried again"
                 break
             approval = await reread(self._opened.parts, which)
             if approval.state is not ApprovalState.PENDING:

@@ -9,6 +9,7 @@ from callgate.runtime.opened import Around, Face
 
 if TYPE_CHECKING:
     from callgate.observe.metrics import Metrics
+    from callgate.settings.values import Observe
 
 _NAME_DIGITS = 12
 """The last of a store's id: its first tell when it was made, and those that were made together would share them."""
@@ -33,6 +34,12 @@ class Observing(Face):
     def own_name(self) -> str:
         """What this gate is called among those of a machine: the same for everybody who opens its store."""
         return f"callgate-{self._open().parts.store.store_id.replace('-', '')[-_NAME_DIGITS:]}"
+
+    def observed(self) -> tuple[Observe, ...]:
+        """The observe modes that are in force now: what they name is judged and recorded, and runs all the same."""
+        parts = self._open().parts
+        now = parts.clock.now()
+        return tuple(mode for mode in parts.settings.observe if mode.since <= now < mode.until)
 
     def served_at(self, url: str) -> None:
         """Say where people find this gate's console: links that they are sent lead there."""

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from callgate.model.tool import Tool
     from callgate.runtime.decisions import Decisions
     from callgate.runtime.doorkeeping import Doorkeeping
+    from callgate.runtime.observing import Observing
     from callgate.runtime.reviewing import Reviewing
     from callgate.runtime.sourcing import Sourcing
     from callgate.runtime.toolbox import Toolbox
     from callgate.runtime.trusting import Trusting
     from callgate.settings.values import Matrix, Settings
 
-    class _Gate(Decisions, Doorkeeping, Reviewing, Sourcing, Toolbox, Trusting):
+    class _Gate(Decisions, Doorkeeping, Observing, Reviewing, Sourcing, Toolbox, Trusting):
         """The faces of a gate that this one looks through."""
 
 
@@ -107,9 +108,15 @@ class Overseeing(Face):
     async def before(self, question: Approval, *, limit: int = 8) -> list[dict[str, Any]]:
         """What the asker of a question did before it in the same session, as `calls()` has it, the newest first."""
         among = {"principal": question.principal, "session": question.session}
-        found = await cast("_Gate", self).calls(limit=_RECENT, **among)
-        earlier = [each for each in found if each["asked_at"] <= question.created_at]
-        return [each for each in earlier if each["call"] != question.call_id][-limit:][::-1]
+        earlier: list[dict[str, Any]] = []
+        # Most questions are looked at soon, so that few calls are newer; a long record is not read for the others.
+        for size in (4 * limit, _RECENT):
+            found = await cast("_Gate", self).calls(limit=size, **among)
+            before = [each for each in found if each["asked_at"] <= question.created_at]
+            earlier = [each for each in before if each["call"] != question.call_id]
+            if len(earlier) >= limit or len(found) < size:
+                break
+        return earlier[-limit:][::-1]
 
     async def figures(self, *, back: float, step: float) -> Figures:
         """How much was called in the last `back` seconds and how it ended, by steps of so many seconds."""
@@ -130,10 +137,9 @@ class Overseeing(Face):
         """What this gate governs: its tools source by source, who calls through it, and the hosts of this machine."""
         gate, parts = cast("_Gate", self), self._open().parts
         now = parts.clock.now()
-        modes = [mode for mode in parts.settings.observe if mode.since <= now < mode.until]
         held = {each.name for each in gate.quarantined()}
         return Coverage(
             hosts=tuple(await asyncio.to_thread(lambda: list(covered(Path.cwd())))),
-            sources=sources_covered(gate.tools(), gate.sources(), held=held, modes=modes),
+            sources=sources_covered(gate.tools(), gate.sources(), held=held, modes=gate.observed()),
             agents=agents_covered(await gate.credentials(), await gate.calls(limit=_RECENT), now=now),
         )

@@ -72,7 +72,7 @@ class _Running:
 
     async def _refuse_follower(self, call: Call, missing: int) -> Outcome:
         parts = self._opened.parts
-        asked = as_asked(parts, call, self._plan.context, None)
+        asked = as_asked(call, self._plan.context, None)
         before = f"call {missing + 1} ({self._plan.calls[missing].tool})"
         message = f"{before} of the plan was not made, and this one was approved to come after it"
         return await record(parts, asked, refused(asked, "approval_void", message, tool=self._find(call.tool)))
@@ -109,13 +109,13 @@ class _Running:
         )
 
     async def _said(self, place: int, question: Approval) -> Outcome:
-        asked = as_asked(self._opened.parts, self._call(place), self._plan.context, None)
+        asked = as_asked(self._call(place), self._plan.context, None)
         stop = refused_by(asked, self._find(asked.call.tool), question)
         stop.payload["plan_id"] = question.id
         return await record(self._opened.parts, asked, stop)
 
     async def _void(self, place: int, message: str) -> Outcome:
-        asked = as_asked(self._opened.parts, self._call(place), self._plan.context, None)
+        asked = as_asked(self._call(place), self._plan.context, None)
         return await record(self._opened.parts, asked, refused(asked, "approval_void", message))
 
     def _call(self, place: int) -> Call:

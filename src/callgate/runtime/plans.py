@@ -155,7 +155,7 @@ class _Draft:
             if isinstance(call, Unreadable):
                 self._looked.append(Looked(unreadable(self._parts, self._context, call.fault)))
                 continue
-            found = await look(self._parts, as_asked(self._parts, call, self._context, None), repeats=repeats)
+            found = await look(self._parts, as_asked(call, self._context, None), repeats=repeats)
             self._looked.append(found)
             if found.authorized is not None and not found.authorized.tool.read_only:
                 repeats.add(found.authorized.fingerprint)

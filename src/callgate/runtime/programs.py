@@ -133,7 +133,7 @@ class Programs(Turns):
         rows = Rows(opened.parts, program_id)
         if context is not None:
             check_covers(context, await self._of_asker(rows, context))
-        return await self._go_on(opened, rows, same_as=None, wait=wait)
+        return await self._go_on(opened, rows, same_as=None, wait=wait, under=context)
 
     async def find_program(self, program_id: str, context: Context | None = None) -> ProgramRun:
         """How far a program has come.
@@ -209,10 +209,21 @@ class Programs(Turns):
             raise ProgramNotFound(f"Unknown program: {rows.id}")
         return program
 
-    async def _go_on(self, opened: Opened, rows: Rows, *, same_as: Program | None, wait: float | None) -> ProgramRun:
+    async def _go_on(
+        self,
+        opened: Opened,
+        rows: Rows,
+        *,
+        same_as: Program | None,
+        wait: float | None,
+        under: Context | None = None,
+    ) -> ProgramRun:
         program = await rows.program()
         if same_as is not None:
             check_same(same_as, program)
+            under = same_as.context
+        if under is not None:
+            program = replace(program, context=program.context.through(under))
         standing = await rows.standing()
         if standing.state in OVER:
             return standing.shown(rows.id)

@@ -26,10 +26,15 @@ _log = logging.getLogger("callgate")
 
 
 async def questions(
-    parts: Parts, states: frozenset[ApprovalState] | None, *, limit: int | None, newest_first: bool
+    parts: Parts,
+    states: frozenset[ApprovalState] | None,
+    *,
+    principal: str | None = None,
+    limit: int | None,
+    newest_first: bool,
 ) -> list[Approval]:
     """Questions in these states; those whose time is up are expired first, and edited ones are void."""
-    await _expire(parts)
+    await _expire(parts, principal)
     # An edited question may say any state, so that those which are void are looked for among all.
     among = None if states is None or ApprovalState.VOID in states else states
 
@@ -43,17 +48,17 @@ async def questions(
             return shown if states is None or shown.state in states else None
 
         def read(size: int | None) -> list[Approval]:
-            return _listed(reader, among, limit=size, newest_first=newest_first)
+            return _listed(reader, among, principal=principal, limit=size, newest_first=newest_first)
 
         return enough(read, keep=keep, limit=limit, name=lambda shown: shown.id)
 
     return await parts.store.read(unit)
 
 
-async def _expire(parts: Parts) -> None:
+async def _expire(parts: Parts, principal: str | None) -> None:
     now = parts.clock.now()
     pending = frozenset({ApprovalState.PENDING})
-    for overdue in await parts.store.read(lambda reader: _listed(reader, pending)):
+    for overdue in await parts.store.read(lambda reader: _listed(reader, pending, principal=principal)):
         if intact(overdue, parts.keys) and overdue.expires_at <= now:
             try:
                 await deciding.reread(parts, overdue.id)
@@ -66,14 +71,19 @@ def _listed(
     reader: Reader,
     states: frozenset[ApprovalState] | None,
     *,
+    principal: str | None,
     limit: int | None = None,
     newest_first: bool = False,
 ) -> list[Approval]:
     try:
-        return reader.approvals(states=states, limit=limit, newest_first=newest_first)
+        return reader.approvals(states=states, principal=principal, limit=limit, newest_first=newest_first)
     except RowUnreadable as error:
         _log.warning("%s", error)
-    readable = [found for found in _one_by_one(reader) if states is None or found.state in states]
+    readable = [
+        found
+        for found in _one_by_one(reader)
+        if (states is None or found.state in states) and principal in {None, found.principal}
+    ]
     return (readable[::-1] if newest_first else readable)[:limit]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from callgate.adapters.mcp.back_channel import BackChannel, answered_by
+from callgate.adapters.mcp.back_channel import BackChannel, answered_by, back_channel
 from callgate.errors import NotFound
 from callgate.runtime.opened import Face
 
@@ -93,6 +93,11 @@ class Relaying(Face):
     def asked_back(channel: BackChannel) -> AbstractContextManager[None]:
         """Calls that are made in this block let their servers ask back through this channel."""
         return answered_by(channel)
+
+    @staticmethod
+    def asked_through() -> BackChannel | None:
+        """The channel of the block that this code runs in."""
+        return back_channel()
 
     def _relay(self, source: str) -> Relay:
         attached = self._open().sources.get(source)

@@ -84,7 +84,7 @@ async def _decided(parts: Parts, entry: dict[str, Any]) -> tuple[str | None, str
     if sealed is None:
         return None, "its arguments were not kept, or are gone"
     call = Call(entry.get("tool", ""), sealed.extra.get("asked", sealed.arguments))
-    asked = Asked(call, sealed.context, uuid7(), None, None, parts.clock.monotonic())
+    asked = Asked(call, sealed.context, uuid7(), None, None)
     # Whether its host runs it or we do is no question here.
     asked.judged = True
     try:

@@ -48,7 +48,7 @@ class Trying(Face):
             EntryRefused: They do not administer it.
             ApprovalNotFound: It is none of theirs.
         """
-        return await cast("Calls", self).resume(approval_id, self.try_context(person))
+        return await cast("Calls", self).collect(approval_id, lambda role: self.try_context(person, role=role))
 
     def try_context(self, person: Credential, *, role: str | None = None) -> Context:
         """What a person's tries are made under.
@@ -64,4 +64,5 @@ class Trying(Face):
             session=_SESSION,
             role=role or Context().role,
             autonomy=Autonomy.A1,
+            credential=person.id,
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callgate.approvals.decide import Decider
-from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.attempt import Attempt, AttemptKey
 from callgate.model.levels import Assurance
 from callgate.pipeline import resolution
-from callgate.runtime.enough import enough
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -16,8 +15,14 @@ if TYPE_CHECKING:
     from callgate.model.outcome import Outcome
     from callgate.ports import Reader
 
-_OPEN = (AttemptState.UNKNOWN, AttemptState.FAILED)
-"""States in which a row may be an open question."""
+
+class OpenCounts(NamedTuple):
+    """How much waits for people."""
+
+    pending: int
+    """Questions whose time is not up."""
+    unknown: int
+    """Outcomes that somebody has to look for."""
 
 
 class Unknowns(Face):
@@ -30,10 +35,16 @@ class Unknowns(Face):
         """
 
         def unit(reader: Reader) -> list[Attempt]:
-            rows = [row for state in _OPEN for row in _open_rows(reader, state, limit=limit, newest_first=newest_first)]
-            return sorted(rows, key=lambda row: row.started_at, reverse=newest_first)[:limit]
+            rows = reader.open_attempts(limit=limit, newest_first=newest_first)
+            return sorted(rows, key=lambda row: row.started_at, reverse=newest_first)
 
         return await self._open().parts.store.scan(unit)
+
+    async def open_counts(self) -> OpenCounts:
+        """How many questions and outcomes wait for people, as the store counts them: none of them is read."""
+        parts = self._open().parts
+        now = parts.clock.now()
+        return await parts.store.read(lambda reader: OpenCounts(reader.all_pending_count(now=now), reader.open_count()))
 
     async def resolve(
         self,
@@ -66,11 +77,3 @@ class Unknowns(Face):
         who = context or opened.default_context
         row = await opened.parts.store.read(lambda reader: reader.attempt(AttemptKey(who.principal, who.session, key)))
         return "cannot_tell" if row is None else await resolution.verify(opened.parts, row)
-
-
-def _open_rows(reader: Reader, state: AttemptState, *, limit: int | None, newest_first: bool) -> list[Attempt]:
-    return enough(
-        lambda size: reader.attempts(state=state, limit=size, newest_first=newest_first),
-        keep=lambda row: row if row.open_question else None,
-        limit=limit,
-    )

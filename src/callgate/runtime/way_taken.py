@@ -77,7 +77,7 @@ class WayTaken:
             ends = await self._go_on()
             end, row = await self._met(ends[call.key], AttemptKey(context.principal, context.session, call.key))
         except StoreError as error:
-            outcome = await record(parts, as_asked(parts, call, context, wait), error)
+            outcome = await record(parts, as_asked(call, context, wait), error)
         else:
             if end is not None:
                 return await enter(opened, call, context, core=partial(self._again, end, row))
@@ -119,7 +119,7 @@ class WayTaken:
 
     async def _again(self, end: End, row: Attempt | None, call: Call, context: Context) -> Outcome:
         parts = self._opened.parts
-        asked = as_asked(parts, call, context, None)
+        asked = as_asked(call, context, None)
         if end.asked != _digest(call):
             message = f"key {call.key} was used for another call, which an earlier run went past; use a new key"
             return await record(parts, asked, refused(asked, _CONFLICT, message))

@@ -84,6 +84,8 @@ class Striker(Private):
     def contains_placeholder(self, arguments: Any) -> str | None:
         """The first placeholder in a value (or in its JSON bytes): whoever sends one does not have the secret."""
         unusual = self._known.unusual
+        if type(arguments) is bytes and not unusual and _OPENING_BYTES not in arguments:
+            return None
         try:
             data = arguments if type(arguments) is bytes else orjson.dumps(arguments, option=_OPTIONS)
         except (TypeError, RecursionError):

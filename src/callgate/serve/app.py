@@ -22,41 +22,34 @@ from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
 from callgate.serve.listening import Listening, TooManyListeners
 from callgate.serve.oauth import METADATA, ResourceServer
-from callgate.serve.problems import problem, told, too_many_requests
+from callgate.serve.problems import SAID, problem, told, too_many_requests
 from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, not_signed_in
-from callgate.settings.values import ServeSettings
+from callgate.serve.whole_record import WholeRecord
 
 MCP = "/mcp"
-_TOLD = {
-    400: ("the body cannot be read", "invalid_request"),
-    404: ("there is nothing at this address", "no_such_address"),
-    405: ("this address does not take this method", "no_such_method"),
-}
 
 
 def make_app(
     gate: Callgate,
     *,
     addresses: Addresses,
-    settings: ServeSettings,
     oauth: ResourceServer | None,
     rates: Rates,
-    mcp: ASGIApp,
     console: ASGIApp,
     listening: Listening,
+    record: WholeRecord,
 ) -> ASGIApp:
-    """Everything that is served in front of an open gate.
+    """The API of an open gate, and the console where no address of it is meant.
 
     Args:
         gate: Whose doors these are.
         addresses: How they are reached.
-        settings: What the configuration says of them.
         oauth: Whose access tokens let agents in besides.
         rates: How often each credential may ask, at whichever door.
-        mcp: What answers below `/mcp`.
         console: What answers at no other door's address.
         listening: Who listens to what is recorded; to be closed before the server is.
+        record: What reads all of it.
     """
     app = FastAPI(title="Callgate", version=callgate.__version__, docs_url=None, redoc_url=None)
     app.state.gate = gate
@@ -64,6 +57,7 @@ def make_app(
     app.state.oauth = oauth
     app.state.rates = rates
     app.state.listening = listening
+    app.state.whole_record = record
     app.add_exception_handler(NobodySignedIn, _sign_in)
     app.add_exception_handler(TooManyListeners, _too_many)
     app.add_exception_handler(TooManyRequests, _too_many)
@@ -77,7 +71,19 @@ def make_app(
     app.add_api_route(METADATA, _described, include_in_schema=False)
     app.add_api_route(METADATA + "/{rest:path}", _described, include_in_schema=False)
     app.router.default = console
-    return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=settings.body_bytes)
+    return app
+
+
+def guarded(app: ASGIApp, mcp: ASGIApp, *, addresses: Addresses, body_bytes: int) -> ASGIApp:
+    """Everything that is served, behind one guard.
+
+    Args:
+        app: What `make_app` made.
+        mcp: What answers below `/mcp`.
+        addresses: How they are reached.
+        body_bytes: The largest request that is read.
+    """
+    return Guard(_Beside(app, mcp), addresses=addresses, body_bytes=body_bytes)
 
 
 class _Beside:
@@ -95,8 +101,10 @@ class _Beside:
 
 async def _counted(gate: Gate, _reader: Reader) -> Response:
     """What was counted, for Prometheus; a person's token with the right to read lets it in."""
-    pending, unknown = len(await gate.approvals()), len(await gate.unknown_outcomes())
-    return Response(gate.metrics(pending=pending, unknown=unknown), media_type="text/plain; version=0.0.4")
+    waiting = await gate.open_counts()
+    return Response(
+        gate.metrics(pending=waiting.pending, unknown=waiting.unknown), media_type="text/plain; version=0.0.4"
+    )
 
 
 async def _described(request: Request) -> dict[str, Any]:
@@ -137,9 +145,10 @@ def _fault(found: Mapping[str, Any]) -> str:
 async def _no_such(_request: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else None
-    text, code = _TOLD.get(status, (str(getattr(error, "detail", error)), "refused"))
+    text, code = SAID.get(status, (str(getattr(error, "detail", error)), "refused"))
     return problem(status, text, code=code, headers=headers)
 
 
 async def _our_fault(_request: Request, _error: Exception) -> JSONResponse:
-    return problem(500, "a fault in callgate itself; the log of the server has it", code="fault")
+    text, code = SAID[500]
+    return problem(500, text, code=code)

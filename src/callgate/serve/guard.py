@@ -13,6 +13,8 @@ from callgate.serve.addresses import Addresses
 from callgate.serve.problems import problem
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_OF_OURS = frozenset({"same-origin", "none"})
+"""Values of `Sec-Fetch-Site`: from a page of ours, or typed by a person."""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -65,10 +67,10 @@ class Guard:
             return
         headers = Headers(scope=scope)
         refusal = self._refusal(scope["method"], headers)
-        if refusal is not None:
-            await problem(*refusal[:2], code=refusal[2])(scope, receive, send)
-            return
         passage = _Passage(receive, send, self._limits, measured=_has_body(headers))
+        if refusal is not None:
+            await problem(*refusal[:2], code=refusal[2])(scope, receive, passage.send_own)
+            return
         with contextlib.suppress(_Broken):
             await self._app(scope, passage.receive, passage.send)
         if passage.broken is not None and not passage.started:
@@ -76,27 +78,23 @@ class Guard:
             await passage.broken.answer(scope, receive, passage.send_own)
 
     def _refusal(self, method: str, headers: Headers) -> tuple[int, str, str] | None:
-        host = headers.get("host", "").lower()
-        if host not in self._addresses.hosts:
+        # Of two names one reader takes the first and another the last: a request has one.
+        hosts = [each.lower() for each in headers.getlist("host")]
+        if len(hosts) != 1 or hosts[0] not in self._addresses.hosts:
             return 421, "this server is not called that; name it in serve.hosts to be answered", "unknown_host"
-        origin = headers.get("origin")
-        # Browsers name the page a request comes from. One of another site may look at nothing and write nothing.
-        if origin is not None and origin.lower() not in self._addresses.origins:
-            return 403, "pages of other sites may not ask here", "foreign_origin"
-        if (
-            method not in _READS
-            and origin is None
-            and headers.get("sec-fetch-site", "same-origin")
-            not in {
-                "same-origin",
-                "none",
-            }
-        ):
+        if self._is_foreign(method, headers):
             return 403, "pages of other sites may not ask here", "foreign_origin"
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit() or int(length) > self._limits.size:
             return 413, self._limits.told, "too_large"
         return None
+
+    def _is_foreign(self, method: str, headers: Headers) -> bool:
+        """Browsers name the page a request comes from. One of another site looks at nothing, and writes nothing."""
+        origins = {each.lower() for each in headers.getlist("origin")}
+        if origins:
+            return not origins <= self._addresses.origins
+        return method not in _READS and headers.get("sec-fetch-site", "none") not in _OF_OURS
 
 
 class _Passage:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import chain
@@ -27,6 +27,8 @@ _STILL_HERE = b": still here\n\n"
 _MOST_EVENTS = 1000
 _MOST_BYTES = 4 * 1024 * 1024
 """Of one stretch."""
+_KEPT = 10.0
+"""Seconds: whoever has not taken something by then reads it in the record."""
 _AT_ONCE = 64 * 1024
 """About so many bytes are sent at once, and so many wait at most for one who does not take them."""
 _PAGE = 100
@@ -104,6 +106,12 @@ class _Stretch:
             self._joined = (position, self._positions[end - 1], b"".join(self._chunks[begin:end]))
         return self._joined[2], self._joined[1]
 
+    def forget(self, position: int) -> None:
+        """Keep no longer what is up to this position."""
+        count = bisect_right(self._positions, position)
+        if count:
+            self._forget(count)
+
     def rouse(self) -> None:
         """Wake everybody who waits."""
         waiting, self.wake = self.wake, asyncio.Event()
@@ -142,6 +150,8 @@ class Listening:
         self._by_narrow: defaultdict[str | None, set[_Stretch]] = defaultdict(set)
         """The same by what they are about, so that an event is not held against a thousand others."""
         self._ears: set[Ear] = set()
+        self._kept: deque[tuple[float, _Stretch, int]] = deque()
+        """What the stretches have and since when, the oldest first."""
         self._position = 0
         self._revoked = 0
         """How many credentials were ended while somebody listened."""
@@ -248,6 +258,7 @@ class Listening:
         self._stirred.update(self._stretches.values())
         self._stretches = {}
         self._by_narrow.clear()
+        self._kept.clear()
         ears, self._ears = self._ears, set()
         for ear in ears:
             ear.end()
@@ -288,13 +299,15 @@ class Listening:
                 self._stop()
 
     def _share(self, event: Event) -> None:
-        chunk = b""
+        chunk, now = b"", asyncio.get_running_loop().time()
+        self._let_go(now - _KEPT)
         for ear in self._ears:
             ear.take(event)
         for stretch in self._concerned(event):
             if stretch.fits(event):
                 chunk = chunk or written(event)
                 stretch.put(event.position, chunk)
+                self._kept.append((now, stretch, event.position))
                 self._stirred.add(stretch)
         if event.type == _REVOKED:
             self._revoked += 1
@@ -303,6 +316,12 @@ class Listening:
             # Many listeners are woken less often, for more at once.
             pause = _PAUSE + self.count * _PAUSE_EACH
             self._due = asyncio.get_running_loop().call_later(pause, self._rouse)
+
+    def _let_go(self, before: float) -> None:
+        """A thousand listeners of what seldom happens would keep it for as long as they listen."""
+        while self._kept and self._kept[0][0] < before:
+            _, stretch, position = self._kept.popleft()
+            stretch.forget(position)
 
     def _concerned(self, event: Event) -> Iterator[_Stretch]:
         """Those who may want it."""

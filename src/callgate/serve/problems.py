@@ -1,4 +1,4 @@
-"""Problems: every refusal over HTTP in one shape (RFC 9457), and the one table from what went wrong to a status."""
+"""Problems: every refusal over HTTP in one shape (RFC 9457), and the one table of this door from a code to a status."""
 
 from __future__ import annotations
 
@@ -13,21 +13,34 @@ from callgate.serve.wire import Json
 
 MEDIA_TYPE = "application/problem+json"
 
-_STATUS: dict[type[Exception], int] = {
-    errors.EntryRefused: 403,
-    errors.NotFound: 404,
-    errors.ToolNotFoundError: 404,
-    errors.ToolPermissionError: 403,
-    errors.AssuranceTooLow: 403,
-    errors.InvalidArguments: 422,
-    errors.LimitExceeded: 429,
-    errors.Conflict: 409,
-    errors.Refusal: 409,
-    errors.ConfigurationError: 400,
-    errors.StoreError: 503,
-    errors.StoreUnavailable: 503,
+_STATUS = {
+    "configuration": 400,
+    "entry_refused": 403,
+    "policy_denied": 403,
+    "scope_violation": 403,
+    "gate_denied": 403,
+    "tool_quarantined": 403,
+    "assurance_too_low": 403,
+    "not_found": 404,
+    "tool_not_found": 404,
+    "conflict": 409,
+    "refused": 409,
+    "invalid_arguments": 422,
+    "limit_exceeded": 429,
+    "store": 503,
+    "store_unavailable": 503,
+    "tool_unavailable": 503,
 }
-"""The nearest class decides; what is not here is ours, and a 500."""
+"""By code, whether it is raised or is how a call ended. An error has its class's, or that of the nearest class above it
+which is here; what has none is ours, and a 500."""
+
+SAID = {
+    400: ("the request cannot be read", "invalid_request"),
+    404: ("there is nothing at this address", "no_such_address"),
+    405: ("this address does not take this method", "no_such_method"),
+    500: ("a fault in callgate itself; the log of the server has it", "fault"),
+}
+"""What is told, and as which code, where the status alone says what is wrong."""
 
 TITLES = {
     400: "The request cannot be met",
@@ -44,7 +57,7 @@ TITLES = {
     429: "Too many requests",
     431: "The head of the request is too large",
     500: "Something went wrong here",
-    503: "The store cannot be used now",
+    503: "It cannot be done now",
 }
 
 
@@ -62,20 +75,28 @@ def too_many_requests(error: TooManyRequests) -> JSONResponse:
 
 def status_of(error: Exception) -> int:
     """The status that tells this error."""
-    for kind in type(error).__mro__:
-        if kind in _STATUS:
-            return _STATUS[kind]
-    return 500
+    codes = (_code(kind) for kind in type(error).__mro__)
+    return next((_STATUS[code] for code in codes if code in _STATUS), 500)
+
+
+def status_of_refusal(code: str) -> int:
+    """The status that tells a call which was refused: a conflict with what is so, where it is nothing else."""
+    return _STATUS.get(code, _STATUS["refused"])
+
+
+def code_of(error: Exception) -> str:
+    """What went wrong, for a program."""
+    return _code(type(error))
 
 
 async def told(_request: Request, error: Exception) -> JSONResponse:
     """Tell an error of ours; its own words are for people and hold no secret."""
-    code = getattr(error, "code", None) or _code(type(error))
-    if isinstance(error, errors.InvalidArguments):
-        return problem(status_of(error), str(error), code=code, faults=list(error.faults))
-    return problem(status_of(error), str(error), code=code)
+    more: dict[str, Any] = {"faults": list(error.faults)} if isinstance(error, errors.InvalidArguments) else {}
+    return problem(status_of(error), str(error), code=code_of(error), **more)
 
 
-def _code(kind: type[Exception]) -> str:
+def _code(kind: type) -> str:
+    """A class's own code, else its name as one."""
+    own = getattr(kind, "code", None) if issubclass(kind, errors.CallgateError) else None
     letters = [f"_{letter.lower()}" if letter.isupper() else letter for letter in kind.__name__]
-    return "".join(letters).strip("_").removesuffix("_error")
+    return own or "".join(letters).strip("_").removesuffix("_error")

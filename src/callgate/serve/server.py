@@ -10,7 +10,7 @@ import uvicorn
 
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import Addresses, addresses
-from callgate.serve.app import make_app
+from callgate.serve.app import guarded, make_app
 from callgate.serve.connection import Connection
 from callgate.serve.console.app import Console
 from callgate.serve.listening import Listening
@@ -18,9 +18,10 @@ from callgate.serve.mcp.http import McpEndpoint
 from callgate.serve.oauth import ResourceServer
 from callgate.serve.rates import Rates
 from callgate.serve.sockets import listen
+from callgate.serve.whole_record import WholeRecord
 from callgate.settings.values import ServeSettings
 
-_GRACE = 10
+_GRACE = 30
 _LOOK_AGAIN = 0.01
 
 
@@ -55,19 +56,19 @@ async def serving(gate: Callgate, settings: ServeSettings) -> AsyncGenerator[Add
     mcp = McpEndpoint(
         gate, url=found.url, body_bytes=settings.body_bytes, oauth=oauth, rates=rates, console=found.console
     )
-    console = Console(gate, addresses=found, listening=listeners)
+    record = WholeRecord(gate)
+    console = Console(gate, addresses=found, listening=listeners, record=record)
     app = make_app(
         gate,
         addresses=found,
-        settings=settings,
         oauth=oauth,
         rates=rates,
-        mcp=mcp,
         console=console,
         listening=listeners,
+        record=record,
     )
     config = uvicorn.Config(
-        app,
+        guarded(app, mcp, addresses=found, body_bytes=settings.body_bytes),
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -1,15 +1,17 @@
 """Deciding at the console: who may, what a form has to carry, and what is recorded."""
 
+from pathlib import Path
+
 import pytest
 
-from callgate import Call, Context
+from callgate import Call, Callgate
 from callgate.model.approval import ApprovalState
 from callgate.model.levels import Assurance
-from tests.doors.console.conftest import AGENT, Console
+from tests.doors.console.conftest import AGENT, Console, console_of
 
 
 async def _seen(console: Console, which: str) -> str:
-    return (await console.gate.approval(which)).final_fingerprint
+    return (await console.gate.approval(which)).digest
 
 
 async def test_a_yes_is_recorded_as_that_of_somebody_signed_in_and_runs_nothing(console: Console):
@@ -81,8 +83,26 @@ async def test_a_call_that_changed_since_it_was_looked_at_is_looked_at_again(con
         form = {"stamp": await console.stamp(client), "answer": "approve", "seen": "another"}
         answer = await client.post(f"/approvals/{which}", data=form)
     assert answer.status_code == 409
-    assert "look at it as it is now" in answer.text
+    assert "Look at it as it is" in answer.text
     assert (await console.gate.approval(which)).state is ApprovalState.PENDING
+
+
+async def test_a_yes_to_what_was_shown_is_none_to_what_it_was_edited_to(tmp_path: Path):
+    config = tmp_path / "callgate.yaml"
+    config.write_text("version: 1\nglobal: {rules: [{match: pay, verdict: confirm, by: two, why: four eyes}]}\n")
+    async with console_of(Callgate.open("memory://", config=str(config))) as console:
+        which = await console.ask()
+        async with console.signed_in("bob") as bob:
+            form = {"stamp": await console.stamp(bob), "answer": "approve", "seen": await _seen(console, which)}
+            await console.gate.approve(which, by="ada", arguments={"amount": 5000, "to": "eve"})
+            answer = await bob.post(f"/approvals/{which}", data=form)
+            assert (answer.status_code, "ada edited" in answer.text, "5000" in answer.text) == (409, True, True)
+            assert (await console.gate.resume(which, AGENT)).status == "pending"
+            assert console.paid == []
+            form |= {"seen": await _seen(console, which)}
+            assert (await bob.post(f"/approvals/{which}", data=form)).status_code == 303
+        await console.gate.resume(which, AGENT)
+        assert console.paid == [(5000, "eve")]
 
 
 async def test_deciding_twice_is_told_and_changes_nothing(console: Console):
@@ -132,6 +152,10 @@ async def test_a_plan_is_one_question_and_is_decided_as_a_whole(console: Console
         assert edit.status_code == 409
         form = {"stamp": stamp, "answer": "approve", "seen": await _seen(console, which)}
         assert (await client.post(f"/approvals/{which}", data=form)).status_code == 303
+        part = (await console.gate.calls(tool="pay"))[0].get("approval_id")
+        assert part not in {None, which}
+        led = await client.get(f"/approvals/{part}")
+        assert (led.status_code, led.headers["location"]) == (303, f"/approvals/{which}")
     outcomes = await console.gate.batch(plan)
     assert [outcome.status for outcome in outcomes] == ["succeeded"] * 3
     assert console.paid == [(1, "bob"), (2, "eve")]
@@ -141,39 +165,3 @@ async def test_a_question_that_is_not_there_is_not_found(console: Console):
     async with console.signed_in() as client:
         assert (await client.get("/approvals/nothing")).status_code == 404
         assert (await client.get("/approvals/nothing/standing")).status_code == 404
-
-
-_HOSTILE = "<script>window.bad=1</script><img src=x onerror=window.bad=1>\"'>{{7*7}}\u202egnp\u200b"
-
-
-async def test_text_of_others_shows_as_text_wherever_it_stands(console: Console):
-    who = Context(principal=f"p{_HOSTILE}", user=f"u{_HOSTILE}", session=f"s{_HOSTILE}", trace_id=f"t{_HOSTILE}")
-    which = await console.ask(to=_HOSTILE, note=f"a\n{_HOSTILE}", context=who)
-    lost = await console.gate.call("send_letter", {"to": _HOSTILE}, who)
-    refused = await console.gate.call(f"r{_HOSTILE}", {_HOSTILE: _HOSTILE}, who)
-    await console.gate.distrust("word_count", by="eve", why=_HOSTILE)
-    asked = (await console.gate.approval(which)).call_id
-    pages = [
-        "/",
-        f"/approvals/{which}",
-        "/calls",
-        f"/calls/{asked}",
-        f"/calls/{lost.call_id}",
-        f"/calls/{refused.call_id}",
-    ]
-    pages += ["/outcomes", f"/outcomes/{lost.call_id}", "/review", "/review/word_count", "/tools/word_count"]
-    async with console.signed_in(f"n{_HOSTILE}") as client:
-        for path in pages:
-            _is_text((await client.get(path)).text, path)
-        await console.gate.reject(which, by=f"eve {_HOSTILE}", why=_HOSTILE)
-        for path in ("/", f"/approvals/{which}", f"/calls/{asked}", "/evidence", "/health"):
-            _is_text((await client.get(path)).text, path)
-
-
-def _is_text(text: str, where: str) -> None:
-    assert "<script>window" not in text, where
-    assert "<img src=x" not in text, where
-    assert "\u202e" not in text, where
-    assert "\u200b" not in text, where
-    assert "U+202E" in text, where
-    assert "{{7*7}}" in text, where

@@ -62,6 +62,18 @@ async def test_replay_tells_what_the_policy_now_says_to_calls_of_before(tmp_path
         assert console.paid == []
 
 
+@pytest.mark.parametrize("path", ["/", "/calls", "/outcomes", "/tools", "/tools/pay", "/review", "/policy", "/health"])
+async def test_every_page_says_that_nobody_is_asked_while_that_is_so(tmp_path: Path, path: str):
+    config = tmp_path / "callgate.yaml"
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    observe = {"source": "*", "since": since, "for": "1d", "by": "olga"}
+    config.write_text(f"version: 1\nobserve: [{json.dumps(observe)}]\n", encoding="utf-8")
+    async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
+        assert "run without anybody being asked" in (await client.get(path)).text
+    async with console_of(Callgate.open("memory://")) as console, console.signed_in() as client:
+        assert "run without anybody being asked" not in (await client.get(path)).text
+
+
 async def test_coverage_tells_what_goes_through_the_gate_and_what_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -111,6 +123,18 @@ async def test_coverage_says_so_when_everything_is_governed(tmp_path: Path, monk
         assert "Everything that was found goes through the gate" in (await client.get("/coverage")).text
         await console.gate.distrust("pay", by="olga", why="it lies")
         assert "1 held" in (await client.get("/coverage")).text
+
+
+async def test_coverage_does_not_know_a_server_that_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "callgate.yaml"
+    config.write_text('version: 1\nmcp_servers: {gone: {command: ["/no/such/program"]}}\n', encoding="utf-8")
+    async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
+        text = (await client.get("/coverage")).text
+    assert "1 of 2 below does not go through the gate" in text
+    for words in ("mcp gone", "unknown", "it cannot be reached"):
+        assert words in text, words
 
 
 async def test_health_counts_what_was_called_and_the_charts_get_their_figures(console: Console):
@@ -170,4 +194,4 @@ async def test_a_person_explains_a_decision_looks_at_charts_and_verifies_the_aud
     await desk.keep(page, "evidence-desk")
     async with page.expect_download() as download:
         await page.get_by_role("button", name="Download").click()
-    assert (await download.value).suggested_filename == "evidence.zip"
+    assert (await download.value).suggested_filename == "callgate-evidence.zip"

@@ -100,11 +100,13 @@ async def test_under_another_name_of_this_machine_nobody_comes_in(console: Conso
         looked = await client.get("/calls?tool=pay&status=failed")
         program = await client.get("/calls", headers={"Accept": "*/*"})
         style = await client.get("/static/console.css")
+        absent = await client.get("/api/v1/nowhere", headers={"Accept": "*/*"})
     for answer in (entered, posted, looked, program):
         assert (answer.status_code, "set-cookie" in answer.headers) == (421, False)
     assert f'href="{console.url}/calls?tool=pay&amp;status=failed"' in looked.text
     assert (program.json()["code"], console.url in program.json()["detail"]) == ("console_elsewhere", True)
     assert style.status_code == 200
+    assert (absent.status_code, absent.json()["code"]) == (404, "no_such_address")
     assert (await console.gate.approval(which)).state is ApprovalState.PENDING
     async with console.client() as client:
         assert (await client.get(link.replace(f"http://{host}:{port}", console.url))).status_code == 303

@@ -40,7 +40,7 @@ async def test_a_try_that_changes_something_is_decided_by_somebody_else_and_runs
         answer = await ada.post("/tools/pay", data=form)
         assert "You cannot answer it yourself" in answer.text
         (asked,) = await console.gate.approvals()
-        yes = {"answer": "approve", "seen": asked.final_fingerprint}
+        yes = {"answer": "approve", "seen": asked.digest}
         own = await ada.post(f"/approvals/{asked.id}", data=yes | {"stamp": await console.stamp(ada)})
         assert (own.status_code, "somebody else has to decide" in own.text) == (409, True)
         edited = {
@@ -48,8 +48,8 @@ async def test_a_try_that_changes_something_is_decided_by_somebody_else_and_runs
             "arguments": '{"amount": 3, "to": "bob"}',
             "stamp": await console.stamp(ada),
         }
-        state = (await console.gate.preview_edit(asked.id, {"amount": 3, "to": "bob"})).preview_state or ""
-        assert (await ada.post(f"/approvals/{asked.id}", data=edited | {"state": state})).status_code == 409
+        seen = (await console.gate.preview_edit(asked.id, {"amount": 3, "to": "bob"})).digest
+        assert (await ada.post(f"/approvals/{asked.id}", data=edited | {"seen": seen})).status_code == 409
         with pytest.raises(ConfigurationError):
             await console.gate.grant("pay", by="ada", principal="console:ada", scope_id="console")
         assert (await console.gate.approval(asked.id)).state is ApprovalState.PENDING

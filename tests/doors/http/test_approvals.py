@@ -1,13 +1,20 @@
 """Deciding over HTTP: by people who are signed in, never by an agent; the agent that asked collects."""
 
 import asyncio
+import base64
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from callgate import Callgate
 from callgate.model.levels import Assurance
-from tests.doors.http.conftest import Served
+from callgate.serve.api.paging import Place, page
+from tests.doors.http.conftest import Served, served_gate
 
 
 async def _asked(client: httpx2.AsyncClient, amount: int = 5, **context: Any) -> str:
@@ -58,6 +65,42 @@ async def test_an_edit_is_previewed_then_approved_and_the_model_is_told(served: 
     assert served.paid == [2]
 
 
+async def test_a_yes_is_to_the_question_that_was_looked_at(tmp_path: Path):
+    config = tmp_path / "callgate.yaml"
+    config.write_text("version: 1\nglobal: {rules: [{match: pay, verdict: confirm, by: two, why: four eyes}]}\n")
+    async with served_gate(Callgate.open("memory://", config=str(config))) as served:
+        async with await served.agent() as agent, await served.person("ada") as ada, await served.person("bob") as bob:
+            where = f"/api/v1/approvals/{await _asked(agent)}"
+            seen = (await bob.get(where)).json()["digest"]
+            await ada.post(f"{where}/approve", json={"arguments": {"amount": 5000}, "digest": seen})
+            for said in ({}, {"digest": seen}):
+                answer = await bob.post(f"{where}/approve", json=said)
+                assert (answer.status_code, answer.json()["code"]) == (409, "approval_conflict")
+                assert "ada edited" in answer.json()["detail"]
+            assert "amount: 5000" in answer.json()["detail"], "it says what it is now"
+            for verb, said in (("reject", {"why": "no"}), ("respond", {"text": "no"})):
+                assert (await bob.post(f"{where}/{verb}", json=said | {"digest": seen})).status_code == 409
+            assert (await agent.post(f"{where}/result")).json()["status"] == "pending"
+            assert served.paid == []
+            now = (await bob.get(where)).json()
+            assert now["what"] == "pay\n  amount: 5000"
+            assert (await bob.post(f"{where}/approve", json={"digest": now["digest"]})).json()["state"] == "approved"
+            await agent.post(f"{where}/result")
+        assert served.paid == [5000]
+
+
+async def test_an_edit_is_of_the_question_that_was_looked_at_or_was_seen_before(served: Served):
+    async with await served.agent() as agent, await served.person() as ada:
+        where = f"/api/v1/approvals/{await _asked(agent)}"
+        edit = {"arguments": {"amount": 2}}
+        other = (await ada.post(f"{where}/preview", json={"arguments": {"amount": 3}})).json()["digest"]
+        assert (await ada.post(f"{where}/approve", json=edit | {"digest": other})).status_code == 409
+        shown = (await ada.post(f"{where}/preview", json=edit)).json()["digest"]
+        assert (await ada.post(f"{where}/approve", json=edit | {"digest": shown})).json()["state"] == "approved"
+        await agent.post(f"{where}/result")
+    assert served.paid == [2]
+
+
 async def test_a_person_rejects_or_answers_and_nothing_happens(served: Served):
     async with await served.agent() as agent, await served.person() as ada:
         first, second = await _asked(agent, 1), await _asked(agent, 2)
@@ -85,29 +128,6 @@ async def test_the_agent_withdraws_what_it_asked(served: Served):
     assert (refused.status_code, done.json()["state"], late.status_code) == (403, "withdrawn", 409)
 
 
-@pytest.mark.parametrize(
-    ("verb", "body"),
-    [
-        ("approve", {}),
-        ("approve", {"arguments": {"amount": 1}}),
-        ("preview", {"arguments": {"amount": 1}}),
-        ("reject", {}),
-        ("respond", {"text": "yes"}),
-    ],
-)
-async def test_no_agent_decides_whatever_it_is_called(served: Served, verb: str, body: dict[str, Any]):
-    """Its own question, another's, and with a person's name in all but spelling."""
-    async with await served.agent() as agent, await served.agent("operator", user="operator") as other:
-        question = await _asked(agent)
-        for client in (agent, other):
-            answer = await client.post(f"/api/v1/approvals/{question}/{verb}", json=body)
-            assert (answer.status_code, answer.json()["code"]) == (403, "entry_refused")
-    async with served.nobody() as nobody:
-        assert (await nobody.post(f"/api/v1/approvals/{question}/{verb}", json=body)).status_code == 401
-    assert (await served.gate.approval(question)).state.value == "pending"
-    assert served.paid == []
-
-
 async def test_a_person_who_may_only_read_or_administer_does_not_decide(served: Served):
     async with await served.agent() as agent, await served.person("bob", rights=["read", "administer"]) as bob:
         question = await _asked(agent)
@@ -129,6 +149,47 @@ async def test_questions_of_others_are_not_found(served: Served):
         assert (await other.get("/api/v1/approvals", params={"state": "all"})).json()["items"] == []
         assert [each["id"] for each in (await agent.get("/api/v1/approvals")).json()["items"]] == [question]
     assert (await served.gate.approval(question)).state.value == "pending"
+
+
+async def test_an_agent_lists_its_own_questions_without_reading_those_of_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    file = tmp_path / "gate.db"
+    async with (
+        served_gate(Callgate.open(f"sqlite:///{file}")) as served,
+        await served.agent() as agent,
+        await served.agent("other") as other,
+    ):
+        for amount in range(5):
+            await _asked(other, amount)
+        mine = [await _asked(agent, amount) for amount in (1, 2, 3)]
+        with closing(sqlite3.connect(file)) as db, db:  # whoever reads these would say that they were changed
+            db.execute("UPDATE approvals SET body = replace(body, 'amount', 'account') WHERE principal = 'other'")
+        first = (await agent.get("/api/v1/approvals", params={"limit": 2})).json()
+        rest = (await agent.get("/api/v1/approvals", params={"limit": 2, "cursor": first["next"]})).json()
+        every = (await agent.get("/api/v1/approvals", params={"state": "all"})).json()
+    assert [each["id"] for each in first["items"] + rest["items"]] == mine[::-1]
+    assert [each["id"] for each in every["items"]] == mine[::-1]
+    assert "was changed in the store" not in caplog.text
+
+
+async def test_a_cursor_that_somebody_wrote_reads_no_more_than_there_is(served: Served):
+    """It says how many came before; so many are not looked for at once."""
+    sizes: list[int] = []
+
+    async def read(size: int) -> list[int]:
+        sizes.append(size)
+        return list(range(10))[:size]
+
+    body = base64.urlsafe_b64encode(json.dumps([5.0, "", (1 << 31) - 1]).encode()).decode().rstrip("=")
+    found, further = await page(read, place=lambda each: Place(each, "x"), limit=3, cursor=body)
+    assert found == [4, 3, 2]
+    assert further is not None
+    assert max(sizes) < 2000
+    async with await served.agent() as agent:
+        await _asked(agent)
+        answer = await agent.get("/api/v1/approvals", params={"cursor": body})
+    assert (answer.status_code, answer.json()["items"]) == (200, [])
 
 
 async def test_an_agent_is_shown_less_of_its_question_than_people(served: Served):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from callgate import tool
 from callgate.runtime import errand_book
 from tests.doors.http.conftest import Served
 
@@ -33,18 +34,6 @@ async def test_nobody_calls_without_a_token_and_a_person_never(served: Served):
     async with await served.person() as client:
         answer = await client.post("/api/v1/calls", json=call)
     assert (answer.status_code, answer.json()["code"]) == (403, "entry_refused")
-
-
-async def test_a_request_cannot_be_more_than_its_credential(served: Served):
-    async with await served.agent() as client:
-        for wish in ({"role": "admin"}, {"principal": "other"}, {"session": "other"}, {"intent": "pay all"}):
-            answer = await client.post("/api/v1/calls", json={"tool": "word_count", "arguments": {}, "context": wish})
-            assert answer.status_code == 403, wish
-        answer = await client.post(
-            "/api/v1/calls", json={"tool": "pay", "arguments": {"amount": 1}, "context": {"autonomy": "A4"}}
-        )
-    assert answer.status_code == 202
-    assert served.paid == []
 
 
 async def test_an_unknown_tool_and_wrong_arguments_are_problems(served: Served):
@@ -208,3 +197,26 @@ async def test_one_agent_begins_no_more_than_so_many_calls_at_once(served: Serve
     assert (second.status_code, second.json()["code"]) == (429, "limit_exceeded")
     assert others.status_code == 202
     assert ended["outcome"]["error"]["code"] == "approval_rejected"
+
+
+async def test_of_outcomes_without_a_key_no_more_than_so_much_is_kept(served: Served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(errand_book, "_MOST_BYTES", 3000)
+
+    @tool(effects="read_only")
+    def repeat(letter: str) -> str:
+        """Say a letter often."""
+        return letter * 1000
+
+    served.gate.add(repeat)
+    async with await served.agent() as agent:
+        ended: list[str] = []
+        for letter in "abcd":
+            call = {"tool": "repeat", "arguments": {"letter": letter}}
+            begun = await agent.post("/api/v1/calls", json=call, headers={"Prefer": "respond-async"})
+            where = begun.headers["location"]
+            await served.until(lambda where=where: agent.get(where), lambda answer: answer.json()["done"])
+            ended.append(where)
+        found = [(await agent.get(where)).json() for where in ended]
+    assert [each["status"] for each in found] == ["succeeded"] * 4
+    kept = [each["outcome"] and each["outcome"]["value"][0] for each in found]
+    assert kept == [None, None, "c", "d"]

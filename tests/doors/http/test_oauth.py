@@ -64,6 +64,16 @@ async def _asked(served: Served, token: str) -> httpx2.Response:
         return await client.post("/api/v1/calls", json=_CALL, headers={"Authorization": f"Bearer {token}"})
 
 
+async def test_what_somebody_let_in_so_asked_for_is_collected_once_it_is_approved(served: Served):
+    async with served.nobody() as client:
+        client.headers["Authorization"] = f"Bearer {_token()}"
+        asked = await client.post("/api/v1/calls", json={"tool": "pay", "arguments": {"amount": 5}})
+        where = f"/api/v1/approvals/{asked.json()['approval_id']}"
+        await served.gate.approve(asked.json()["approval_id"], by="ada")
+        assert (await client.post(f"{where}/result")).json()["value"] == "paid 5"
+    assert served.paid == [5]
+
+
 async def test_a_token_of_the_named_server_lets_an_agent_in(served: Served):
     answer = await _asked(served, _token())
     assert (answer.status_code, answer.json()["value"]) == (200, 2)

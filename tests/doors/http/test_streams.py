@@ -9,7 +9,7 @@ import httpx2
 import orjson
 import pytest
 
-from callgate import Callgate, tool
+from callgate import Callgate, Context, tool
 from callgate.serve import listening
 from callgate.serve.listening import Listening, TooManyListeners, Wanted
 from tests.doors.http.conftest import Served
@@ -186,6 +186,43 @@ async def test_who_falls_behind_reads_the_record_and_misses_nothing(served: Serv
     recorded = [event.position async for event in served.gate.events(types=_CALLS.types)]
     assert heard == late == recorded
     listeners.close()
+
+
+async def test_what_is_not_taken_in_time_is_not_kept_and_not_missed(served: Served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(listening, "_KEPT", -1.0)
+    monkeypatch.setattr(listening, "_PAGE", 3)
+    listeners = Listening(served.gate)
+    await listeners.ready()
+    told = listeners.listen(_CALLS, after=None, may_go_on=_yes)
+    async with aclosing(told):
+        await anext(told)
+        for _ in range(10):
+            await _count(served)
+        heard = await _until(told, 10)
+    assert heard == [event.position async for event in served.gate.events(types=_CALLS.types)]
+    listeners.close()
+
+
+async def test_each_hears_of_their_own_call_or_trace_and_others_of_all(served: Served):
+    listeners = Listening(served.gate)
+    await listeners.ready()
+    wanted = [Wanted(trace="ours"), Wanted(trace="theirs"), Wanted(("tool_call.succeeded",), trace="ours"), _CALLS]
+    told = [listeners.listen(each, after=None, may_go_on=_yes) for each in wanted]
+    for each in told:
+        await anext(each)
+    for trace in ("ours", "theirs", "ours"):
+        await served.gate.call("word_count", {"text": "a"}, Context(trace_id=trace))
+    await served.gate.flush()
+    heard = [await _until(each, count) for each, count in zip(told, (4, 2, 2, 3), strict=True)]
+    for own, each in zip(heard, wanted, strict=True):
+        types, trace = each.types or ("*",), each.trace
+        assert own == [event.position async for event in served.gate.events(types=types, trace_id=trace)]
+    (call,) = {event.call async for event in served.gate.events(trace_id="theirs")}
+    of_call = listeners.listen(Wanted(call=call), after=0, may_go_on=_yes)
+    assert await _until(of_call, 2) == heard[1]
+    for each in [*told, of_call]:
+        await each.aclose()
+    assert listeners.count == 0
 
 
 async def test_two_thousand_listeners_share_one_text(served: Served):

@@ -1,13 +1,19 @@
 """`callgate mcp`: a client starts it, and its pipes carry the protocol and nothing else."""
 
+import asyncio
+import contextlib
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from callgate.serve.mcp.stdio import LARGEST_MESSAGE
 from tests.doors.mcp.conftest import text_of
 
 _TOOLS = '''
@@ -68,3 +74,94 @@ async def test_a_host_asks_before_its_own_tools_run_where_that_was_wanted(tmp_pa
     assert odd["behavior"] == "deny"
     async with Client(stdio_client(_server(tmp_path)), cache=None) as client:
         assert "permission_prompt" not in {tool.name for tool in (await client.list_tools()).tools}
+
+
+async def test_a_request_is_never_more_than_who_started_it_said(tmp_path: Path):
+    server = _server(tmp_path, "--autonomy", "A1", "--session", "mine", "--principal", "coder")
+    wishes: list[dict[str, Any]] = [
+        {"autonomy": "A4"},
+        {"role": "admin"},
+        {"principal": "other"},
+        {"session": "other"},
+        {"intent": "pay everybody"},
+        {"layers": []},
+    ]
+    async with Client(stdio_client(server), cache=None) as client:
+        for wish in wishes:
+            meta: Any = {"callgate/context": wish, "callgate/wait": 0}
+            with pytest.raises(MCPError):
+                await client.call_tool("pay", {"amount": 4}, meta=meta)
+    assert not (tmp_path / "paid").exists()
+
+
+_HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+
+
+def _spoken(folder: Path, said: bytes, *, reads: bool) -> tuple[int, bytes]:
+    """Start it, say hello and more, and go; how it ended, and what it complained of."""
+    server = _server(folder)
+    with subprocess.Popen(
+        [server.command, *server.args], cwd=folder, env=server.env,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None  # they were asked for
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(_HELLO).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        if not reads:
+            process.stdout.close()
+        with contextlib.suppress(OSError):
+            os.write(process.stdin.fileno(), said)
+            process.stdin.close()
+        return process.wait(timeout=60), process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("said", "reads"),
+    [
+        pytest.param(b"", True, id="it goes"),
+        pytest.param(
+            b'{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}\n' * 20, False, id="it does not read any more"
+        ),
+        pytest.param(b"no message\n", True, id="it says nonsense"),
+    ],
+)
+async def test_it_ends_with_its_client(tmp_path: Path, said: bytes, reads: bool):
+    code, complaints = await asyncio.to_thread(_spoken, tmp_path, said, reads=reads)
+    assert code == 0, complaints.decode()
+    assert b"fault" not in complaints
+
+
+async def test_a_line_without_an_end_is_not_read_any_further(tmp_path: Path):
+    server = _server(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        server.command, *server.args, cwd=tmp_path, env=server.env,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None  # it was asked for
+    process.stdin.write(b"x" * (LARGEST_MESSAGE * 2))
+    async with asyncio.timeout(60):
+        assert await process.wait() == 0
+
+
+async def test_a_line_that_is_too_long_ends_the_session_and_stderr_says_why(tmp_path: Path):
+    server = _server(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        server.command, *server.args, cwd=tmp_path, env=server.env,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    pay = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay", "arguments": {"amount": 4}}}
+    line = json.dumps(pay | {"more": "x" * LARGEST_MESSAGE}).encode() + b"\n"
+    async with asyncio.timeout(60):
+        said, told = await process.communicate(line)
+    assert process.returncode == 0
+    assert said == b""
+    assert f"more than {LARGEST_MESSAGE} bytes in one line".encode() in told
+    assert not (tmp_path / "paid").exists()

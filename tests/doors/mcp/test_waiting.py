@@ -62,17 +62,26 @@ async def test_what_waited_too_long_is_collected_later_and_runs_once(served: Ser
     assert served.paid == [5]
 
 
-async def test_nobody_collects_what_another_asked_for(served: Served):
-    async with client_of(served) as mine, client_of(served, name="other") as theirs:
+@pytest.mark.parametrize(
+    "thief",
+    [{"name": "other"}, {"limits": {"session": "elsewhere"}}],
+    ids=["another agent", "its other session"],
+)
+async def test_nobody_collects_what_another_asked_for(served: Served, thief: dict[str, Any]):
+    async with client_of(served) as mine, client_of(served, **thief) as theirs:
         await mine.call_tool("pay", {"amount": 5}, meta=AT_ONCE)
         asked = await _asked(served)
         await served.gate.approve(asked.id, by="ada")
         stolen = await theirs.call_tool("approval_result", {"id": asked.id})
         made_up = await theirs.call_tool("approval_result", {"id": "01900000-0000-7000-8000-000000000000"})
         nothing = await theirs.call_tool("approval_result", {"wait": 0})
+        called = await theirs.call_tool("pay", {"amount": 5}, meta=AT_ONCE)
     assert stolen.is_error
     assert text_of(stolen).replace(asked.id, "ID") == text_of(made_up).replace(text_of(made_up)[-36:], "ID")
     assert "invalid_arguments" in text_of(nothing)
+    assert called.meta is not None
+    assert called.meta["callgate/outcome"]["status"] == "pending"
+    assert called.meta["callgate/outcome"]["approval_id"] != asked.id
     assert served.paid == []
 
 

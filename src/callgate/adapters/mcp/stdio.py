@@ -175,7 +175,8 @@ class _Outgoing(_End):
         super().__init__()
         assert process.stdin is not None  # noqa: S101 - it was asked for
         self._stdin = process.stdin
-        self._stdin.transport.set_write_buffer_limits(high=_UNSENT)
+        if not self._stdin.is_closing():
+            self._stdin.transport.set_write_buffer_limits(high=_UNSENT)
 
     async def send(self, item: SessionMessage, /) -> None:
         """Say it; where the child does not read, once it does.

@@ -113,9 +113,11 @@ class GateTools:
         """
         _, question = await self._question(state, item)
         asked = question.approval
+        seen = item.approval.digest if isinstance(item, Question) else None
 
         async def yes(gate: Callgate) -> Approval:
-            return await gate.approve(asked.id, by=by, arguments=instead(gate, asked, arguments=arguments))
+            other = instead(gate, asked, arguments=arguments)
+            return await gate.approve(asked.id, by=by, arguments=other, digest=seen)
 
         decided = await self._desk.do(yes)
         if decided.state is not ApprovalState.PENDING:  # else somebody else has to agree

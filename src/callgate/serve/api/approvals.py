@@ -12,7 +12,7 @@ from callgate.model.credential import CredentialKind, Right
 from callgate.model.levels import Assurance
 from callgate.serve.api.asking import Asked
 from callgate.serve.api.outcome_forms import OutcomeBody
-from callgate.serve.api.own import asker_of, is_own, own_question
+from callgate.serve.api.own import collector_of, is_own_question, own_question
 from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
 from callgate.serve.api.people_forms import ApprovalBody, QuestionBody, approval_body, question_body
 from callgate.serve.api.told import outcome_answer
@@ -21,15 +21,20 @@ from callgate.serve.who import need_right
 from callgate.serve.wire import Json, StrictRoute
 
 router = APIRouter(tags=["approvals"], route_class=StrictRoute)
+_SIGNED_IN = Assurance.SIGNED_IN
 _State = Literal["pending", "approved", "used", "rejected", "answered", "expired", "withdrawn", "void", "all"]
 _SEEN: dict[int | str, dict[str, Any]] = {200: {"model": ApprovalBody | QuestionBody}}
 _DECIDED: dict[int | str, dict[str, Any]] = {200: {"model": ApprovalBody}}
+
+
+_SEEN_AS = Field(default=None, max_length=64, description="The `digest` of the question as it was looked at.")
 
 
 class Yes(Asked):
     """A yes; with `arguments`, to the call with these instead."""
 
     arguments: dict[str, Any] | None = None
+    digest: str | None = _SEEN_AS
 
 
 class Edit(Asked):
@@ -42,12 +47,14 @@ class No(Asked):
     """A no, and why; the model is told."""
 
     why: str = Field(default="", max_length=20_000)
+    digest: str | None = _SEEN_AS
 
 
 class Answer(Asked):
     """What the model is told instead of letting the call run."""
 
     text: str = Field(min_length=1, max_length=100_000)
+    digest: str | None = _SEEN_AS
 
 
 class Collect(Asked):
@@ -76,14 +83,15 @@ async def approvals(
     states = None if state == "all" else (ApprovalState(state),)
 
     async def read(size: int) -> list[Approval]:
-        return await gate.approvals(states=states, limit=size, newest_first=True)
+        whose = shown.name if own else None
+        return await gate.approvals(states=states, principal=whose, limit=size, newest_first=True)
 
     found, further = await page(
         read,
         place=lambda each: Place(each.created_at, each.id),
         limit=limit,
         cursor=cursor,
-        keep=lambda each: not own or is_own(shown, each.principal, each.session),
+        keep=lambda each: not own or is_own_question(shown, each),
     )
     return listed([question_body(each) if own else approval_body(each) for each in found], further)
 
@@ -100,7 +108,9 @@ async def approval(approval_id: str, gate: Gate, shown: Anyone) -> Json:
 @router.post("/approvals/{approval_id}/approve", responses=_DECIDED)
 async def approve(approval_id: str, gate: Gate, decider: Decider, said: Yes = _YES) -> Json:
     """Say yes; with `arguments`, to the call with these instead. Deciding runs nothing: collecting does."""
-    decided = await gate.approve(approval_id, by=decider.name, arguments=said.arguments, assurance=Assurance.SIGNED_IN)
+    decided = await gate.approve(
+        approval_id, by=decider.name, arguments=said.arguments, assurance=_SIGNED_IN, digest=said.digest
+    )
     return Json(approval_body(decided))
 
 
@@ -113,14 +123,14 @@ async def preview(approval_id: str, said: Edit, gate: Gate, _decider: Decider) -
 @router.post("/approvals/{approval_id}/reject", responses=_DECIDED)
 async def reject(approval_id: str, gate: Gate, decider: Decider, said: No = _NO) -> Json:
     """Say no."""
-    decided = await gate.reject(approval_id, by=decider.name, why=said.why, assurance=Assurance.SIGNED_IN)
+    decided = await gate.reject(approval_id, by=decider.name, why=said.why, assurance=_SIGNED_IN, digest=said.digest)
     return Json(approval_body(decided))
 
 
 @router.post("/approvals/{approval_id}/respond", responses=_DECIDED)
 async def respond(approval_id: str, said: Answer, gate: Gate, decider: Decider) -> Json:
     """Answer the model instead of letting the call run."""
-    decided = await gate.respond(approval_id, by=decider.name, text=said.text, assurance=Assurance.SIGNED_IN)
+    decided = await gate.respond(approval_id, by=decider.name, text=said.text, assurance=_SIGNED_IN, digest=said.digest)
     return Json(approval_body(decided))
 
 
@@ -138,4 +148,4 @@ async def withdraw(approval_id: str, gate: Gate, agent: Agent) -> Json:
 async def result(approval_id: str, gate: Gate, agent: Agent, said: Collect = _AT_ONCE) -> Response:
     """Make the call that was asked about, once it is decided, and say how it ended; only for the agent that asked."""
     found = await own_question(gate, agent, approval_id)
-    return outcome_answer(await gate.resume(approval_id, asker_of(found), wait=said.wait))
+    return outcome_answer(await gate.resume(approval_id, collector_of(gate, agent, found), wait=said.wait))

@@ -64,13 +64,14 @@ async def ready(gate: Gate) -> JSONResponse:
 @router.get("/health", responses={200: {"model": Connectors}})
 async def health(request: Request, gate: Gate, _reader: Reader) -> Json:
     """How the systems behind the tools are, and what waits for a person."""
+    waiting = await gate.open_counts()
     names = sorted({tool.connector or tool.name for tool in gate.tools()})
     return Json(
         {
             "connectors": {name: health_body(gate.health(name)) for name in names},
             "tools": len(gate.tools()),
-            "pending": len(await gate.approvals()),
-            "unknown": len(await gate.unknown_outcomes()),
+            "pending": waiting.pending,
+            "unknown": waiting.unknown,
             "listeners": request.app.state.listening.count,
         }
     )

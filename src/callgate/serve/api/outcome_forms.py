@@ -115,7 +115,8 @@ class CallBody(BaseModel):
     key: str | None
     approval_id: str | None
     outcome: OutcomeBody | None
-    """How it ended, as long as that is kept: of calls with a key always, of others while the server runs."""
+    """How it ended, as long as that is kept: of calls with a key always, of others that were begun the newest thousand
+    while the server runs, and no more than 64 MiB of them."""
 
 
 class CallEntryBody(BaseModel):

@@ -18,6 +18,11 @@ def is_own(agent: Credential, principal: Any, session: Any) -> bool:
     return session == agent.session or (agent.many_sessions and session.startswith(f"{agent.session}/"))
 
 
+def is_own_question(agent: Credential, question: Approval) -> bool:
+    """Whether this agent asked it, for the same user."""
+    return is_own(agent, question.principal, question.session) and question.user == agent.user
+
+
 async def own_question(gate: Callgate, agent: Credential, approval_id: str) -> Approval:
     """A question of this agent's.
 
@@ -26,7 +31,7 @@ async def own_question(gate: Callgate, agent: Credential, approval_id: str) -> A
         ApprovalConflict: It was changed by somebody without the key.
     """
     found = await gate.approval(approval_id)
-    if not is_own(agent, found.principal, found.session):
+    if not is_own_question(agent, found):
         raise ApprovalNotFound(f"Unknown approval: {approval_id}")
     return found
 
@@ -42,6 +47,7 @@ async def need_own_call(gate: Callgate, agent: Credential, call_id: str) -> None
         raise NotFound(f"no call has the id {call_id}")
 
 
-def asker_of(approval: Approval) -> Context:
-    """Who asked a question, as far as it says whose it is."""
-    return Context(principal=approval.principal, session=approval.session)
+def collector_of(gate: Callgate, agent: Credential, question: Approval) -> Context:
+    """What this agent may do in the session of a question of its own."""
+    below = question.session.removeprefix(f"{agent.session}/")
+    return gate.narrowed(agent, **({} if question.session == agent.session else {"session": below}))

@@ -65,6 +65,8 @@ class ApprovalBody(QuestionBody):
     principal: str
     user: str | None
     definition_hash: str
+    digest: str
+    """Names the question as it is here; a decision that gives it is about nothing else."""
     what: str
     """The exact payload; hidden characters are written out."""
     origins: dict[str, str]
@@ -148,6 +150,7 @@ def approval_body(approval: Approval) -> dict[str, Any]:
     body = {name: value for name, value in asdict(approval).items() if name not in _PRIVATE}
     part = approval.part
     return body | {
+        "digest": approval.digest,
         "state": approval.state.value,
         "by": approval.by.value,
         "risk": approval.risk.label,

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
@@ -15,6 +10,7 @@ from starlette.responses import StreamingResponse
 
 from callgate.serve.api.events import Name, Types
 from callgate.serve.entrants import Gate, Reader
+from callgate.serve.whole_record import WholeRecord
 from callgate.serve.wire import Json, StrictRoute
 
 router = APIRouter(tags=["record"], route_class=StrictRoute)
@@ -25,7 +21,6 @@ _ZIP: dict[int | str, dict[str, Any]] = {
         "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
-_AT_ONCE = 256 * 1024
 
 
 class PlaceBody(BaseModel):
@@ -54,14 +49,13 @@ class ReportBody(BaseModel):
 @router.post("/audit/verify", responses={200: {"model": ReportBody}})
 async def verify(request: Request, gate: Gate, _reader: Reader) -> Json:
     """Whether the record is as it was written; `ok` says it, `problems` what is wrong."""
-    async with _turn(request):
+    async with _whole_record(request).turn:
         return Json((await gate.verify_audit()).to_json())
 
 
 @router.get("/evidence", response_class=StreamingResponse, responses=_ZIP)
 async def evidence(
     request: Request,
-    gate: Gate,
     _reader: Reader,
     *,
     types: Types = [],  # noqa: B006 - it is only read
@@ -72,23 +66,8 @@ async def evidence(
 ) -> StreamingResponse:
     """The record, or the part that is chosen, as a package that verifies without the store or its keys."""
     chosen: dict[str, Any] = {"types": tuple(types), "trace_id": trace, "call_id": call, "since": since, "until": until}
-    with tempfile.TemporaryDirectory(prefix="callgate-evidence-") as folder:
-        made = Path(folder) / "evidence.zip"
-        async with _turn(request):
-            await gate.export_evidence(made, **chosen)
-        # It has no name any more when it is sent: whoever leaves in the middle leaves nothing behind.
-        handle = made.open("rb")
-    size = os.fstat(handle.fileno()).st_size
-    headers = {"Content-Disposition": 'attachment; filename="callgate-evidence.zip"', "Content-Length": str(size)}
-    return StreamingResponse(_sent(handle), media_type="application/zip", headers=headers)
+    return await _whole_record(request).packed(**chosen)
 
 
-def _sent(handle: BinaryIO) -> Iterator[bytes]:
-    with handle:
-        while part := handle.read(_AT_ONCE):
-            yield part
-
-
-def _turn(request: Request) -> asyncio.Semaphore:
-    """Both read the whole record: however many ask, the store does it for one of them at a time."""
+def _whole_record(request: Request) -> WholeRecord:
     return request.app.state.whole_record

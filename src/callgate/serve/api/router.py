@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from fastapi import FastAPI
 
 from callgate.serve.api import (
@@ -41,7 +39,6 @@ _ROOMS = (
 
 def install(app: FastAPI) -> None:
     """Put the API into an app."""
-    app.state.whole_record = asyncio.Semaphore(1)
     for room in _ROOMS:
         app.include_router(room.router, prefix=API)
     app.include_router(health.open_router)

@@ -37,14 +37,11 @@ from callgate.serve.console.own_name import OwnName
 from callgate.serve.console.pages import STATIC, Headers, page
 from callgate.serve.console.visiting import ForeignForm, NotVisiting
 from callgate.serve.listening import Listening
-from callgate.serve.problems import problem, status_of
+from callgate.serve.problems import SAID, code_of, problem, status_of
+from callgate.serve.whole_record import WholeRecord
 
 _READ = ["GET"]
 _SEND = ["POST"]
-_SAID = {
-    404: ("there is nothing at this address", "no_such_address"),
-    405: ("this address does not take this method", "no_such_method"),
-}
 
 
 class Console:
@@ -54,13 +51,16 @@ class Console:
         gate: Whose calls it shows.
         addresses: How it is reached.
         listening: Who listens to what is recorded; open pages do.
+        record: What reads all that was recorded.
     """
 
-    def __init__(self, gate: Callgate, *, addresses: Addresses, listening: Listening) -> None:
+    def __init__(self, gate: Callgate, *, addresses: Addresses, listening: Listening, record: WholeRecord) -> None:
         self._ending = asyncio.Event()
+        known = routes()
+        pages = [each for each in known if isinstance(each, Route)]
         app = Starlette(
-            routes=routes(),
-            middleware=[Middleware(Headers), Middleware(OwnName, addresses=addresses)],
+            routes=known,
+            middleware=[Middleware(Headers), Middleware(OwnName, addresses=addresses, pages=pages)],
             exception_handlers={
                 NotVisiting: _sign_in,
                 ForeignForm: _foreign,
@@ -72,6 +72,7 @@ class Console:
         app.state.gate = gate
         app.state.addresses = addresses
         app.state.listening = listening
+        app.state.whole_record = record
         app.state.tries = Tries()
         app.state.ending = self._ending
         self._app = app
@@ -141,17 +142,18 @@ async def _foreign(request: Request, error: Exception) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return _told(request, status_of(error), str(error), code=getattr(error, "code", None) or "refused")
+    return _told(request, status_of(error), str(error), code=code_of(error))
 
 
 async def _no_such(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
-    text, code = _SAID.get(status, ("the request cannot be read", "invalid_request"))
+    text, code = SAID.get(status, SAID[400])
     return _told(request, status, text, code=code)
 
 
 async def _our_fault(request: Request, _error: Exception) -> Response:
-    return _told(request, 500, "something went wrong here; what it was, the server's log has", code="our_fault")
+    text, code = SAID[500]
+    return _told(request, 500, text, code=code)
 
 
 def _told(request: Request, status: int, text: str, *, code: str) -> Response:

@@ -51,9 +51,11 @@ async def inbox(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """One question."""
+    """One question; that of a call of a plan is the plan."""
     visitor = await visiting(request, Right.READ, Right.DECIDE)
     found = await gate_of(request).approval(request.path_params["id"])
+    if found.part is not None:
+        return RedirectResponse(f"/approvals/{found.part.plan_id}", status_code=303)
     return await _page(request, visitor, found)
 
 
@@ -83,9 +85,8 @@ async def decide(request: Request) -> Response:
 async def _answer(gate: Callgate, which: str, found: Sent) -> Approval:
     by, answer = found.visitor.name, found.text("answer")
     if answer == "approve":
-        if (await gate.approval(which)).final_fingerprint != found.text("seen"):
-            raise ApprovalConflict("the call was changed since you looked at it; look at it as it is now")
-        return await gate.approve(which, by=by, assurance=_SIGNED_IN)
+        # A form that does not say what was seen fits no question.
+        return await gate.approve(which, by=by, assurance=_SIGNED_IN, digest=found.text("seen"))
     if answer == "reject":
         return await gate.reject(which, by=by, why=found.text("why").strip(), assurance=_SIGNED_IN)
     if answer == "respond":
@@ -102,17 +103,19 @@ async def _edit(request: Request, found: Sent, which: str) -> Response:
     except (ValueError, Refusal) as error:
         asked = await gate.approval(which)
         return await _page(request, found.visitor, asked, wrong=str(error), typed=typed, status=422)
-    seen = found.text("answer") == "approve_edit" and found.text("state") == (shown.preview_state or "")
+    seen = found.text("answer") == "approve_edit" and found.text("seen") == shown.digest
     if not seen:
-        return await _page(request, found.visitor, shown, typed=typed, edit=True)
-    await gate.approve(which, by=found.visitor.name, arguments=arguments, assurance=_SIGNED_IN)
+        mark = _mark(await gate.approval(which))
+        return await _page(request, found.visitor, shown, typed=typed, edit=True, mark=mark)
+    by = found.visitor.name
+    await gate.approve(which, by=by, arguments=arguments, assurance=_SIGNED_IN, digest=shown.digest)
     return RedirectResponse(f"/approvals/{which}", status_code=303)
 
 
 async def _page(request: Request, visitor: Visitor, approval: Approval, *, status: int = 200, **shown: Any) -> Response:
     gate = gate_of(request)
     others = [each for each in await gate.approvals(limit=_SHOWN) if each.id != approval.id]
-    known: dict[str, Any] = {"wrong": "", "typed": None, "edit": False} | shown
+    known: dict[str, Any] = {"wrong": "", "typed": None, "edit": False, "mark": _mark(approval)} | shown
     if known["typed"] is None:
         known["typed"] = "" if approval.is_plan else editable(approval)
     return await page_for(
@@ -126,7 +129,6 @@ async def _page(request: Request, visitor: Visitor, approval: Approval, *, statu
         confirmed_by=confirmed_by(approval),
         waits=is_open(approval),
         own=is_own_agent(visitor.name, approval.principal),
-        mark=_mark(approval),
         before=await gate.before(approval, limit=_BEFORE),
         following=others[0] if others else None,
         waiting_besides=len(others),
@@ -135,4 +137,4 @@ async def _page(request: Request, visitor: Visitor, approval: Approval, *, statu
 
 
 def _mark(approval: Approval) -> str:
-    return f"{approval.state.value}-{len(approval.votes)}"
+    return f"{approval.state.value}-{len(approval.votes)}-{approval.digest}"

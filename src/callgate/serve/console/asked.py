@@ -7,6 +7,7 @@ import re
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from callgate.errors import ApprovalConflict, ApprovalNotFound
 from callgate.model.approval import Approval
 from callgate.model.credential import Right
 from callgate.model.visible import one_line
@@ -28,14 +29,17 @@ async def asked(request: Request) -> Response:
     after = int(shown) if _POSITION.fullmatch(shown) else 0
     named = [(event.payload or {}).get("approval_id") async for event in gate.events(types=_ASKED, after=after)]
     found = [await _decidable(gate, which) for which in named[-_SHOWN:] if which]
-    waiting = {each.id: each for each in found if is_open(each)}
+    waiting = {each.id: each for each in found if each is not None and is_open(each)}
     return JSONResponse({"asked": [_told(each) for each in waiting.values()]})
 
 
-async def _decidable(gate: Callgate, which: str) -> Approval:
-    """The question that people answer: of a call of a plan, the plan."""
-    found = await gate.approval(which)
-    return found if found.part is None else await gate.approval(found.part.plan_id)
+async def _decidable(gate: Callgate, which: str) -> Approval | None:
+    """The question that people answer: of a call of a plan, the plan; None where it is none any more."""
+    try:
+        found = await gate.approval(which)
+        return found if found.part is None else await gate.approval(found.part.plan_id)
+    except (ApprovalConflict, ApprovalNotFound):
+        return None
 
 
 def _told(approval: Approval) -> dict[str, str]:

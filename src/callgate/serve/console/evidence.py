@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from callgate.model.credential import Right
 from callgate.serve.console.pages import page_for
 from callgate.serve.console.visiting import gate_of, sent, visiting
+from callgate.serve.whole_record import WholeRecord
 
 _DAY = 86_400.0
 _SPANS = {"all": None, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
@@ -34,7 +31,8 @@ async def verify(request: Request) -> Response:
     """Find whatever was edited, removed, reordered or put back."""
     found = await sent(request, Right.READ)
     gate = gate_of(request)
-    report = await gate.verify_audit()
+    async with _whole_record(request).turn:
+        report = await gate.verify_audit()
     newest = (await gate.newest_events(_NEWEST))[::-1]
     return await page_for(
         request, found.visitor, "evidence.html", section="evidence", report=report, newest=newest, spans=list(_SPANS)
@@ -50,12 +48,8 @@ async def export(request: Request) -> Response:
         chosen["since"] = time.time() - back
     if found.text("trace").strip():
         chosen["trace_id"] = found.text("trace").strip()
-    folder = Path(tempfile.mkdtemp(prefix="callgate-"))
-    file = folder / "evidence.zip"
-    try:
-        await gate_of(request).export_evidence(file, **chosen)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    gone = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
-    return FileResponse(file, filename="evidence.zip", media_type="application/zip", background=gone)
+    return await _whole_record(request).packed(**chosen)
+
+
+def _whole_record(request: Request) -> WholeRecord:
+    return request.app.state.whole_record

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from callgate.serve.addresses import Addresses
 from callgate.serve.console.pages import page
 from callgate.serve.problems import problem
-
-_FILES = "/static/"
 
 
 class OwnName:
@@ -22,11 +23,13 @@ class OwnName:
     Args:
         app: The console.
         addresses: How it is reached.
+        pages: What is only there under its name; files of ours, and what is no address at all, are told anywhere.
     """
 
-    def __init__(self, app: ASGIApp, *, addresses: Addresses) -> None:
+    def __init__(self, app: ASGIApp, *, addresses: Addresses, pages: Sequence[Route]) -> None:
         self._app = app
         self._addresses = addresses
+        self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._is_meant(scope):
@@ -51,4 +54,6 @@ class OwnName:
 
     def _is_meant(self, scope: Scope) -> bool:
         host = Headers(scope=scope).get("host", "").lower()
-        return host == self._addresses.console_host or scope["path"].startswith(_FILES)
+        if host == self._addresses.console_host:
+            return True
+        return all(page.matches(scope)[0] is Match.NONE for page in self._pages)

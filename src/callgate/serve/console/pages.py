@@ -69,7 +69,7 @@ def asset(name: str) -> str:
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A page for anybody."""
-    known: dict[str, Any] = {"visitor": None, "here": _here(request), "counts": {}, "section": ""}
+    known: dict[str, Any] = {"visitor": None, "here": _here(request), "counts": {}, "section": "", "observed": ()}
     text = _environment().get_template(template).render(known | values)
     return HTMLResponse(text, status_code=status)
 
@@ -78,8 +78,8 @@ async def page_for(
     request: Request, visitor: Visitor, template: str, *, status: int = 200, **values: Any
 ) -> HTMLResponse:
     """A page for somebody who has signed in, with what waits for them in its menu."""
-    counts = await counted(request, visitor)
-    return page(request, template, status=status, visitor=visitor, counts=counts, **values)
+    waiting: dict[str, Any] = {"counts": await counted(request, visitor), "observed": gate_of(request).observed()}
+    return page(request, template, status=status, visitor=visitor, **waiting, **values)
 
 
 async def counted(request: Request, visitor: Visitor) -> dict[str, int]:

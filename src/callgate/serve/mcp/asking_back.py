@@ -73,6 +73,35 @@ class ClientChannel:
         return state_of(self._asked).get(_LEVEL, "info")
 
 
+class SoleClient:
+    """The one client of a process that serves nobody else: whatever a server asks, and for whichever call, it is asked.
+
+    A program on stdio does not say for whose call it asks. Where all calls are of one client, nobody has to know.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[ClientChannel] = []
+
+    def begin(self, channel: ClientChannel) -> None:
+        """A request of the client begins."""
+        self._open.append(channel)
+
+    def end(self, channel: ClientChannel) -> None:
+        """It has ended."""
+        self._open.remove(channel)
+
+    async def ask(self, method: str, params: Any, /) -> Any:
+        """What the client answers, while it waits for anything; else nobody does."""
+        if not self._open:
+            return ErrorData(code=INVALID_REQUEST, message=f"nobody waits for an answer, so nobody answers {method}")
+        return await self._open[-1].ask(method, params)
+
+    async def log(self, params: Any, /) -> None:
+        """Pass on a line, while the client waits for anything."""
+        if self._open:
+            await self._open[-1].log(params)
+
+
 def set_level(asked: ServerRequestContext[Any, Any], level: str) -> None:
     """From now on this session sees lines of that level and above."""
     state_of(asked)[_LEVEL] = level

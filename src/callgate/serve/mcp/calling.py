@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import Conflict, NotFound
 from callgate.model.outcome import Outcome, Pending
-from callgate.serve.mcp.asking_back import ClientChannel
+from callgate.serve.mcp.asking_back import ClientChannel, SoleClient
 from callgate.serve.mcp.elicitation import Elicitation
 from callgate.serve.mcp.names import Names, unknown
 from callgate.serve.mcp.progress import Teller, progress_told
@@ -75,7 +75,7 @@ class Calling:
         if isinstance(outcome, Pending):
             question = None if was_asked else await self._question(outcome, request)
             if question is not None and self._elicitation.is_stateless(request.asked):
-                return self._elicitation.required(question)
+                return self._elicitation.required(question, asker=request.asker)
             outcome = await self._held(outcome, request, question=question)
         return COMPLETE | result_of(outcome, tool, more=self._waiting.told(outcome))
 
@@ -110,9 +110,13 @@ class Calling:
 @contextlib.contextmanager
 def asked_back(gate: Callgate, asked: ServerRequestContext[Any, Any]) -> Generator[None]:
     """While a call runs, the server behind it may ask its client back."""
-    channel = ClientChannel(asked)
+    channel, sole = ClientChannel(asked), gate.asked_through()
+    if isinstance(sole, SoleClient):
+        sole.begin(channel)
     try:
         with gate.asked_back(channel):
             yield
     finally:
         channel.close()
+        if isinstance(sole, SoleClient):
+            sole.end(channel)

@@ -14,6 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from callgate.errors import CallgateError
+from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance
 
 if TYPE_CHECKING:
@@ -64,37 +65,37 @@ class Elicitation:
         if not asker.attended or can is None or can.elicitation is None:
             return None
         found = await self._gate.approval(approval_id)
-        return found if _can_be_shown(found) else None
+        return found if _is_for_the_user(found) and _can_be_shown(found) else None
 
     @staticmethod
     def is_stateless(asked: ServerRequestContext[Any, Any]) -> bool:
         """Whether the client is asked by an answer, and comes again with the person's."""
         return asked.protocol_version in MODERN_PROTOCOL_VERSIONS
 
-    @staticmethod
-    def required(question: Approval) -> InputRequiredResult:
+    def required(self, question: Approval, *, asker: Asker) -> InputRequiredResult:
         """The answer that asks the person."""
         request = ElicitRequest(params=_form(question))
-        return InputRequiredResult(input_requests={_FIELD: request}, request_state=question.id)
+        state = self._gate.form_state(question, asker.context)
+        return InputRequiredResult(input_requests={_FIELD: request}, request_state=state)
 
     async def take(self, params: CallToolRequestParams, asker: Asker) -> bool:
-        """Take what a client that was asked comes back with; whether it was asked."""
+        """Take what a client that was asked comes back with; whether it was asked about the question as it is now."""
         if params.request_state is None or not asker.attended:
             return False
+        asked = self._gate.asked_by_form(params.request_state, asker.context)
+        if asked is None:
+            _log.debug("a question was not decided at the client: no form with this state was sent to it")
+            return False
+        which, digest = asked
         answer = (params.input_responses or {}).get(_FIELD)
-        if isinstance(answer, ElicitResult):
-            try:
-                await self._take(params.request_state, answer, context=asker.context)
-            except CallgateError as error:
-                _not_decided(error)
+        try:
+            if (await self._gate.approval(which)).digest != digest:
+                return False
+            if isinstance(answer, ElicitResult):
+                await self._decide(which, answer, context=asker.context, digest=digest)
+        except CallgateError as error:
+            _not_decided(error)
         return True
-
-    async def _take(self, approval_id: str, answer: ElicitResult, *, context: Context) -> None:
-        found = await self._gate.approval(approval_id)
-        # A state names a question and proves nothing: whose it is says the store, and that it was put to anybody this.
-        mine = (found.principal, found.session) == (context.principal, context.session)
-        if mine and _can_be_shown(found):
-            await self._decide(found.id, answer, context=context)
 
     @contextlib.asynccontextmanager
     async def asking(
@@ -114,19 +115,25 @@ class Elicitation:
             answer = await asked.session.elicit_form(
                 form.message, form.requested_schema, related_request_id=asked.request_id
             )
-            await self._decide(question.id, answer, context=context)
+            await self._decide(question.id, answer, context=context, digest=question.digest)
         except (MCPError, ValidationError, CallgateError) as error:
             _not_decided(error)
 
-    async def _decide(self, approval_id: str, answer: ElicitResult, *, context: Context) -> None:
+    async def _decide(self, approval_id: str, answer: ElicitResult, *, context: Context, digest: str) -> None:
         content = answer.content or {}
         by = context.user or f"the person at the client of {context.principal}"
         said, why = content.get(_FIELD), content.get("why")
         if answer.action == "accept" and said == _YES:
-            await self._gate.approve(approval_id, by=by, assurance=Assurance.CLIENT)
+            await self._gate.approve(approval_id, by=by, assurance=Assurance.CLIENT, digest=digest)
         elif answer.action == "decline" or (answer.action == "accept" and said == _NO):
             reason = why if isinstance(why, str) and why.strip() else "refused at the client"
             await self._gate.reject(approval_id, by=by, why=reason, assurance=Assurance.CLIENT)
+
+
+def _is_for_the_user(question: Approval) -> bool:
+    """Whether the yes of who sits at the client, which is the user, can count for it."""
+    unnamed = question.by is ConfirmBy.TWO and question.user is None
+    return question.by is not ConfirmBy.OTHER and not unnamed
 
 
 def _can_be_shown(question: Approval) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
 
 
+_log = logging.getLogger("callgate.mcp")
 LARGEST_MESSAGE = 16 * 1024 * 1024
 """A client that sends more in one line is not read any further."""
 _LAST_WORDS = 5.0
@@ -93,13 +95,20 @@ async def _streams(wire: Wire) -> AsyncGenerator[tuple[Any, Any]]:
     try:
         yield _Coming(reader), _Going(writer)
     finally:
+        await _flush(writer)
+        for end in (wire.stdin, wire.stdout):
+            # Others may have the same pipe or terminal, and found it blocking. One whose other end is gone is closed.
+            if not end.closed:
+                os.set_blocking(end.fileno(), True)
+
+
+async def _flush(writer: asyncio.StreamWriter) -> None:
+    """Have all that was said written, unless the client has gone."""
+    if not writer.is_closing():
         writer.transport.set_write_buffer_limits(0)
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(_LAST_WORDS):
                 await writer.drain()
-        for end in (wire.stdin, wire.stdout):
-            # Others may have the same pipe or terminal, and found it blocking.
-            os.set_blocking(end.fileno(), True)
 
 
 async def _on_loop(wire: Wire) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -137,7 +146,10 @@ class _Coming(_End):
         """
         try:
             line = await self._reader.readuntil(b"\n")
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        except asyncio.IncompleteReadError:
+            raise anyio.EndOfStream from None
+        except asyncio.LimitOverrunError:
+            _log.warning("the client says more than %d bytes in one line; it is not read any further", LARGEST_MESSAGE)
             raise anyio.EndOfStream from None
         try:
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
@@ -169,6 +181,8 @@ class _Going(_End):
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         try:
             await self._writer.drain()
-            self._writer.write(text.encode() + b"\n")
         except OSError:
             raise anyio.BrokenResourceError from None
+        if self._writer.is_closing():
+            raise anyio.BrokenResourceError
+        self._writer.write(text.encode() + b"\n")

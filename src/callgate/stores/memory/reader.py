@@ -48,9 +48,11 @@ class LedgerReader:
         return None if row is None else (row.fence, row.owner, row.call_id)
 
     def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:  # noqa: PLR0917
-        row = self._tables.attempts.get(key)
-        place = (key.principal, key.session, fingerprint)
-        return Past(row, self.unresolved(*place), self.succeeded_since(*place, since))
+        tables, (principal, session, _) = self._tables, key
+        place = (principal, session, fingerprint)
+        unknown, last = tables.unknown.get(place), tables.succeeded.get(place)
+        unresolved = self.attempt(unknown[0]) if unknown else None
+        return Past(tables.attempts.get(key), unresolved, last is not None and last >= since)
 
     def attempts(
         self,
@@ -67,6 +69,14 @@ class LedgerReader:
             if (state is None or row.state is state) and (owner is None or row.owner == owner)
         )
         return list(islice(found, limit))
+
+    def open_attempts(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
+        rows = self._tables.attempts.values()
+        found = (row for row in (reversed(rows) if newest_first else rows) if row.open_question)
+        return list(islice(found, limit))
+
+    def open_count(self) -> int:
+        return sum(row.open_question for row in self._tables.attempts.values())
 
 
 class ApprovalReader(LedgerReader):
@@ -93,6 +103,7 @@ class ApprovalReader(LedgerReader):
         *,
         states: Iterable[ApprovalState] | None = None,
         session: str | None = None,
+        principal: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
@@ -101,13 +112,19 @@ class ApprovalReader(LedgerReader):
         found = (
             item
             for item in (reversed(items) if newest_first else items)
-            if (among is None or item.state in among) and (session is None or item.session == session)
+            if (among is None or item.state in among)
+            and (session is None or item.session == session)
+            and (principal is None or item.principal == principal)
         )
         return [deepcopy(item) for item in islice(found, limit)]
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
         waiting = self._tables.pending.get((principal, session), {})
         return len({question for end, question in waiting.values() if now is None or end > now})
+
+    def all_pending_count(self, *, now: float) -> int:
+        waiting = (each for found in self._tables.pending.values() for each in found.values())
+        return len({question for end, question in waiting if end > now})
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
         return [

@@ -15,6 +15,9 @@ from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.reader import MemoryReader
 from callgate.stores.memory.tables import Fingerprinted, Tables
 
+_UNKNOWN = AttemptState.UNKNOWN
+_SUCCEEDED = AttemptState.SUCCEEDED
+
 
 class LedgerWriter(MemoryReader):
     """Puts ledger rows and keeps their indexes."""
@@ -29,11 +32,11 @@ class LedgerWriter(MemoryReader):
         before = tables.attempts.get(attempt.key)
         tables.put(tables.attempts, attempt.key, attempt)
         tables.put(tables.calls, attempt.call_id, attempt.key)
-        if before is not None and before.state is AttemptState.UNKNOWN:
+        if before is not None and before.state is _UNKNOWN:
             self._note_unknown(before, present=False)
-        if attempt.state is AttemptState.UNKNOWN:
+        if attempt.state is _UNKNOWN:
             self._note_unknown(attempt, present=True)
-        elif attempt.state is AttemptState.SUCCEEDED and attempt.ended_at is not None:
+        elif attempt.state is _SUCCEEDED and attempt.ended_at is not None:
             self._note_success(attempt, attempt.ended_at)
 
     def add_attempt(self, attempt: Attempt) -> None:

@@ -48,21 +48,25 @@ class ApprovalReader(AttemptReader):
         *,
         states: Iterable[ApprovalState] | None = None,
         session: str | None = None,
+        principal: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
         most, statements = ALL if limit is None else limit, _NEWEST if newest_first else SQL
         if states is None:
-            found = self._ask(statements["all"], session, most)
+            found = self._ask(statements["all"], session, principal, most)
         else:
             among = orjson.dumps([state.value for state in states]).decode()
-            found = self._ask(statements["in_states"], among, session, most)
+            found = self._ask(statements["in_states"], among, session, principal, most)
         return [to_approval(_body_of_approval(row[0])) for row in found]
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
         if now is None:
             return self._one(SQL["pending"], session, principal)
         return self._one(SQL["pending_by"], session, principal, now)
+
+    def all_pending_count(self, *, now: float) -> int:
+        return self._one(SQL["all_pending_by"], now)
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
         found = self._ask(SQL["grants"], principal) if tool is None else self._ask(SQL["grants_for"], principal, tool)

@@ -17,6 +17,7 @@ _HOLDER = SQL["holder"]
 _PAST = SQL["past"]
 _NEWEST = newest_first(SQL)
 _BY_KEY = SQL["by_key"]
+_STARTED, _SUCCEEDED = AttemptState.STARTED, AttemptState.SUCCEEDED
 _STATES = {state.value: state for state in AttemptState}
 _SHORT = 16
 """How much of a fingerprint is in the index of successes."""
@@ -63,6 +64,15 @@ class AttemptReader(Queries):
         name, *values = _listing(state, owner)
         found = self._ask((_NEWEST if newest_first else SQL)[name], *values, ALL if limit is None else limit)
         return [to_attempt(row) for row in found]
+
+    def open_attempts(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
+        statements, most = _NEWEST if newest_first else SQL, ALL if limit is None else limit
+        rows = [row for name in ("unknowns", "possibles") for row in self._ask(statements[name], most)]
+        rows.sort(reverse=newest_first)
+        return [to_attempt(row) for row in rows[:limit]]
+
+    def open_count(self) -> int:
+        return self._one(SQL["open"])
 
     def attempts_after(self, key: AttemptKey | None, limit: int) -> list[Attempt]:
         """Rows in the order of their keys, after this one: the whole ledger, a page at a time, for verifying."""
@@ -184,7 +194,7 @@ def to_claim(number: int, attempt: Attempt) -> tuple[Any, ...] | None:
         tries, idempotent, has_verify, horizon, started_at, ended_at, deadline, outcome, approval_id, sealed_id, cause,
         resolved_by,
     ) = attempt
-    if state is not AttemptState.STARTED or sealed_id is None or not (
+    if state is not _STARTED or sealed_id is None or not (
         happened is ended_at is deadline is outcome is approval_id is cause is resolved_by is None
     ):
         return None
@@ -198,7 +208,7 @@ def to_claim(number: int, attempt: Attempt) -> tuple[Any, ...] | None:
 def to_success(number: int, attempt: Attempt, *, stretch: int | None) -> tuple[Any, ...] | None:
     """As `to_progress` for a plain success; None for any other end."""
     outcome, ended_at = attempt.outcome, attempt.ended_at
-    if attempt.state is not AttemptState.SUCCEEDED or stretch is None or outcome is None:
+    if attempt.state is not _SUCCEEDED or stretch is None or outcome is None:
         return None
     if not attempt.happened is attempt.deadline is attempt.cause is attempt.resolved_by is None:
         return None

@@ -14,11 +14,13 @@ SELECT body FROM approvals WHERE plan_id = ? ORDER BY number
 SELECT plan_id FROM approvals WHERE plan_digest = ? AND session = ? AND principal = ? ORDER BY number DESC LIMIT 1
 
 -- name: all
-SELECT body FROM approvals WHERE coalesce(?, session) = session ORDER BY number LIMIT ?
+SELECT body FROM approvals WHERE coalesce(?, session) = session AND coalesce(?, principal) = principal
+ORDER BY number LIMIT ?
 
 -- name: in_states
 SELECT body FROM approvals
 WHERE state IN (SELECT value FROM json_each(?)) AND coalesce(?, session) = session
+    AND coalesce(?, principal) = principal
 ORDER BY number LIMIT ?
 
 -- name: pending
@@ -28,6 +30,10 @@ SELECT count(DISTINCT coalesce(plan_id, id)) FROM approvals WHERE state = 'pendi
 SELECT count(DISTINCT coalesce(plan_id, id)) FROM approvals
 WHERE state = 'pending' AND session = ? AND principal = ?
     AND CASE WHEN json_valid(body) THEN json_extract(body, '$.expires_at') > ? ELSE 1 END
+
+-- name: all_pending_by
+SELECT count(DISTINCT coalesce(plan_id, id)) FROM approvals
+WHERE state = 'pending' AND CASE WHEN json_valid(body) THEN json_extract(body, '$.expires_at') > ? ELSE 1 END
 
 -- name: put
 INSERT INTO approvals (id, state, principal, session, tool, asked_fingerprint, key, plan_id, plan_digest, body)

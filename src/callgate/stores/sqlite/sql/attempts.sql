@@ -90,6 +90,13 @@ SELECT * FROM attempts INDEXED BY attempts_started WHERE state = 'started' AND o
 -- name: unknowns
 SELECT * FROM attempts INDEXED BY attempts_unknown WHERE state = 'unknown' ORDER BY id LIMIT ?
 
+-- name: possibles
+SELECT * FROM attempts INDEXED BY attempts_possible WHERE state = 'failed' AND happened = 'possible' ORDER BY id LIMIT ?
+
+-- name: open
+SELECT (SELECT count(*) FROM attempts INDEXED BY attempts_unknown WHERE state = 'unknown')
+    + (SELECT count(*) FROM attempts INDEXED BY attempts_possible WHERE state = 'failed' AND happened = 'possible')
+
 -- name: last_id
 SELECT coalesce(max(id), 0) FROM attempts
 
