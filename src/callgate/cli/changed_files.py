@@ -33,6 +33,8 @@ class Change:
     after: bytes
     hide: tuple[str, ...] = ()
     """Values that are not shown."""
+    is_connected: bool = False
+    """Whether something of Callgate's is in what is there now."""
 
     @property
     def is_none(self) -> bool:
@@ -61,21 +63,25 @@ def write(change: Change) -> None:
         raise ConfigurationError("changed while you looked; nothing was written, look again", file=str(change.path))
     kept, first = _record(change.path), change.before
     earlier = _read_record(kept)
-    if earlier is not None and change.before is not None and earlier["after"] == _digest(change.before):
-        # Connected before and untouched since: going back means all the way.
+    untouched = earlier is not None and change.before is not None and earlier["after"] == _digest(change.before)
+    between = None if earlier is None else earlier.get("between")
+    if earlier is not None and (untouched or change.is_connected):
+        # Connected before: going back means all the way, and what somebody wrote since is kept beside.
         first = _original(earlier)
-    body = {
-        "path": str(change.path),
-        "before": None if first is None else base64.b64encode(first).decode(),
-        "after": _digest(change.after),
-    }
+        between = between if untouched else _encoded(change.before)
+    else:
+        between = None
+    body = {"path": str(change.path), "before": _encoded(first), "after": _digest(change.after), "between": between}
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     replace_file(kept, json.dumps(body).encode(), mode=0o600)
     replace_file(change.path, change.after)
 
 
-def undo(path: Path) -> bool:
-    """Put a file back as it was before it was changed here; False if it never was.
+def undo(path: Path) -> Path | None:
+    """Put a file back as it was before it was first changed here, if it was.
+
+    Returns:
+        Where the file is kept as somebody changed it between two connections, if anybody did.
 
     Raises:
         ConfigurationError: Somebody changed it since; it is left alone.
@@ -83,7 +89,7 @@ def undo(path: Path) -> bool:
     kept = _record(path)
     record = _read_record(kept)
     if record is None:
-        return False
+        return None
     now = read_raw(path)
     if now is None or _digest(now) != record["after"]:
         raise ConfigurationError(
@@ -97,7 +103,11 @@ def undo(path: Path) -> bool:
     else:
         replace_file(path, before)
     kept.unlink()
-    return True
+    if record.get("between") is None:
+        return None
+    beside = kept.with_suffix(".between")
+    replace_file(beside, base64.b64decode(record["between"]), mode=0o600)
+    return beside
 
 
 def is_changed(path: Path) -> bool:
@@ -164,6 +174,10 @@ def _read_record(kept: Path) -> dict[str, Any] | None:
 def _original(record: dict[str, Any]) -> bytes | None:
     before = record["before"]
     return None if before is None else base64.b64decode(before, validate=True)
+
+
+def _encoded(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
 
 
 def _digest(data: bytes) -> str:

@@ -18,7 +18,7 @@ from callgate.cli.screen import Screen
 from callgate.cli.toml_tables import Unchangeable, as_toml, changed
 from callgate.cli.trouble import wrong
 from callgate.errors import ConfigurationError
-from callgate.runtime.host_entries import Entries, is_own_server, literal_values, same_server
+from callgate.runtime.host_entries import Entries, is_own_server, literal_values, same_server, without
 from callgate.runtime.host_files import HOSTS, HostFile, host_files, is_plain, is_toml, parse, read_raw, servers_of
 from callgate.runtime.offline import store_file
 from callgate.settings.values import Settings
@@ -26,7 +26,7 @@ from callgate.settings.values import Settings
 
 @click.command("connect")
 @click.argument("hosts", nargs=-1, required=True, type=click.Choice(HOSTS))
-@click.option("--undo", "back", is_flag=True, help="Put their files back exactly as they were.")
+@click.option("--undo", "back", is_flag=True, help="Put their files back exactly as they were; with --user, yours.")
 @click.option("--user", "of_user", is_flag=True, help="For everything you do with it, and not for this folder alone.")
 @click.option("--write", is_flag=True, help="Write without asking; the difference is shown all the same.")
 @click.option("--no-hooks", is_flag=True, help="Leave the host's own tools alone.")
@@ -40,13 +40,14 @@ def command(place: Place, /, *, hosts: Sequence[str], back: bool, **choices: boo
     configuration has as well are taken out of the host's file: the host reaches them through Callgate.
     """
     if back:
-        return _undo([file for file in host_files(Path.cwd()) if file.host in hosts])
+        return _undo(hosts, of_user=choices["of_user"])
     kinds = {kind for kind in ("mcp", "hooks") if not choices[f"no_{kind}"]}
     files = [each for host in hosts for each in _files(host, kinds, of_user=choices["of_user"])]
     settings = settings_of(place)
     entries = Entries(_place(place, settings), Path.cwd())
     changes = [_change(file, settings, entries=entries) for file in files]
-    return _write([change for change in changes if not change.is_none], unasked=choices["write"], of=hosts)
+    words = [*hosts, *(["--user"] if choices["of_user"] else [])]
+    return _write([change for change in changes if not change.is_none], unasked=choices["write"], of=words)
 
 
 def _files(host: str, kinds: set[str], *, of_user: bool) -> list[HostFile]:
@@ -89,7 +90,13 @@ def _change(file: HostFile, settings: Settings, *, entries: Entries) -> Change:
             if is_toml(file.path)
             else _as_json(raw, new, shown=shown, file=file)
         )
-    return Change(path=file.path, before=raw, after=after, hide=tuple(literal_values(document, file)))
+    return Change(
+        path=file.path,
+        before=raw,
+        after=after,
+        hide=tuple(literal_values(document, file)),
+        is_connected=without(document, file) != document,
+    )
 
 
 def _as_json(raw: bytes | None, new: dict[str, Any], *, file: HostFile, shown: dict[str, Any]) -> bytes:
@@ -120,9 +127,9 @@ def _taken(document: dict[str, Any], file: HostFile, *, settings: Settings) -> d
 
 
 def _write(changes: list[Change], *, unasked: bool, of: Sequence[str]) -> ExitCode:
-    screen = Screen(sys.stdout)
+    screen, named = Screen(sys.stdout), ", ".join(word for word in of if word in HOSTS)
     if not changes:
-        screen.say(f"{', '.join(of)}: connected already", style="green")
+        screen.say(f"{named}: connected already", style="green")
         return ExitCode.SUCCEEDED
     for change in changes:
         screen.say(change.difference())
@@ -135,21 +142,32 @@ def _write(changes: list[Change], *, unasked: bool, of: Sequence[str]) -> ExitCo
     for change in changes:
         write(change)
         screen.say(f"{change.path} is written; what was there is kept in {backup_of(change.path)}", style="green")
-    screen.say(f"Start {', '.join(of)} anew. To take it back: callgate connect --undo {' '.join(of)}")
+    screen.say(f"Start {named} anew. To take it back: callgate connect --undo {' '.join(of)}")
     return ExitCode.SUCCEEDED
 
 
-def _undo(files: list[HostFile]) -> ExitCode:
+def _undo(hosts: Sequence[str], *, of_user: bool) -> ExitCode:
+    """Take back what connecting with the same options wrote."""
     screen = Screen(sys.stdout)
-    known = [file.path for file in files if is_changed(file.path)]
+    meant = [file for host in hosts for file in _files(host, {"mcp", "hooks"}, of_user=of_user)]
+    changed = [file for file in host_files(Path.cwd()) if file.host in hosts and is_changed(file.path)]
+    known = [file.path for file in changed if file in meant or file.of_user == of_user]
+    for file in changed:
+        if file.path not in known:
+            other = "" if of_user else " --user"
+            screen.say(f"{file.path} is left as it is: callgate connect --undo{other} {file.host}", style="yellow")
     if not known:
         screen.say("There is nothing to take back: these files were not written by callgate connect.")
         return ExitCode.SUCCEEDED
     code = ExitCode.SUCCEEDED
     for path in known:
         try:
-            undo(path)
+            between = undo(path)
             screen.say(f"{path} is as it was", style="green")
+            if between is not None:
+                screen.say(
+                    f"It was changed after it was connected; with these changes it is in {between}", style="yellow"
+                )
         except ConfigurationError as error:
             Screen(sys.stderr).say(f"callgate: {error}", style="red")
             code = ExitCode.USAGE

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from callgate.cli.secret_looks import looks_secret, secret_in_address, secrets_among, telling
 from callgate.errors import ConfigurationError
 from callgate.model.own_variables import is_own_variable
 from callgate.runtime.host_entries import is_own_server
@@ -17,10 +18,6 @@ from callgate.runtime.host_files import CODEX, HostFile, host_files, is_toml, pa
 _HTTP = frozenset({"", "http", "streamable-http", "streamablehttp", "streamable_http"})
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 _BEARER = re.compile(r"(?P<before>[A-Za-z][A-Za-z0-9_-]* )(?P<rest>\S+)")
-_TELLING = re.compile(
-    r"TOKEN|SECRET|KEY|PASS|PWD|AUTH|CREDENTIAL|PAT\b|DSN|COOKIE|DATABASE_URL|CONNECTION", re.IGNORECASE
-)
-_RANDOM = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])[A-Za-z0-9_\-./+=]{20,}")
 _PLAIN_URL = re.compile(r"https?://[^\s/@?]+(/[^\s?]*)?")
 _SHORTEST = 4
 """What is shorter could not be struck from texts, and is no secret."""
@@ -55,6 +52,8 @@ class Found:
     missing: list[str] = field(default_factory=list[str])
     """Keys whose values are nowhere to be found; somebody has to set them."""
     warnings: list[str] = field(default_factory=list[str])
+    hidden: list[str] = field(default_factory=list[str])
+    """What stays in the entry and is not shown."""
 
 
 @dataclass(slots=True)
@@ -125,7 +124,7 @@ def _read(name: str, entry: Mapping[str, Any], *, where: str) -> Found:
     if isinstance(url, str) and url:
         if kind not in _HTTP:
             raise ConfigurationError(f"its transport is {kind}; only stdio and streamable HTTP can be used")
-        if not _PLAIN_URL.fullmatch(url) or _PLACEHOLDER.search(url):
+        if not _PLAIN_URL.fullmatch(url) or _PLACEHOLDER.search(url) or secret_in_address(url):
             raise ConfigurationError("its address has something secret in it, or is none; write it down by hand")
         found = Found(name, [where], {"url": url})
         _values(found, "headers", given=entry.get("headers"), always=True)
@@ -134,8 +133,12 @@ def _read(name: str, entry: Mapping[str, Any], *, where: str) -> Found:
     if not command or not command[0]:
         raise ConfigurationError("it has neither a command nor a url")
     found = Found(name, [where], {"command": command})
-    for word in command[1:]:
-        _look_at_word(found, word)
+    for word in command:
+        _no_placeholder(word)
+    for called, value in secrets_among(command):
+        # A command cannot name a secret: one that stands there stays, and somebody has to know.
+        found.warnings.append(f"the argument {called} looks like a secret, and a command cannot name one")
+        found.hidden.append(value)
     _values(found, "env", given=entry.get("env"), always=False)
     if isinstance(entry.get("cwd"), str) and entry["cwd"]:
         _no_placeholder(entry["cwd"])
@@ -145,14 +148,6 @@ def _read(name: str, entry: Mapping[str, Any], *, where: str) -> Found:
 
 def _words(value: Any) -> Sequence[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else ()
-
-
-def _look_at_word(found: Found, word: str) -> None:
-    """A command cannot name a secret: one that stands there stays, and somebody has to know."""
-    _no_placeholder(word)
-    option, _, value = word.partition("=")
-    if value and _TELLING.search(option) and option.startswith("-"):
-        found.warnings.append(f"the argument {option} looks like a secret, and a command cannot name one")
 
 
 def _no_placeholder(word: str) -> None:
@@ -195,7 +190,7 @@ def _texts(given: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_secret(name: str, value: str, *, always: bool) -> bool:
-    return len(value.strip()) >= _SHORTEST and (always or bool(_TELLING.search(name)) or bool(_RANDOM.fullmatch(value)))
+    return len(value.strip()) >= _SHORTEST and (always or telling(name) or looks_secret(value))
 
 
 def _from_environment(found: Found, value: str, *, key: str, place: str) -> None:

@@ -72,7 +72,8 @@ def command(place: Place, /, *, source: str | None, write: bool, gives: tuple[st
     _check(text)
     screen = Screen(sys.stdout)
     _show(screen, findings, names=names)
-    screen.say(Change(path=file, before=None, after=text.encode()).difference())
+    hidden = tuple(value for each in findings.servers.values() for value in each.hidden)
+    screen.say(Change(path=file, before=None, after=text.encode(), hide=hidden).difference())
     if not _agreed(unasked=write):
         screen.say("Nothing was written.")
         return ExitCode.REFUSED

@@ -24,6 +24,9 @@ from callgate.policy.showing import name_all, show
 from callgate.policy.ways import follow, is_inside, overlap
 
 _MAGIC = re.compile(r"[*?\[{]")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_MOST_ALTERNATIVES = 256
+_AWAY = re.compile(r"[(|][/~\\]")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
 _OTHER_MEANING = re.compile(r"~|file:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -126,10 +129,19 @@ class Paths:
         Raises:
             Unfit: It climbs, or starts where the tool may not go.
         """
+        if "{" in text:
+            # Whoever expands braces does so first: what starts inside of them starts somewhere else.
+            for each in _alternatives(text):
+                self._judge_pattern(each, base=base)
+        return self._judge_pattern(text, base=base)
+
+    def _judge_pattern(self, text: str, *, base: str | None) -> str:
         if not is_pattern(text):
             return self.judge(text, base=base)
         if _CLIMBS.search(text):
             raise Unfit(f"pattern {show(text)} has `..` in it; start it from the directory it is about")
+        if _AWAY.search(text):
+            raise Unfit(f"pattern {show(text)} starts somewhere else inside brackets; make several calls of it")
         parts = text.split("/")
         fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
         start = "/".join(parts[:fixed]) or ("/" if text.startswith("/") else ".")
@@ -279,6 +291,22 @@ def _refuse_spelling(text: str) -> None:
         raise Unfit(f"a path has at most {LONGEST_PATH} characters, this one {len(text)}")
     if _OTHER_MEANING.match(text):
         raise Unfit(f"path {show(text)} means something else to some tools; write it out as a plain path")
+
+
+def _alternatives(text: str) -> list[str]:
+    found = [text]
+    while any(_BRACES.search(each) for each in found):
+        found = [one for each in found for one in _opened(each)]
+        if len(found) > _MOST_ALTERNATIVES:
+            raise Unfit(f"pattern {show(text)} has too many braces; make several calls of it")
+    return found
+
+
+def _opened(text: str) -> list[str]:
+    braces = _BRACES.search(text)
+    if braces is None:
+        return [text]
+    return [f"{text[: braces.start()]}{each}{text[braces.end() :]}" for each in braces[1].split(",")]
 
 
 def is_pattern(text: str) -> bool:

@@ -76,6 +76,11 @@ class Policy:
         """Put files out of reach of every tool from now on, whether they exist yet or not."""
         self._resources.protect(paths)
 
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """The files and folders that no tool may touch, whether they are there or not."""
+        return self._resources.protected
+
     def grounds(self, tool: Tool, context: Context) -> Grounds:
         """Where a tool may go in this context, for what a running handler meets on its way."""
         return self._resources.grounds(tool, context)

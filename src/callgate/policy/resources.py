@@ -57,6 +57,11 @@ class Resources:
         """Put more files out of reach of every tool."""
         self._own = self._own.with_more(paths)
 
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """What is out of reach of every tool."""
+        return self._own.paths
+
     def judge(self, reach: Reach, arguments: Arguments, *, context: Context) -> Authorization:
         """Resolve and judge everything the call names; every refusal is among the reasons."""
         try:

@@ -42,6 +42,10 @@ class Administration(Face):
         """Put files and folders out of reach of every tool for as long as the gate is open, as Callgate's own are."""
         self._open().parts.policy.protect([os.fspath(path) for path in paths])
 
+    def protected(self) -> tuple[str, ...]:
+        """The files and folders that no tool may touch: Callgate's own and those of `protect`, there or not."""
+        return self._open().parts.policy.protected
+
     async def attempts(
         self,
         *,

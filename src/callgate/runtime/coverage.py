@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from callgate.errors import ConfigurationError
 from callgate.model.credential import Credential, CredentialKind
 from callgate.policy.terms import observes
-from callgate.runtime.host_entries import hook_commands, hooks_in, is_own_server, words_of
+from callgate.runtime.hook_entries import held
+from callgate.runtime.host_entries import hooks_in, is_own_server, words_of
 from callgate.runtime.host_files import CODEX, COPILOT, HostFile, host_files, parse, read_raw, servers_of
+from callgate.runtime.own_program import is_this_server
 
 if TYPE_CHECKING:
     from callgate.model.source import SourceReport
@@ -40,6 +41,7 @@ class Covered:
 def covered(folder: Path) -> Iterator[Covered]:
     """Everything that is found, host by host."""
     documents: list[tuple[HostFile, dict[str, Any]]] = []
+    unread: set[str] = set()
     for file in host_files(folder):
         try:
             raw = read_raw(file.path)
@@ -47,11 +49,12 @@ def covered(folder: Path) -> Iterator[Covered]:
                 documents.append((file, parse(raw, file.path)))
         except ConfigurationError as error:
             what = "its MCP servers" if file.kind == "mcp" else _OWN_TOOLS
+            unread |= {file.host} if file.kind == "hooks" else set()
             yield Covered(file.host, what, UNKNOWN, str(file.path), str(error))
     for file, document in documents:
         if file.kind == "mcp":
             yield from _servers(file, document, folder=folder)
-    yield from _own_tools(documents, folder)
+    yield from _own_tools(documents, folder, unread=unread)
 
 
 def _servers(file: HostFile, document: Mapping[str, Any], *, folder: Path) -> Iterator[Covered]:
@@ -64,12 +67,19 @@ def _servers(file: HostFile, document: Mapping[str, Any], *, folder: Path) -> It
             yield Covered(file.host, what, NOT_GOVERNED, where, f"the host reaches it by itself: {advice}")
         elif _is_gone(words_of(entry)):
             yield Covered(file.host, what, NOT_GOVERNED, where, f"{words_of(entry)[0]} is not there any more")
+        elif not is_this_server(entry, words_of(entry), folder=folder):
+            why = f"{words_of(entry)[0]} is another program than this Callgate, or made one by its variables"
+            yield Covered(file.host, what, NOT_GOVERNED, where, why)
         else:
             yield Covered(file.host, what, GOVERNED, where)
 
 
-def _own_tools(documents: list[tuple[HostFile, dict[str, Any]]], folder: Path) -> Iterator[Covered]:
+def _own_tools(
+    documents: list[tuple[HostFile, dict[str, Any]]], folder: Path, *, unread: Container[str]
+) -> Iterator[Covered]:
     for host, kept_in in _FOLDERS.items():
+        if host in unread:  # What cannot be read may switch all the others off.
+            continue
         mine = [(file, document) for file, document in documents if file.host == host]
         if not mine and not any((base / kept_in).is_dir() for base in (Path.home(), folder)):
             continue
@@ -82,13 +92,9 @@ def _own_tools(documents: list[tuple[HostFile, dict[str, Any]]], folder: Path) -
         if not with_ours:
             yield Covered(host, _OWN_TOOLS, NOT_GOVERNED, "", f"it has no hooks of ours: callgate connect {host}")
             continue
-        file, document = with_ours[0]
-        gone = [words[0] for words in map(shlex.split, hook_commands(document)) if _is_gone(words)]
-        if gone:
-            why = f"{gone[0]} is not there any more; every tool is denied"
-            yield Covered(host, _OWN_TOOLS, GOVERNED, str(file.path), why)
-        else:
-            yield Covered(host, _OWN_TOOLS, GOVERNED, str(file.path))
+        stand = [(held(document, file, folder=folder), file) for file, document in with_ours]
+        (governs, why), file = max(stand, key=lambda each: (each[0].governs, not each[0].why))
+        yield Covered(host, _OWN_TOOLS, GOVERNED if governs else NOT_GOVERNED, str(file.path), why)
 
 
 def _is_gone(words: list[str]) -> bool:

@@ -123,25 +123,9 @@ def hooks_in(document: Mapping[str, Any], file: HostFile) -> bool:
     return all(any(_is_own_hook(each) for each in _listed(named.get(event))) for event in _events(file.host))
 
 
-def hook_commands(document: Mapping[str, Any]) -> list[str]:
-    """The commands of Callgate's hooks that are in it."""
-    found: list[str] = []
-
-    def look(value: Any) -> None:
-        if isinstance(value, list):
-            for each in cast("list[Any]", value):
-                look(each)
-        elif isinstance(value, dict):
-            entry = cast("dict[str, Any]", value)
-            command = entry.get("command") or entry.get("bash")
-            if isinstance(command, str) and _starts(_words(command), "hook"):
-                found.append(command)
-            look(entry.get("hooks"))
-
-    hooks = document.get("hooks")
-    for listed in cast("dict[str, Any]", hooks).values() if isinstance(hooks, dict) else ():
-        look(listed)
-    return found
+def starts(command: str, what: str) -> bool:
+    """Whether a command starts a program called as Callgate is, with its command `what`."""
+    return _starts(_words(command), what)
 
 
 def is_own_server(entry: Any) -> bool:
@@ -196,7 +180,7 @@ def _stripped(each: Any) -> Any:
         return each
     entry = cast("dict[str, Any]", each)
     command = entry.get("command") or entry.get("bash")
-    if isinstance(command, str) and _starts(_words(command), "hook"):
+    if isinstance(command, str) and starts(command, "hook"):
         return None
     inner = entry.get("hooks")
     if not isinstance(inner, list):

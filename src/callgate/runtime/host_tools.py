@@ -17,6 +17,7 @@ __all__ = ["HOST_NAMES", "every_host_tool", "host_tools", "names_hosts"]
 
 _TEXT = {"type": "string", "format": "text"}
 _FILE = {"type": "string", "format": "file-path"}
+_FILES = {"type": "array", "items": _FILE}
 _FOLDER = {"type": "string", "format": "directory-path"}
 _GLOB = {"type": "string", "format": "glob"}
 _URL = {"type": "string", "format": "uri"}
@@ -61,7 +62,7 @@ _DECLARED: dict[str, dict[str, Any]] = {
     "host.grep": _tool(
         "Search in files.",
         {"pattern": _TEXT},
-        optional={"path": _FOLDER, "glob": _GLOB, "type": _TEXT, "output_mode": _TEXT},
+        optional={"path": _FOLDER, "glob": _GLOB, "type": _TEXT, "output_mode": _TEXT, "searched": _FILES},
         **_READS_FILES,
     ),
     "host.write": _tool("Write a file.", {"file_path": _FILE, "content": _TEXT}, **_WRITES_FILES),

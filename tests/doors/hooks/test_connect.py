@@ -192,3 +192,41 @@ def test_codex_and_copilot_get_hooks_that_say_what_they_do_not(cli: Cli, home: P
     assert all(f"--event {event}" in each["bash"] for event, [each] in hooks.items())
     assert cli("connect", "codex", "copilot", "--undo").code == 0
     assert not (cli.folder / ".codex").exists()
+
+
+def test_undo_takes_back_what_the_same_words_connected(cli: Cli, home: Path):
+    yours = put(home / ".cursor" / "mcp.json", '{"mcpServers": {}}')
+    assert "callgate connect --undo cursor --user" in cli("connect", "cursor", "--user", "--write", "--no-hooks").out
+    assert cli("connect", "cursor", "--write", "--no-hooks").code == 0
+    done = cli("connect", "cursor", "--undo")
+    assert done.code == 0
+    assert "callgate connect --undo --user cursor" in done.out
+    assert not (cli.folder / ".cursor" / "mcp.json").exists()
+    assert "callgate" in read(yours)["mcpServers"], "it is of every folder"
+    assert cli("connect", "cursor", "--undo", "--user").code == 0
+    assert yours.read_text() == '{"mcpServers": {}}'
+
+
+def test_connecting_again_after_a_change_goes_back_to_the_first_original(cli: Cli, home: Path):
+    file = put(cli.folder / ".mcp.json", '{"mcpServers": {"first": {"command": "x"}}}')
+    cli("connect", "claude-code", "--write", "--no-hooks")
+    document = read(file)
+    document["mcpServers"]["later"] = {"command": "y"}
+    put(file, json.dumps(document))
+    assert cli("connect", "claude-code", "--write", "--no-hooks", "--store", "other.db").code == 0
+    assert cli("connect", "claude-code", "--write", "--no-hooks", "--store", "third.db").code == 0
+    done = cli("connect", "claude-code", "--undo")
+    assert file.read_text() == '{"mcpServers": {"first": {"command": "x"}}}'
+    kept = Path("".join(done.out.partition("these changes it is in ")[2].split()))
+    assert sorted(read(kept)["mcpServers"]) == ["callgate", "first", "later"]
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_who_took_callgate_out_by_hand_begins_anew(cli: Cli, home: Path):
+    file = put(cli.folder / ".mcp.json", '{"mcpServers": {"first": {"command": "x"}}}')
+    cli("connect", "claude-code", "--write", "--no-hooks")
+    put(file, '{"mcpServers": {"second": {"command": "y"}}}')
+    assert cli("connect", "claude-code", "--write", "--no-hooks").code == 0
+    done = cli("connect", "claude-code", "--undo")
+    assert (done.code, "these changes" in done.out) == (0, False)
+    assert list(read(file)["mcpServers"]) == ["second"]

@@ -80,7 +80,7 @@ def test_codex_is_connected_whatever_was_there(cli: Cli, home: Path, before: str
     read = tomllib.loads(config.read_bytes().decode())
     assert list(read.pop("mcp_servers")) == ["callgate"]
     assert read == tomllib.loads(before or "")
-    assert cli("connect", "codex", "--undo").code == 0
+    assert cli("connect", "codex", "--undo", "--user").code == 0
     assert (config.read_bytes().decode() if config.exists() else None) == before
 
 

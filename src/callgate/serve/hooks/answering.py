@@ -16,11 +16,14 @@ from callgate.model.visible import visible
 from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.telling import reasons, told
 from callgate.serve.hooks.moment import Host, Kind, Moment, Reply
+from callgate.serve.hooks.searches import searched
 
 if TYPE_CHECKING:
     from callgate.runtime.calls import Judgement
     from callgate.runtime.gate import Callgate
 
+_SEARCHED = "searched"
+_NARROWER = " Search a folder without these files, or say a glob or type that leaves them out."
 _LARGEST = 64 * 1024
 _PATHS = ("file_path", "path", "notebook_path", "cwd")
 _WHERE = {"host.bash": "cwd", "host.glob": "path", "host.grep": "path"}
@@ -66,13 +69,14 @@ class Answers:
             return self._host.quiet
         if moment.kind is Kind.AFTER:
             return await self._report(moment)
-        call = _call(moment)
+        call = Call(moment.tool, judged(self._gate, moment), id=moment.use or None)
         judgement = await self._gate.judge_use(call, self._context, wait=wait)
         if judgement.allowed and judgement.edited is not None:
             return await self._edited(call, moment, edited=judgement.edited)
         if judgement.allowed:
             return self._host.allow(moment, None)
-        return self._host.deny(moment.told, visible(why_not(judgement, moment.tool)))
+        advice = _NARROWER if _SEARCHED in call.arguments else ""
+        return self._host.deny(moment.told, visible(why_not(judgement, moment.tool) + advice))
 
     async def _edited(self, call: Call, moment: Moment, *, edited: Mapping[str, Any]) -> Reply:
         """What a person allowed is not what was asked: the host runs that, or is told what to ask for instead."""
@@ -94,6 +98,13 @@ class Answers:
         except Conflict as error:
             return self._host.note(visible(f"Callgate: {error}"))
         return self._host.quiet
+
+
+def judged(gate: Callgate, moment: Moment) -> dict[str, Any]:
+    """The arguments, with what a search would read of the files that no tool may touch."""
+    arguments = placed(moment)
+    found = searched(arguments, gate.protected()) if moment.tool == "host.grep" else []
+    return {**arguments, _SEARCHED: found} if found else arguments
 
 
 def _call(moment: Moment) -> Call:

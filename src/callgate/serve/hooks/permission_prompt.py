@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import CallgateError
 from callgate.model.call import Call
-from callgate.serve.hooks.answering import as_given, placed, why_not
+from callgate.serve.hooks.answering import as_given, judged, why_not
 from callgate.serve.hooks.claude_code import as_told, named
 from callgate.serve.hooks.moment import Kind, Misread, Moment, mapping, text
 
@@ -55,11 +55,11 @@ async def answer_prompt(gate: Callgate, context: Context, *, arguments: Mapping[
 
 async def _answer(gate: Callgate, context: Context, *, arguments: Mapping[str, Any], wait: float) -> dict[str, Any]:
     given = mapping(arguments, "input")
-    name, judged = named(text(arguments, "tool_name"), given)
-    moment = Moment(kind=Kind.BEFORE, tool=name, arguments=judged, folder=context.working_directory)
+    name, told = named(text(arguments, "tool_name"), given)
+    moment = Moment(kind=Kind.BEFORE, tool=name, arguments=told, folder=context.working_directory)
     use = text(arguments, "tool_use_id", needed=False) or None
     # Nobody will report its end: what nobody knows of one must not stop the next.
-    call = Call(name, placed(moment), id=use, distinct=True)
+    call = Call(name, judged(gate, moment), id=use, distinct=True)
     judgement = await gate.judge_use(call, context, wait=wait)
     if not judgement.allowed:
         return _denied(why_not(judgement, name))

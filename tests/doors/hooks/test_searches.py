@@ -1,0 +1,90 @@
+"""Searches of hosts: what no tool may touch is not read by searching the folder that holds it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.doors.hooks.host import CursorRun, HostRun
+
+MARK = "approver-of-last-resort"
+RIPGREP = Path(sys.prefix) / "bin" / "rg"
+
+
+@pytest.fixture
+def marked(project: Path) -> Path:
+    (project / "callgate.yaml").write_text(f"version: 1 # {MARK}\n")
+    (project / ".mcp.json").write_text(f'{{"mcpServers": {{"a": {{"env": {{"TOKEN": "{MARK}"}}}}}}}}')
+    (project / "src").mkdir()
+    (project / "src" / "a.py").write_text(f"# {MARK}\n")
+    return project
+
+
+def found(host: HostRun, use: str, **chosen: str) -> set[str]:
+    """The files in which the host's search finds the mark, where the gate lets it search."""
+    decision = host.before("Grep", {"pattern": MARK, "output_mode": "content", **chosen}, use)
+    if decision["permissionDecision"] != "allow":
+        assert "leaves them out" in decision["permissionDecisionReason"]
+        return set()
+    words = [str(RIPGREP), "--hidden", "--no-ignore", "-l", MARK]
+    words += [f"--glob={chosen['glob']}"] if "glob" in chosen else []
+    words += [f"--type={chosen['type']}"] if "type" in chosen else []
+    done = subprocess.run(
+        [*words, chosen.get("path", ".")], cwd=host.folder, capture_output=True, text=True, check=False
+    )
+    return {Path(line).name for line in done.stdout.splitlines()}
+
+
+@pytest.mark.skipif(not RIPGREP.exists(), reason="ripgrep is not here")
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        {"path": "."},
+        {"glob": "*.yaml"},
+        {"glob": "*"},
+        {"glob": "**/*.{py,yaml}"},
+        {"glob": "CALLGATE.*"},
+        {"glob": "*.json"},
+        {"glob": "!*.py"},
+        {"glob": "call[g]ate.yaml"},
+        {"type": "yaml"},
+        {"type": "json"},
+    ],
+    ids=str,
+)
+def test_a_search_of_the_whole_does_not_read_what_is_out_of_reach(host: HostRun, marked: Path, chosen: dict[str, str]):
+    assert marked.is_dir()
+    assert found(host, "1", **chosen) == set()
+
+
+@pytest.mark.skipif(not RIPGREP.exists(), reason="ripgrep is not here")
+@pytest.mark.parametrize(
+    "chosen",
+    [{"path": "src"}, {"glob": "*.py"}, {"glob": "**/*.{py,js}"}, {"type": "py"}, {"path": "src", "glob": "*"}],
+    ids=str,
+)
+def test_a_search_that_leaves_it_out_goes_on(host: HostRun, marked: Path, chosen: dict[str, str]):
+    assert marked.is_dir()
+    assert found(host, "1", **chosen) == {"a.py"}
+
+
+def test_it_holds_for_other_hosts_and_says_which_files(cursor: CursorRun, marked: Path):
+    assert marked.is_dir()
+    no = cursor.use("Grep", {"pattern": "x"}, "1")
+    assert no["permission"] == "deny"
+    assert re.search(r"callgate\.yaml.* own files", no["agent_message"])
+    assert cursor.use("Grep", {"pattern": "x", "path": "src"}, "2")["permission"] == "allow"
+    assert cursor.use("Grep", {"pattern": "x", "glob": "{" * 3 + "a,b}" * 70}, "3")["permission"] == "deny"
+    assert cursor.use("Grep", {"pattern": "x", "glob": "{a,b}" * 8}, "4")["permission"] == "deny", "too many to look at"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["{/etc,src}/*", "{,src}/etc/*", "{a,{b,/etc}}/*", "{/etc}/*", "src/{a,../../b}/*", "@(/etc|src)/*", "{a,b}" * 9],
+)
+def test_a_pattern_with_braces_is_judged_by_each_of_its_words(host: HostRun, pattern: str):
+    assert host.before("Glob", {"pattern": pattern}, "1")["permissionDecision"] == "deny"
+    assert host.before("Glob", {"pattern": "{src,tests}/*.{py,md}"}, "2")["permissionDecision"] == "allow"
