@@ -31,7 +31,7 @@ from callgate.model.levels import Autonomy
 from callgate.model.tool import Preview
 from callgate.settings.load import parse_settings
 from callgate.testing import ScriptedApprover
-from tests.journeys.gates import gate_of
+from tests.journeys.gates import gate_of, parts_of
 
 WITHIN = 10
 WORD = "pa55word-of-the-archive"
@@ -342,6 +342,33 @@ async def test_a_name_that_the_ledger_would_keep_openly_holds_no_secret(
         return [refused.error]
 
     assert (await tell(story, tmp_path, monkeypatch)).holds(secret) == []
+
+
+async def test_a_key_that_becomes_a_secret_while_its_call_is_on_its_way_is_not_kept(tmp_path: Path) -> None:
+    folder, paid = tmp_path / "store", list[int]()
+
+    def learn(_arguments: dict[str, Any]) -> int:
+        # It is asked after the key was looked at, and before that is claimed.
+        parts_of(gate).striker.remember(WORD, connector="archive", key="word")
+        return 1
+
+    @tool(effects="network_access", risk="medium", blast_radius=learn)
+    async def pay(amount: int) -> int:
+        """Pay."""
+        paid.append(amount)
+        return amount
+
+    settings = parse_settings(OPEN, file="callgate.yaml")
+    async with gate_of(pay, store=f"sqlite:///{folder / 'callgate.db'}", config=settings) as gate:
+        refused = await gate.call("pay", {"amount": 5}, Context(idempotency_key=WORD))
+        assert isinstance(refused, Refused)
+        assert (await gate.call("pay", {"amount": 6}, Context(idempotency_key="another"))).ok
+        texts = [repr(refused.error), *[json.dumps(event.to_json()) async for event in gate.events()]]
+        assert (await gate.verify_audit()).problems == ()
+    assert refused.error is not None
+    assert refused.error.code == "invalid_arguments"
+    assert paid == [6]
+    assert Told(texts, folder).holds(WORD) == []
 
 
 async def test_a_tool_that_says_the_same_twice_is_struck_while_others_learn_of_secrets(

@@ -38,6 +38,8 @@ class Authorized:
     """Whether the ledger may know such a call: everything but a read that nobody can ask for again."""
     repeated: bool | None = None
     """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
+    looked_through: object = None
+    """What was known of secrets when its names and key were looked through for them."""
 
 
 async def authorize(parts: Parts, valid: Valid) -> Authorized:

@@ -24,7 +24,7 @@ from callgate.pipeline.go_on import stopped_inside
 from callgate.pipeline.intent import attempted
 from callgate.pipeline.notes import note
 from callgate.pipeline.permit import Permit
-from callgate.pipeline.recall import attempt_key, meet, repeatable, same_as_unknown, stopped_by
+from callgate.pipeline.recall import attempt_key, meet, refuse_secrets, repeatable, same_as_unknown, stopped_by
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.shield import landed
 from callgate.pipeline.standing import Question, whole
@@ -52,7 +52,8 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     """A permit, or the end of the call.
 
     Raises:
-        Stopped: in_flight, limit_exceeded, approval_void, store_unavailable, tool_unavailable, or a twin's outcome.
+        Stopped: in_flight, limit_exceeded, approval_void, store_unavailable, tool_unavailable, invalid_arguments, or a
+            twin's outcome.
     """
     asked, tool = passed.authorized.asked, passed.authorized.tool
     limit = time_limit(tool, asked.context, parts.settings, per_call=asked.call.timeout)
@@ -100,8 +101,7 @@ async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
 
 
 async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:
-    asked, approval = permit.asked, passed.approval
-    key = asked.key or (approval.key if approval is not None else None)
+    key = _given_key(parts, passed)
     permit.key = key or uuid7()
     permit.durable = True
     sealed_id, blob = _sealed(parts, passed, permit)
@@ -133,6 +133,16 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
     if isinstance(answer, Move):
         await _lost_the_race(parts, passed, permit, answer)
     raise _not_claimed(passed, answer)
+
+
+def _given_key(parts: Parts, passed: Passed) -> str | None:
+    """The key that the caller gave, now or when a person was asked; None where it is ours to make."""
+    approval = passed.approval
+    key = passed.authorized.asked.key or (approval.key if approval is not None else None)
+    if passed.authorized.looked_through is not parts.striker.known:
+        # It waited, for a thread or a person, and a secret was learnt meanwhile.
+        refuse_secrets(parts, passed.authorized, key)
+    return key
 
 
 async def _written(parts: Parts, unit: Callable[[Transaction], T]) -> tuple[T, bool]:

@@ -67,7 +67,7 @@ def _written(parts: Parts, passed: Passed, permit: Permit) -> Written:
     own = b'{"arguments":' + authorized.text
     if permit.key is None and not authorized.fingerprint:
         return own + whole, own, whole
-    # There is nothing to strike in a key: one that holds a secret is refused where the ledger is asked.
+    # There is nothing to strike in a key: one that holds a secret is refused where the key is claimed.
     marks = b',"fingerprint":"' + authorized.fingerprint.encode() + b'"' if authorized.fingerprint else b""
     if permit.key is not None:
         marks += b',"key":' + orjson.dumps(permit.key)

@@ -52,7 +52,7 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     # What a dead process was doing is unknown from its death on, and not from when somebody finds out.
     if not looking and time_to_bury(parts):
         await bury(parts)
-    _refuse_secrets(parts, authorized)
+    refuse_secrets(parts, authorized, asked.key)
     context, fingerprint = asked.context, authorized.fingerprint
     key = AttemptKey(context.principal, context.session, asked.key or "")
     since = parts.clock.now() - parts.settings.risk.repeat_window
@@ -64,10 +64,15 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     return Recalled(authorized)
 
 
-def _refuse_secrets(parts: Parts, authorized: Authorized) -> None:
-    """The ledger keeps a row under these names as they are, while events tell them struck: the two would not agree."""
+def refuse_secrets(parts: Parts, authorized: Authorized, key: str | None) -> None:
+    """The ledger keeps a row under these names as they are, while events tell them struck: the two would not agree.
+
+    Raises:
+        Stopped: invalid_arguments.
+    """
     context, striker = authorized.asked.context, parts.striker
-    names = (context.principal, context.session, authorized.asked.key or "")
+    authorized.looked_through = striker.known
+    names = (context.principal, context.session, key or "")
     # Mostly they are the names of calls before: looked through once.
     if not striker.suspects_shared(orjson.dumps(names)):
         return

@@ -47,6 +47,11 @@ class Striker(Private):
             self._known = self._known.learn(forms_of(value), placeholder(connector, key))
             self._values.add(value)
 
+    @property
+    def known(self) -> object:
+        """Another one whenever a secret was learnt."""
+        return self._known
+
     def strike(self, value: Any, *, suspected: bool = False) -> Any:
         """The value with everything secret in it replaced; the same object when there was nothing.
 
