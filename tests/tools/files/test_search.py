@@ -229,6 +229,28 @@ async def test_what_the_program_says_and_no_file_has_is_not_told(tree: Path, mon
     assert await found(tree, "needle") == [("a.py", 2, "needle = 1"), ("sub/b.md", 3, "Needle")]
 
 
+async def test_a_file_that_grows_while_it_is_read_is_read_in_large_pieces(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pread, log, reads = os.pread, tree / "a.log", list[int]()
+    log.write_bytes(b"x\n")
+
+    def reading(fd: int, length: int, start: int) -> bytes:
+        if not reads:
+            log.write_bytes(b"x\n" * 2_000_000 + b"needle\n")  # since it was opened
+        reads.append(length)
+        return pread(fd, length, start)
+
+    def said(*_: Any, take: Callable[[list[Hit]], None], **__: Any) -> bool:
+        monkeypatch.setattr(os, "pread", reading)
+        take([Hit("a.log", 4_000_000, 2_000_001, b"needle\n", 0)])
+        return False
+
+    monkeypatch.setattr(search, "find", said)
+    assert await found(tree, "needle") == [("a.log", 2_000_001, "needle")]
+    assert len(reads) < 10
+
+
 async def test_more_than_can_be_held_is_cut(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ripgrep, "_MOST_HITS", 0)
     output = (await once(tree, "search_files", pattern="needle")).unwrap()

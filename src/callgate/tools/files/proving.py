@@ -149,7 +149,9 @@ class _File:
 
     def _read(self, start: int) -> bool:
         """Take the next piece; whether there is one."""
-        wanted = min(_CHUNK, max(self._held.status.st_size - start, 0) + 1)
+        left = self._held.status.st_size - start
+        # One more than there was shows the end of it, and of a file that grew since nobody knows where it ends.
+        wanted = _CHUNK if left < 0 else min(_CHUNK, left + 1)
         self._piece, self._at = os.pread(self._held.fd, wanted, start), start
         self._end = len(self._piece) < wanted
         return bool(self._piece)
