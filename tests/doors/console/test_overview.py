@@ -52,7 +52,9 @@ async def test_replay_tells_what_the_policy_now_says_to_calls_of_before(tmp_path
     async with console_of(Callgate.open(store)) as console, console.signed_in() as client:
         assert "Nothing was called in this time" in (await client.get("/policy/replay")).text
         await console.ask()
-        assert "No call of this time would be decided otherwise" in (await client.get("/policy/replay")).text
+        text = (await client.get("/policy/replay")).text
+        assert "Asked about or denied, as before" in text
+        assert "notice good" not in text
     config = tmp_path / "callgate.yaml"
     config.write_text("version: 1\nautonomy: A4\n", encoding="utf-8")
     async with console_of(Callgate.open(store, config=config)) as console, console.signed_in() as client:
@@ -60,6 +62,27 @@ async def test_replay_tells_what_the_policy_now_says_to_calls_of_before(tmp_path
         assert "Decided otherwise" in text
         assert text.index("verdict-confirm") < text.index("verdict-allow")
         assert console.paid == []
+
+
+async def test_replay_lists_what_observing_let_run_and_is_green_only_where_all_is_allowed(tmp_path: Path):
+    config = tmp_path / "callgate.yaml"
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    observe = {"source": "*", "since": since, "for": "1d", "by": "olga"}
+    config.write_text(f"version: 1\nobserve: [{json.dumps(observe)}]\n", encoding="utf-8")
+    async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
+        await console.gate.call("pay", {"amount": 5, "to": "bob"}, AGENT)
+        assert len(console.paid) == 1
+        text = (await client.get("/policy/replay")).text
+        assert "notice good" not in text
+        assert "verdict-confirm" in text[text.index('id="unasked"') :]
+    config.write_text("version: 1\nautonomy: A4\n", encoding="utf-8")
+    async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
+        await console.gate.call("pay", {"amount": 5, "to": "bob"}, AGENT)
+        assert "Every call of this time would be allowed" in (await client.get("/policy/replay")).text
+        await console.gate.call("word_count", {"text": "a"}, AGENT)
+        text = (await client.get("/policy/replay")).text
+    assert "notice good" not in text
+    assert "its exact arguments were not kept: only those of calls that may change something" in text
 
 
 @pytest.mark.parametrize("path", ["/", "/calls", "/outcomes", "/tools", "/tools/pay", "/review", "/policy", "/health"])
