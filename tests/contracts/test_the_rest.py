@@ -103,6 +103,9 @@ async def test_projections_are_read_by_key_listed_in_order_and_cleared(store: St
     assert await listed(limit=2) == "ab"
     assert await listed(limit=2, newest_first=True) == "cb"
     assert await listed(limit=0) == ""
+    assert await listed(below="c") == "ab"
+    assert await listed(below="c", newest_first=True, limit=1) == "b"
+    assert await listed(below="a") == ""
     await store.write(lambda tx: tx.clear_projection("calls"))
     assert await listed() == ""
     assert await store.read(lambda reader: reader.projection("other", "a")) == {"key": "other"}

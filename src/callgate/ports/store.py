@@ -152,8 +152,10 @@ class Reader(Protocol):
         """One entry of a projection."""
         ...
 
-    def projections(self, name: str, *, limit: int | None = None, newest_first: bool = False) -> list[dict[str, Any]]:
-        """A projection's entries by their key."""
+    def projections(
+        self, name: str, *, limit: int | None = None, newest_first: bool = False, below: str | None = None
+    ) -> list[dict[str, Any]]:
+        """A projection's entries by their key; with `below`, those whose key is less."""
         ...
 
     def document(self, area: str, key: str) -> dict[str, Any] | None:

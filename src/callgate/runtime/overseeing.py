@@ -108,15 +108,9 @@ class Overseeing(Face):
     async def before(self, question: Approval, *, limit: int = 8) -> list[dict[str, Any]]:
         """What the asker of a question did before it in the same session, as `calls()` has it, the newest first."""
         among = {"principal": question.principal, "session": question.session}
-        earlier: list[dict[str, Any]] = []
-        # Most questions are looked at soon, so that few calls are newer; a long record is not read for the others.
-        for size in (4 * limit, _RECENT):
-            found = await cast("_Gate", self).calls(limit=size, **among)
-            before = [each for each in found if each["asked_at"] <= question.created_at]
-            earlier = [each for each in before if each["call"] != question.call_id]
-            if len(earlier) >= limit or len(found) < size:
-                break
-        return earlier[-limit:][::-1]
+        # Asked of the store like this, so that however much it does afterwards hides nothing.
+        found = await cast("_Gate", self).calls(limit=limit, earlier_than=question.call_id, **among)
+        return found[::-1]
 
     async def figures(self, *, back: float, step: float) -> Figures:
         """How much was called in the last `back` seconds and how it ended, by steps of so many seconds."""

@@ -26,14 +26,18 @@ class Reviewing(Face):
     (seconds since the epoch); all that are given must hold.
     """
 
-    async def calls(self, *, limit: int | None = None, **equal: str) -> list[dict[str, Any]]:
+    async def calls(
+        self, *, limit: int | None = None, earlier_than: str | None = None, **equal: str
+    ) -> list[dict[str, Any]]:
         """One entry per call, oldest first: who called what and how it ended; `equal` are fields and their values.
 
-        With `limit`, the newest so many.
+        With `limit`, the newest so many; with `earlier_than`, only those that were asked before the call of that id.
         """
         store = self._open().parts.store
         await projections.refresh(store, "calls")
-        found = await store.scan(lambda reader: _newest_entries(reader, "calls", equal=equal, limit=limit))
+        found = await store.scan(
+            lambda reader: _newest_entries(reader, "calls", equal=equal, limit=limit, below=earlier_than)
+        )
         return sorted(found, key=lambda entry: entry["asked_at"])
 
     async def invocation(self, call_id: str) -> dict[str, Any] | None:
@@ -129,13 +133,18 @@ def _selection(
     return Selection(types=types or None, trace=trace_id, call=call_id, since=since, until=until)
 
 
-def _newest_entries(reader: Reader, name: str, *, equal: dict[str, str], limit: int | None) -> list[dict[str, Any]]:
+def _newest_entries(
+    reader: Reader, name: str, *, equal: dict[str, str], limit: int | None, below: str | None
+) -> list[dict[str, Any]]:
     """The newest entries that fit; of a long projection no more is read than needed to find so many."""
 
     def keep(entry: dict[str, Any]) -> dict[str, Any] | None:
         return entry if all(entry.get(field) == value for field, value in equal.items()) else None
 
-    return enough(lambda size: reader.projections(name, limit=size, newest_first=True), keep=keep, limit=limit)
+    def read(size: int | None) -> list[dict[str, Any]]:
+        return reader.projections(name, limit=size, newest_first=True, below=below)
+
+    return enough(read, keep=keep, limit=limit)
 
 
 def _newest(reader: Reader, selection: Selection, limit: int) -> list[Event]:

@@ -86,3 +86,16 @@ async def test_what_an_agent_did_before_has_only_its_own_calls_from_before_the_q
     assert before.count("/calls/") == 1
     assert "word_count" in before
     assert "send_letter" not in before
+
+
+@pytest.mark.slow
+async def test_however_much_an_agent_does_afterwards_what_it_did_before_stays_to_be_seen(console: Console):
+    first = await console.gate.call("word_count", {"text": "a"}, AGENT)
+    which = await console.ask()
+    for number in range(2100):
+        await console.gate.call("word_count", {"text": str(number)}, AGENT)
+    async with console.signed_in() as client:
+        text = (await client.get(f"/approvals/{which}")).text
+    before = text[text.index("What it did before") :]
+    assert before.count("/calls/") == 1
+    assert f"/calls/{first.call_id}" in before

@@ -28,7 +28,7 @@ async def _filled(console: Console, client: httpx2.AsyncClient, path: str) -> tu
     which = await console.ask()
     lost = await gate.call("send_letter", {"to": "bob"}, AGENT)
     names = {"id": which, "call": lost.call_id, "name": "pay"}
-    seen, definition = (await gate.approval(which)).final_fingerprint, gate.difference("pay").definition_hash
+    seen, definition = (await gate.approval(which)).digest, gate.difference("pay").definition_hash
     forms = {
         "/approvals/{id}": {"answer": "approve", "seen": seen},
         "/outcomes/{call}": {"answer": "happened", "note": "I looked"},

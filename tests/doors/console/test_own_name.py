@@ -91,7 +91,7 @@ async def test_under_another_name_of_this_machine_nobody_comes_in(console: Conso
     link = (await console.link()).replace(console.url, f"http://{host}:{port}")
     async with console.signed_in() as visitor:
         cookie, stamp = visitor.cookies[_COOKIE], await console.stamp(visitor)
-    seen = (await console.gate.approval(which)).final_fingerprint
+    seen = (await console.gate.approval(which)).digest
     headers = {"Host": f"{host}:{port}", "Accept": "text/html", "Cookie": f"{_COOKIE}={cookie}"}
     async with console.client(headers=headers) as client:
         entered = await client.get(urlsplit(link).path + "?" + urlsplit(link).query)

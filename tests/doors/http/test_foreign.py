@@ -90,7 +90,7 @@ async def _console(served: Served) -> Door:
     cookie = await gate.enter_by_link(await gate.sign_in_link(person.id))
     visit = await gate.visit(cookie or "")
     assert visit is not None
-    seen = (await gate.approval(which)).final_fingerprint
+    seen = (await gate.approval(which)).digest
     headers = {"Cookie": f"callgate_visit={cookie}", "Content-Type": "application/x-www-form-urlencoded"}
     body = urlencode({"stamp": visit.stamp, "answer": "approve", "seen": seen}).encode()
 

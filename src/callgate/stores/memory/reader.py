@@ -183,9 +183,11 @@ class MemoryReader(ApprovalReader):
         body = self._tables.projections.get(name, {}).get(key)
         return None if body is None else read_back(body)
 
-    def projections(self, name: str, *, limit: int | None = None, newest_first: bool = False) -> list[dict[str, Any]]:
+    def projections(
+        self, name: str, *, limit: int | None = None, newest_first: bool = False, below: str | None = None
+    ) -> list[dict[str, Any]]:
         entries = self._tables.projections.get(name, {})
-        keys = sorted(entries, reverse=newest_first)
+        keys = sorted((key for key in entries if below is None or key < below), reverse=newest_first)
         return [read_back(entries[key]) for key in keys[:limit]]
 
     def document(self, area: str, key: str) -> dict[str, Any] | None:

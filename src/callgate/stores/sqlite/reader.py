@@ -38,9 +38,12 @@ class SqliteReader(EventReader):
         body = self._one(SQL["projection"], name, key)
         return None if body is None else read_back(body)
 
-    def projections(self, name: str, *, limit: int | None = None, newest_first: bool = False) -> list[dict[str, Any]]:
+    def projections(
+        self, name: str, *, limit: int | None = None, newest_first: bool = False, below: str | None = None
+    ) -> list[dict[str, Any]]:
         statement = SQL["projections_newest"] if newest_first else SQL["projections"]
-        return [read_back(row[0]) for row in self._ask(statement, name, ALL if limit is None else limit)]
+        end = _BEHIND_ALL_TEXT if below is None else below
+        return [read_back(row[0]) for row in self._ask(statement, name, end, ALL if limit is None else limit)]
 
     def document(self, area: str, key: str) -> dict[str, Any] | None:
         body = self._one(SQL["document"], area, key)

@@ -35,10 +35,10 @@ DELETE FROM readings WHERE number <= (SELECT number FROM readings ORDER BY numbe
 SELECT body FROM projections WHERE name = ? AND key = ?
 
 -- name: projections
-SELECT body FROM projections WHERE name = ? ORDER BY key LIMIT ?
+SELECT body FROM projections WHERE name = ? AND key < ? ORDER BY key LIMIT ?
 
 -- name: projections_newest
-SELECT body FROM projections WHERE name = ? ORDER BY key DESC LIMIT ?
+SELECT body FROM projections WHERE name = ? AND key < ? ORDER BY key DESC LIMIT ?
 
 -- name: put_projection
 INSERT INTO projections (name, key, body) VALUES (?, ?, ?) ON CONFLICT (name, key) DO UPDATE SET body = excluded.body
