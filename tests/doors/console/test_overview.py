@@ -1,5 +1,6 @@
 """Policy, health and evidence at the console."""
 
+import asyncio
 import io
 import json
 import zipfile
@@ -10,6 +11,8 @@ import pytest
 from playwright.async_api import expect
 
 from callgate import Callgate
+from callgate.cli.entry import run
+from callgate.runtime.host_tools import every_host_tool
 from tests.doors.console.conftest import AGENT, Console, Desk, console_of
 
 
@@ -146,6 +149,22 @@ async def test_coverage_says_so_when_everything_is_governed(tmp_path: Path, monk
         assert "Everything that was found goes through the gate" in (await client.get("/coverage")).text
         await console.gate.distrust("pay", by="olga", why="it lies")
         assert "1 held" in (await client.get("/coverage")).text
+
+
+async def test_coverage_has_the_tools_of_hosts_only_where_a_host_asks_about_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    async with console_of(Callgate.open("memory://")) as console:
+        console.gate.add(*every_host_tool(), update=True)
+        before = await console.gate.coverage()
+        assert (before.hosts, [each.source for each in before.sources]) == ((), ["function"])
+        assert await asyncio.to_thread(run, ["connect", "claude-code", "--write", "--no-mcp"]) == 0
+        after = await console.gate.coverage()
+    assert [each.state for each in after.hosts] == ["governed"]
+    assert [each.source for each in after.sources] == ["function", "host"]
 
 
 async def test_coverage_does_not_know_a_server_that_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
