@@ -64,7 +64,7 @@ def _servers(file: HostFile, document: Mapping[str, Any], *, folder: Path) -> It
         if entry.get("disabled"):
             continue
         if not is_own_server(entry):
-            advice = "callgate init --from auto, then callgate connect " + file.host
+            advice = f"callgate init --from auto, then callgate connect {file.host}{' --user' if file.of_user else ''}"
             yield Covered(file.host, what, NOT_GOVERNED, where, f"the host reaches it by itself: {advice}")
         elif _is_gone(words_of(entry)):
             yield Covered(file.host, what, NOT_GOVERNED, where, f"{words_of(entry)[0]} is not there any more")
