@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from callgate import Callgate, Context, tool
 from callgate.model.canonical import dumps
 from callgate.model.event import Event, payload_digest
 from callgate.model.levels import Autonomy
+from callgate.pipeline.told import Alike
 from tests.journeys.gates import gate_of
 
 pytestmark = pytest.mark.usefixtures("on_each_store")
@@ -53,6 +55,19 @@ async def test_calls_of_many_askers_each_name_their_own():
     assert {each["session"] for each in told} == {'a "session"'}
     assert not any("key" in each or "fingerprint" in each for each in told), "a read has neither"
     assert [(each["tool"], each["output"]) for each in ended] == [("look", str(number)) for number in range(300)]
+
+
+async def test_what_is_kept_of_made_up_names_is_bounded_for_all_decisions_together():
+    async with gate_of(look) as gate:
+        for scopes in range(10):
+            for session in range(150):
+                name = f"{session:03}" + "\U0001f600" * 509
+                await gate.call("look", {"text": "x"}, Context(session=name, scopes=frozenset({f"made:{scopes}"})))
+        told = await _said(gate, "tool_call.attempted")
+        gc.collect()
+        kept = [each for each in gc.get_objects() if type(each) is Alike]
+    assert len({each["session"] for each in told}) == 150, "each call names its own"
+    assert 0 < sum(len(each.whole) for each in kept) < 2 * 1024 * 1024
 
 
 async def test_an_effect_says_its_key_and_fingerprint_between_what_effects_say_alike():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+import types
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
 import pytest
@@ -340,3 +341,41 @@ async def test_what_a_call_on_another_loop_read_is_noted_after_that_loop_has_end
         await until(lambda: not opened._opened.work)
         noted = await parts_of(gate).store.read(lambda reader: reader.reading("agent", "default", "page"))
         assert noted is not None
+
+
+def eager(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
+    """A task whose first step is made at once, as Python 3.12 has it with `asyncio.eager_task_factory`."""
+    try:
+        waits_for = work.send(None)
+    except StopIteration as end:
+        return asyncio.Task(asyncio.sleep(0, end.value), loop=loop, **options)
+
+    def rest() -> Generator[Any, Any, Any]:
+        yield waits_for
+        return (yield from work)  # pyright: ignore[reportUnknownVariableType] - it is anything
+
+    going_on: Any = types.coroutine(rest)
+    return asyncio.Task(going_on(), loop=loop, **options)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+async def test_an_effect_on_a_loop_with_eager_tasks_has_the_end_it_had(steps: int) -> None:
+    paid: list[int] = []
+
+    @tool(effects="network_access", risk="medium")
+    async def pay(amount: int) -> int:
+        """Pay."""
+        paid.append(amount)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        return amount
+
+    async def call() -> Outcome:
+        asyncio.get_running_loop().set_task_factory(eager)
+        return await gate.call("pay", {"amount": 5}, Context(idempotency_key="k"))
+
+    async with gate_of(pay, config=FREE) as gate:
+        outcome = await elsewhere(call)
+        ends = [event.type async for event in gate.events(types=["tool_call.succeeded", "tool_call.failed"])]
+    assert (paid, ends) == ([5], ["tool_call.succeeded"])
+    assert isinstance(outcome, Succeeded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from callgate import Callgate, Context, tool
 from callgate.events.staleness import content_hash
 from callgate.model.levels import Autonomy
 from callgate.pipeline import hooks
+from callgate.pipeline.noting_order import NotingOrder
 from callgate.settings.values import Settings
 from callgate.testing import HandClock
 from tests.journeys.gates import gate_of, noted
@@ -189,3 +191,30 @@ async def test_a_note_that_never_comes_keeps_no_other_from_being_told(monkeypatc
         await slowly.call("look", "two")
         await everything_noted(gate)
         assert await told(gate) == [(content_hash("one"), content_hash("two"))]
+
+
+def _taken_by(places: int) -> int:
+    tracemalloc.start()
+    try:
+        order = NotingOrder()
+        taken = [order.take("agent") for _ in range(places)]
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [place.is_first for place in taken] == [True] + [False] * (places - 1)
+    return size
+
+
+def test_notes_that_wait_take_memory_by_their_number_and_not_by_its_square():
+    assert _taken_by(2000) < 20 * _taken_by(200)
+
+
+def test_a_place_is_first_when_all_before_it_are_given_up_in_whichever_order():
+    order = NotingOrder()
+    first, second, third, fourth = (order.take("agent") for _ in range(4))
+    assert order.take("another").is_first
+    for given_up, then_first in ((third, []), (first, [second]), (second, [second, fourth])):
+        order.give_up(given_up)
+        assert [place for place in (second, fourth) if place.is_first] == then_first
+    order.give_up(fourth)
+    assert order.take("agent").is_first

@@ -37,6 +37,7 @@ CHANGES: dict[str, Any] = {
     "connector": "mail",
     "source": Origin.MCP,
     "source_name": "github",
+    "foreign_name": "createIssue",
     "category": "web",
     "tags": ("x",),
     "capabilities": ("x",),

@@ -36,24 +36,8 @@ class Reason:
         return body
 
 
-class _Remembering:
-    """Keeps what follows from a decision, and is no part of it."""
-
-    __slots__ = ("_told",)
-    _told: dict[tuple[str | None, ...], tuple[bytes, ...]]
-
-    @property
-    def told(self) -> dict[tuple[str | None, ...], tuple[bytes, ...]]:
-        """How events tell it, by who asked for what: most calls share their decision with many others."""
-        try:
-            return self._told
-        except AttributeError:
-            object.__setattr__(self, "_told", {})
-            return self._told
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision(_Remembering):
+class Decision:
     """What the gate answers to one call, and why."""
 
     verdict: Verdict

@@ -105,7 +105,7 @@ class Tool:
     source_name: str = ""
     """Which server, plugin or file of that source."""
     foreign_name: str = ""
-    """What that source itself calls it, where it has names of its own."""
+    """What that source itself calls it, where it has names of its own; clients see it at the source's own endpoint."""
     category: str = "general"
     tags: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
@@ -170,6 +170,11 @@ class Tool:
         return not self.read_only
 
     @property
+    def came_from(self) -> list[str]:
+        """The kind of its source, which one that is, and what that calls it where it has names of its own."""
+        return [self.source.value, self.source_name, *([self.foreign_name] if self.foreign_name else [])]
+
+    @property
     def as_given(self) -> Tool:
         """The tool as its source gave it: what is pinned, and what a person accepts a declaration for."""
         return self if self.given is None else self.given
@@ -183,7 +188,7 @@ def _definition_hash(tool: Tool) -> str:
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
         "connector": tool.connector,
-        "source": [tool.source.value, tool.source_name],
+        "source": tool.came_from,
         "category": tool.category,
         "tags": sorted(tool.tags),
         "capabilities": sorted(tool.capabilities),

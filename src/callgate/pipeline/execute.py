@@ -283,7 +283,8 @@ async def _run_task(parts: Parts, executed: Executed) -> None:
         bell.ring()
 
     work = contained(handler(own_copy(permit.arguments), executed.context), ended)
-    task = executed.context.runs_in = loop.create_task(work)
+    # Made by hand: a loop with eager tasks would have the first step run before it is known which task that is.
+    task = executed.context.runs_in = asyncio.Task(work, loop=loop)
     await _await_limited(parts, executed, task, bell)
 
 

@@ -14,6 +14,7 @@ from callgate.model.canonical import dumps
 from callgate.model.event import Draft
 from callgate.pipeline.notes import who
 from callgate.pipeline.recorded import MOST_BYTES, struck
+from callgate.pipeline.told import Alike
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from callgate.pipeline.gate import Passed
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.permit import Permit
-
-_MOST_KEPT = 256
-"""So many askers are remembered with one decision; beyond it, remembering starts anew."""
 
 
 def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
@@ -38,7 +36,7 @@ def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
         time=parts.clock.now(),
         trace=asked.context.trace_id,
         call=asked.call_id,
-        payload=_written(passed, permit) if plain else _payload(parts, passed, permit),
+        payload=_written(parts, passed, permit) if plain else _payload(parts, passed, permit),
         redact=parts.striker,
     )
 
@@ -57,12 +55,15 @@ def _payload(parts: Parts, passed: Passed, permit: Permit) -> dict[str, Any]:
     return payload
 
 
-def _written(passed: Passed, permit: Permit) -> Written:
+def _written(parts: Parts, passed: Passed, permit: Permit) -> Written:
     authorized, decision, tool, context = passed.authorized, permit.decision, permit.tool, permit.asked.context
-    asker = (tool.id, context.principal, context.session, context.role, context.caller._value_, context.user)
-    # Each call of a flow has its own number, which nothing is kept for.
-    kept = decision.told.get(asker) if context.chain_id is None else _in_order(_alike(decision, tool, context))
-    whole, before, after = kept or _keep(permit, asker)
+    if context.chain_id is None:
+        by = context.caller._value_
+        asker = (id(decision), tool.id, context.principal, context.session, context.role, by, context.user)
+        alike = parts.told.find(asker) or parts.told.keep(asker, _in_order(decision, tool, context))
+    else:
+        alike = _in_order(decision, tool, context)  # Each call of a flow has its own number, which nothing is kept for.
+    whole, before, after, _ = alike
     own = b'{"arguments":' + authorized.text
     if permit.key is None and not authorized.fingerprint:
         return own + whole, own, whole
@@ -73,19 +74,11 @@ def _written(passed: Passed, permit: Permit) -> Written:
     return own + before + marks + after, own, whole
 
 
-def _keep(permit: Permit, asker: tuple[str | None, ...]) -> tuple[bytes, ...]:
-    told = permit.decision.told
-    if len(told) >= _MOST_KEPT:
-        told.clear()
-    kept = told[asker] = _in_order(_alike(permit.decision, permit.tool, permit.asked.context))
-    return kept
-
-
-def _in_order(body: dict[str, Any]) -> tuple[bytes, ...]:
-    """What calls say alike: the whole, and its part before a fingerprint and a key, and its part after them."""
+def _in_order(decision: Decision, tool: Tool, context: Context) -> Alike:
+    body = _alike(decision, tool, context)
     before = b"," + dumps({name: value for name, value in body.items() if name < "fingerprint"})[1:-1]
     after = b"," + dumps({name: value for name, value in body.items() if name > "key"})[1:]
-    return before + after, before, after
+    return Alike(before + after, before, after, decision)
 
 
 def _alike(decision: Decision, tool: Tool, context: Context) -> dict[str, Any]:

@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Place:
     """One call's place in the order."""
 
     caller: Hashable
-    before: tuple[asyncio.Event, ...]
-    """Set when the notes of the calls before are there, or will never be."""
-    noted: asyncio.Event
+    given_up: bool = False
+    """Its note is there, or will never be."""
+    _turn: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_first(self) -> bool:
         """Whether no note of a call before is missing."""
-        return all(earlier.is_set() for earlier in self.before)
+        return self._turn.is_set()
 
     async def be_first(self) -> None:
         """Wait until none is missing."""
-        for earlier in self.before:
-            await earlier.wait()
+        await self._turn.wait()
+
+    def come_first(self) -> None:
+        """None is missing any more."""
+        self._turn.set()
 
 
 class NotingOrder:
@@ -37,21 +41,27 @@ class NotingOrder:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._missing: dict[Hashable, list[asyncio.Event]] = {}
+        self._queues: dict[Hashable, deque[Place]] = {}
+        """By caller; those in the middle that were given up leave with the ones before them."""
 
     def take(self, caller: Hashable) -> Place:
         """The place behind all that this caller has."""
+        place = Place(caller)
         with self._lock:
-            missing = self._missing.setdefault(caller, [])
-            place = Place(caller, tuple(missing), asyncio.Event())
-            missing.append(place.noted)
+            queue = self._queues.setdefault(caller, deque())
+            if not queue:
+                place.come_first()
+            queue.append(place)
         return place
 
     def give_up(self, place: Place) -> None:
         """It is noted, or nothing is to be noted."""
-        place.noted.set()
+        place.given_up = True
         with self._lock:
-            missing = self._missing[place.caller]
-            missing.remove(place.noted)
-            if not missing:
-                del self._missing[place.caller]
+            queue = self._queues[place.caller]
+            while queue and queue[0].given_up:
+                queue.popleft()
+            if queue:
+                queue[0].come_first()
+            else:
+                del self._queues[place.caller]

@@ -16,6 +16,7 @@ from callgate.pipeline.deadlines import Deadlines
 from callgate.pipeline.noting_order import NotingOrder
 from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
+from callgate.pipeline.told import Told
 from callgate.policy.policy import Policy
 from callgate.ports import Asker, Clock, Keys, Labels, Limits, Store, Transaction
 from callgate.registry.health import HealthBoard
@@ -98,6 +99,7 @@ class Parts:
     working_directory: str = "."
     watches: tuple[Watch, ...] = ()
     noting_order: NotingOrder = field(default_factory=NotingOrder)
+    told: Told = field(default_factory=Told)
     quarantined: Callable[[str], str | None] = lambda _name: None
     missing: Callable[[str], str | None] = lambda _name: None
     """Why a tool of that name is not there, where its source is known and could not be reached."""

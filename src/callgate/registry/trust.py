@@ -60,7 +60,7 @@ def declaration(tool: Tool) -> dict[str, Any]:
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
         "connector": tool.connector,
-        "source": [tool.source.value, tool.source_name],
+        "source": tool.came_from,
         "category": tool.category,
         "tags": sorted(tool.tags),
         "capabilities": sorted(tool.capabilities),
