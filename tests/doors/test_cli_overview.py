@@ -79,6 +79,14 @@ def test_health_counts_what_was_called_and_draws_it(cli: Cli):
     assert [each["connector"] for each in body["connectors"]] == ["flaky"]
 
 
+def test_health_does_not_say_that_nobody_was_asked_while_a_question_waits(cli: Cli):
+    cli.ask_to_pay()
+    done = cli("health")
+    assert "waiting" in done.out
+    assert "nobody was asked" not in done.out
+    assert "nobody decided anything" in done.out
+
+
 def test_health_of_a_quiet_time_says_so(cli: Cli):
     assert cli("tokens", "agent", "crawler").code == 0
     done = cli("health")

@@ -152,7 +152,17 @@ def test_a_link_is_the_whole_address_and_lets_in(cli: Cli, serve: str, address: 
     name, entered = asyncio.run(_enter(code))
     assert where == address.replace("NAME", name)
     assert ("callgate serve" in done.err) is (not address)
+    assert ("started with another --port" in done.err) is (bool(address) and "url" not in serve)
     assert entered
+
+
+def test_a_link_to_a_server_that_was_started_with_a_port_has_that_port(cli: Cli):
+    cli("tokens", "person", "ada")
+    for serve in ("", "serve: {port: 0}"):
+        Path("callgate.yaml").write_text(f"version: 1\n{serve}\n")
+        done = cli("tokens", "link", "ada", "--port", "9019")
+        assert (done.code, done.err) == (0, "")
+        assert ".localhost:9019/enter?code=" in done.out
 
 
 async def _visits(name: str) -> tuple[str, str, str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -19,7 +20,17 @@ from callgate.cli.toml_tables import Unchangeable, as_toml, changed
 from callgate.cli.trouble import wrong
 from callgate.errors import ConfigurationError
 from callgate.runtime.host_entries import Entries, is_own_server, literal_values, same_server, without
-from callgate.runtime.host_files import HOSTS, HostFile, host_files, is_plain, is_toml, parse, read_raw, servers_of
+from callgate.runtime.host_files import (
+    HOSTS,
+    HostFile,
+    host_files,
+    is_plain,
+    is_toml,
+    parse,
+    project_servers,
+    read_raw,
+    servers_of,
+)
 from callgate.runtime.offline import store_file
 from callgate.settings.values import Settings
 
@@ -47,7 +58,10 @@ def command(place: Place, /, *, hosts: Sequence[str], back: bool, **choices: boo
     entries = Entries(_place(place, settings), Path.cwd())
     changes = [_change(file, settings, entries=entries) for file in files]
     words = [*hosts, *(["--user"] if choices["of_user"] else [])]
-    return _write([change for change in changes if not change.is_none], unasked=choices["write"], of=words)
+    code = _write([change for change in changes if not change.is_none], unasked=choices["write"], of=words)
+    if "mcp" in kinds:
+        _tell_left([each for each in host_files(Path.cwd()) if each.host in hosts and each not in files], settings)
+    return code
 
 
 def _files(host: str, kinds: set[str], *, of_user: bool) -> list[HostFile]:
@@ -79,8 +93,11 @@ def _place(place: Place, settings: Settings) -> list[str]:
 def _change(file: HostFile, settings: Settings, *, entries: Entries) -> Change:
     raw = read_raw(file.path)
     document = {} if raw is None else parse(raw, file.path)
-    taken = _taken(document, file, settings=settings) if file.kind == "mcp" else {}
+    taken = _taken(servers_of(document, file), settings) if file.kind == "mcp" else {}
     new = entries.connected(document, file, taken=taken)
+    here = project_servers(new, file, folder=Path.cwd())
+    for name in _taken(here, settings):
+        del here[name]
     if raw is not None and new == document:
         after = raw
     else:
@@ -116,14 +133,28 @@ def _as_toml(raw: bytes | None, new: dict[str, Any], *, file: HostFile, shown: d
         ) from None
 
 
-def _taken(document: dict[str, Any], file: HostFile, *, settings: Settings) -> dict[str, Any]:
+def _taken(servers: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     """The host's servers that the configuration has as well."""
     known = settings.mcp_servers.values()
     return {
         name: entry
-        for name, entry in servers_of(document, file).items()
-        if not is_own_server(entry) and any(same_server(entry, each.command, url=each.url) for each in known)
+        for name, entry in servers.items()
+        if isinstance(entry, dict) and not is_own_server(entry)
+        if any(same_server(cast("dict[str, Any]", entry), each.command, url=each.url) for each in known)
     }
+
+
+def _tell_left(files: Sequence[HostFile], settings: Settings) -> None:
+    """Say which servers of the configuration a host still reaches by itself, by another file of its."""
+    for file in files:
+        named: dict[str, dict[str, Any]] = {}
+        # What cannot be read is none of what was connected; `callgate coverage` tells it.
+        with contextlib.suppress(ConfigurationError):
+            raw = read_raw(file.path) if file.kind == "mcp" and file.of_user else None
+            named = {} if raw is None else servers_of(parse(raw, file.path), file, folder=Path.cwd())
+        for name in _taken(named, settings):
+            told = f"{file.path} has {name} as well, which {file.host} reaches by itself"
+            Screen(sys.stdout).say(f"{told}: callgate connect {file.host} --user", style="yellow")
 
 
 def _write(changes: list[Change], *, unasked: bool, of: Sequence[str]) -> ExitCode:

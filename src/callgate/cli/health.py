@@ -73,7 +73,7 @@ def _show_figures(screen: Screen, figures: Figures, *, span: str) -> None:
     rows = [(name, figures.ends[name], figures.ended[name]) for name in _ENDS if figures.ends[name]]
     screen.facts([(name, Cell(f"{number:>6}  {_drawn(row)}", _ENDS[name])) for name, number, row in rows], indent=2)
     screen.say()
-    waited = "nobody was asked" if figures.waited is None else f"a person decided in {length(figures.waited)}"
+    waited = "nobody decided anything" if figures.waited is None else f"a person decided in {length(figures.waited)}"
     took = "" if figures.took is None else f"a call took {figures.took:.0f} ms"
     screen.facts([("usually", "; ".join(each for each in (took, waited) if each))], indent=2)
     screen.say()

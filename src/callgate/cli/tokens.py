@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -172,21 +173,27 @@ def password(place: Place, /, *, credential: str) -> None:
 
 @command.command("link")
 @click.argument("credential")
+@click.option("--port", type=click.IntRange(1, 65_535), help="The port of a server that was started with --port.")
 @place_options
 @click.pass_obj
-def link(place: Place, /, *, credential: str) -> None:
+def link(place: Place, /, *, credential: str, port: int | None) -> None:
     """Print a link that lets the person of CREDENTIAL into the console once, within ten minutes."""
 
     async def work(gate: Callgate) -> tuple[str, str]:
         return await gate.sign_in_link((await _meant(gate, credential)).id), gate.own_name
 
     settings = settings_of(place).serve
+    chosen = settings if port is None else replace(settings, port=port)
     code, name = run(place, work, need=Need.EXISTING)
-    if settings.url is None and settings.port == 0:
+    if chosen.url is None and chosen.port == 0:
         Screen(sys.stderr).say("Any free port is served: put the address that `callgate serve` told before this.")
         sys.stdout.write(f"/enter?code={code}\n")
         return
-    served = addresses(address=settings.address, port=settings.port, url=settings.url, hosts=settings.hosts, name=name)
+    if chosen.url is None and port is None:
+        Screen(sys.stderr).say(
+            f"For a server at port {chosen.port}; was it started with another --port, say that here too."
+        )
+    served = addresses(address=chosen.address, port=chosen.port, url=chosen.url, hosts=chosen.hosts, name=name)
     sys.stdout.write(f"{served.console}/enter?code={code}\n")
 
 

@@ -72,14 +72,9 @@ class Policy:
             standing = self._learn(tool, context)
         return standing if standing.refusal is None else standing.told_to(context.principal)
 
-    def protect(self, paths: Iterable[Path | str]) -> None:
-        """Put files out of reach of every tool from now on, whether they exist yet or not."""
-        self._resources.protect(paths)
-
-    @property
-    def protected(self) -> tuple[str, ...]:
-        """The files and folders that no tool may touch, whether they are there or not."""
-        return self._resources.protected
+    def protect(self, paths: Iterable[Path | str]) -> tuple[str, ...]:
+        """Put files out of reach of every tool from now on, whether they exist yet or not; all that is, by now."""
+        return self._resources.protect(paths)
 
     def grounds(self, tool: Tool, context: Context) -> Grounds:
         """Where a tool may go in this context, for what a running handler meets on its way."""

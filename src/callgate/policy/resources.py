@@ -53,13 +53,10 @@ class Resources:
         self._grounds: dict[tuple[str, str], Ground | None] = {}
         self._bases: dict[str, str] = {}
 
-    def protect(self, paths: Iterable[Path | str]) -> None:
-        """Put more files out of reach of every tool."""
-        self._own = self._own.with_more(paths)
-
-    @property
-    def protected(self) -> tuple[str, ...]:
-        """What is out of reach of every tool."""
+    def protect(self, paths: Iterable[Path | str]) -> tuple[str, ...]:
+        """Put more files out of reach of every tool; all that are, by now."""
+        more = tuple(paths)
+        self._own = self._own.with_more(more) if more else self._own
         return self._own.paths
 
     def judge(self, reach: Reach, arguments: Arguments, *, context: Context) -> Authorization:

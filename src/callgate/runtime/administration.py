@@ -44,7 +44,7 @@ class Administration(Face):
 
     def protected(self) -> tuple[str, ...]:
         """The files and folders that no tool may touch: Callgate's own and those of `protect`, there or not."""
-        return self._open().parts.policy.protected
+        return self._open().parts.policy.protect(())
 
     async def attempts(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callgate.errors import ConfigurationError
 from callgate.model.credential import Credential, CredentialKind
+from callgate.model.levels import Origin
 from callgate.policy.terms import observes
 from callgate.runtime.hook_entries import held
 from callgate.runtime.host_entries import hooks_in, is_own_server, words_of
@@ -63,7 +64,7 @@ def _servers(file: HostFile, document: Mapping[str, Any], *, folder: Path) -> It
         if entry.get("disabled"):
             continue
         if not is_own_server(entry):
-            advice = "callgate init --from auto, then callgate connect " + file.host
+            advice = f"callgate init --from auto, then callgate connect {file.host}{' --user' if file.of_user else ''}"
             yield Covered(file.host, what, NOT_GOVERNED, where, f"the host reaches it by itself: {advice}")
         elif _is_gone(words_of(entry)):
             yield Covered(file.host, what, NOT_GOVERNED, where, f"{words_of(entry)[0]} is not there any more")
@@ -150,6 +151,12 @@ def sources_covered(
     here = [_source(name, among, held=held, modes=modes) for name, among in sorted(found.items())]
     gone = [SourceCovered(name, 0, UNKNOWN, f"it cannot be reached: {why}", 0, 0) for name, why in sorted(away.items())]
     return (*here, *(each for each in gone if each.source not in found))
+
+
+def judged_here(tools: Iterable[Tool], hosts: Sequence[Covered]) -> list[Tool]:
+    """The tools that calls come for: a server declares every host's, and where no host asks they govern nothing."""
+    asked = any(each.what == _OWN_TOOLS and each.state == GOVERNED for each in hosts)
+    return [tool for tool in tools if asked or tool.source is not Origin.HOST]
 
 
 def agents_covered(

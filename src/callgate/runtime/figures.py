@@ -58,7 +58,7 @@ class Figures:
     ends: Mapping[str, int]
     """How many calls ended so, by the words of `ENDS`."""
     waited: float | None
-    """Seconds until a person decided, the middle of them; None where nobody was asked."""
+    """Seconds until a person decided, the middle of them; None where nobody decided anything."""
     took: float | None
     """Milliseconds that a call took, the middle of them."""
     tools: tuple[tuple[str, int], ...]

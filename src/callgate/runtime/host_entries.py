@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -150,7 +150,10 @@ def same_server(entry: Mapping[str, Any], command: Iterable[str], *, url: str | 
 def literal_values(document: Mapping[str, Any], file: HostFile) -> list[str]:
     """Values of variables, headers and options of its servers, which may be nobody's to see."""
     found: list[str] = []
-    for entry in servers_of(document, file).values():
+    projects = document.get("projects")
+    folders = [Path(each) for each in cast("dict[str, Any]", projects)] if isinstance(projects, dict) else []
+    named = [servers_of(document, file), *(servers_of(document, file, folder=each) for each in folders)]
+    for entry in chain.from_iterable(each.values() for each in named):
         for key in ("env", "headers"):
             given = entry.get(key)
             if isinstance(given, dict):

@@ -131,11 +131,19 @@ def servers_of(document: Mapping[str, Any], file: HostFile, *, folder: Path | No
     nested = document.get("mcp")
     if file.host == VSCODE and isinstance(nested, dict):
         found |= dict(_named(cast("dict[str, Any]", nested).get(file.key)))
-    if file.host == CLAUDE_CODE and file.of_user and folder is not None:
-        projects = document.get("projects")
-        own: Any = cast("dict[str, Any]", projects).get(str(folder)) if isinstance(projects, dict) else None
-        found |= dict(_named(cast("dict[str, Any]", own).get(file.key))) if isinstance(own, dict) else {}
+    if folder is not None:
+        found |= dict(_named(project_servers(document, file, folder=folder)))
     return {name: _as_others_say(entry) for name, entry in found.items()} if file.host == CODEX else found
+
+
+def project_servers(document: Mapping[str, Any], file: HostFile, *, folder: Path) -> dict[str, Any]:
+    """What a file of the user names for this project alone, as it stands in the document."""
+    if file.host != CLAUDE_CODE or not file.of_user:
+        return {}
+    found: Any = document
+    for step in ("projects", str(folder), file.key):
+        found = cast("dict[str, Any]", found).get(step) if isinstance(found, dict) else None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _as_others_say(entry: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from callgate.model.context import Context
 from callgate.model.layer import Layer, LayerKind
 from callgate.model.levels import Risk, Verdict
-from callgate.runtime.coverage import Coverage, agents_covered, covered, sources_covered
+from callgate.runtime.coverage import Coverage, agents_covered, covered, judged_here, sources_covered
 from callgate.runtime.figures import DECIDED, Figures, Span, figures
 from callgate.runtime.opened import Face
 from callgate.settings.matrix import resolve_matrix
@@ -132,8 +132,9 @@ class Overseeing(Face):
         gate, parts = cast("_Gate", self), self._open().parts
         now = parts.clock.now()
         held = {each.name for each in gate.quarantined()}
+        hosts = tuple(await asyncio.to_thread(lambda: list(covered(Path.cwd()))))
         return Coverage(
-            hosts=tuple(await asyncio.to_thread(lambda: list(covered(Path.cwd())))),
-            sources=sources_covered(gate.tools(), gate.sources(), held=held, modes=gate.observed()),
+            hosts=hosts,
+            sources=sources_covered(judged_here(gate.tools(), hosts), gate.sources(), held=held, modes=gate.observed()),
             agents=agents_covered(await gate.credentials(), await gate.calls(limit=_RECENT), now=now),
         )

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _NO_DECISION = frozenset({"deduped", "resumed"})
 """A call that the ledger answered, and one that a later call went on with: the other one tells what was decided."""
+_NOT_KEPT = (
+    "its exact arguments were not kept: only those of calls that may change something, or were asked about, are sealed"
+)
+_GONE = "its sealed arguments are gone: the time they are kept for is over, or they were erased"
 _NOT_HERE = frozenset({"tool_not_found", "tool_unavailable"})
 
 
@@ -42,6 +46,8 @@ class Replayed:
     """allow, confirm, preview or deny; None where it cannot be known."""
     why: str
     """What decides, or why it cannot be known."""
+    unasked: bool = False
+    """Whether it ran in observe mode though somebody should have been asked."""
 
     @property
     def changed(self) -> bool:
@@ -73,6 +79,7 @@ async def _again(parts: Parts, entry: dict[str, Any]) -> Replayed:
         was=entry.get("observed") or entry.get("verdict") or ("deny" if entry["status"] == "refused" else None),
         now=now,
         why=parts.striker.strike_text(why),
+        unasked=entry.get("observed") is not None,
     )
 
 
@@ -81,8 +88,8 @@ async def _decided(parts: Parts, entry: dict[str, Any]) -> tuple[str | None, str
         sealed = await parts.store.read(lambda reader: _sealed(parts, reader, entry))
     except StoreError as error:
         return None, str(error)
-    if sealed is None:
-        return None, "its arguments were not kept, or are gone"
+    if isinstance(sealed, str):
+        return None, sealed
     call = Call(entry.get("tool", ""), sealed.extra.get("asked", sealed.arguments))
     asked = Asked(call, sealed.context, uuid7(), None, None)
     # Whether its host runs it or we do is no question here.
@@ -108,12 +115,13 @@ def _verdict(decision: Decision) -> tuple[str, str]:
     return verdict.label, "; ".join(dict.fromkeys(speaking))
 
 
-def _sealed(parts: Parts, reader: Reader, entry: dict[str, Any]) -> Sealed | None:
-    """The exact call: where it was attempted, with its row; else with the question about it."""
+def _sealed(parts: Parts, reader: Reader, entry: dict[str, Any]) -> Sealed | str:
+    """The exact call: where it was attempted, with its row; else with the question about it. Or why there is none."""
     row = reader.attempt_of_call(entry["call"])
     approval = reader.approval(entry["approval_id"]) if entry.get("approval_id") else None
-    for sealed_id in (row and row.sealed_id, approval and approval.sealed_id):
-        blob = reader.sealed(sealed_id) if sealed_id else None
-        if sealed_id and blob is not None:
+    known = [each for each in (row and row.sealed_id, approval and approval.sealed_id) if each]
+    for sealed_id in known:
+        blob = reader.sealed(sealed_id)
+        if blob is not None:
             return open_blob(parts, sealed_id, blob)
-    return None
+    return _GONE if known else _NOT_KEPT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -21,6 +20,7 @@ from callgate.serve.api.paging import BadCursor
 from callgate.serve.entrants import Gate, Reader
 from callgate.serve.guard import Guard
 from callgate.serve.listening import Listening, TooManyListeners
+from callgate.serve.misread import misread
 from callgate.serve.oauth import METADATA, ResourceServer
 from callgate.serve.problems import SAID, problem, told, too_many_requests
 from callgate.serve.rates import Rates, TooManyRequests
@@ -63,7 +63,7 @@ def make_app(
     app.add_exception_handler(TooManyRequests, _too_many)
     app.add_exception_handler(BadCursor, _bad_cursor)
     app.add_exception_handler(CallgateError, told)
-    app.add_exception_handler(RequestValidationError, _misread)
+    app.add_exception_handler(RequestValidationError, misread)
     app.add_exception_handler(HTTPException, _no_such)
     app.add_exception_handler(Exception, _our_fault)
     router.install(app)
@@ -127,19 +127,6 @@ async def _too_many(_request: Request, error: Exception) -> JSONResponse:
 
 async def _bad_cursor(_request: Request, error: Exception) -> JSONResponse:
     return problem(422, str(error), code="invalid_request", faults=[f"cursor: {error}"])
-
-
-async def _misread(_request: Request, error: Exception) -> JSONResponse:
-    """What does not fit the schema, by place; what was sent is not told back, it may hold anything."""
-    found = error.errors() if isinstance(error, RequestValidationError) else ()
-    faults = [_fault(each) for each in found]
-    return problem(422, "; ".join(faults) or "it cannot be read", code="invalid_request", faults=faults)
-
-
-def _fault(found: Mapping[str, Any]) -> str:
-    if found["type"] == "json_invalid":
-        return f"body: {found['ctx']['error']}"
-    return f"{'.'.join(map(str, found['loc'][1:])) or 'body'}: {found['msg']}"
 
 
 async def _no_such(_request: Request, error: Exception) -> JSONResponse:

@@ -28,9 +28,13 @@ class Server:
     closes: bool = False
     came: asyncio.Event = field(default_factory=asyncio.Event)
     """Set with the first request."""
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the last of its connections has ended."""
+    open: int = 0
 
     async def serve(self, reading: asyncio.StreamReader, writing: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open += 1
         try:
             while self.says:
                 head = await reading.readuntil(b"\r\n\r\n")
@@ -48,6 +52,9 @@ class Server:
             pass
         finally:
             writing.close()
+            self.open -= 1
+            if not self.open:
+                self.left.set()
 
     @property
     def url(self) -> str:
@@ -207,6 +214,15 @@ async def test_who_lets_go_frees_the_connection(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(asyncio.CancelledError):
             await waiting
         assert (await client.post(server.url, json={})).json() == {"a": 1}
+
+
+async def test_a_session_that_is_over_has_closed_its_connections():
+    async with speaking([_JSON], [_JSON]) as (server, client):
+        await asyncio.gather(*(client.get(server.url) for _ in range(2)))
+        await client.__aexit__()
+        async with asyncio.timeout(_SECONDS):
+            await server.left.wait()
+    assert server.connections == 2
 
 
 async def test_what_is_secret_on_the_way_is_the_librarys(monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,6 @@
 """Policy, health and evidence at the console."""
 
+import asyncio
 import io
 import json
 import zipfile
@@ -10,6 +11,8 @@ import pytest
 from playwright.async_api import expect
 
 from callgate import Callgate
+from callgate.cli.entry import run
+from callgate.runtime.host_tools import every_host_tool
 from tests.doors.console.conftest import AGENT, Console, Desk, console_of
 
 
@@ -52,7 +55,9 @@ async def test_replay_tells_what_the_policy_now_says_to_calls_of_before(tmp_path
     async with console_of(Callgate.open(store)) as console, console.signed_in() as client:
         assert "Nothing was called in this time" in (await client.get("/policy/replay")).text
         await console.ask()
-        assert "No call of this time would be decided otherwise" in (await client.get("/policy/replay")).text
+        text = (await client.get("/policy/replay")).text
+        assert "Asked about or denied, as before" in text
+        assert "notice good" not in text
     config = tmp_path / "callgate.yaml"
     config.write_text("version: 1\nautonomy: A4\n", encoding="utf-8")
     async with console_of(Callgate.open(store, config=config)) as console, console.signed_in() as client:
@@ -60,6 +65,27 @@ async def test_replay_tells_what_the_policy_now_says_to_calls_of_before(tmp_path
         assert "Decided otherwise" in text
         assert text.index("verdict-confirm") < text.index("verdict-allow")
         assert console.paid == []
+
+
+async def test_replay_lists_what_observing_let_run_and_is_green_only_where_all_is_allowed(tmp_path: Path):
+    config = tmp_path / "callgate.yaml"
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="seconds")
+    observe = {"source": "*", "since": since, "for": "1d", "by": "olga"}
+    config.write_text(f"version: 1\nobserve: [{json.dumps(observe)}]\n", encoding="utf-8")
+    async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
+        await console.gate.call("pay", {"amount": 5, "to": "bob"}, AGENT)
+        assert len(console.paid) == 1
+        text = (await client.get("/policy/replay")).text
+        assert "notice good" not in text
+        assert "verdict-confirm" in text[text.index('id="unasked"') :]
+    config.write_text("version: 1\nautonomy: A4\n", encoding="utf-8")
+    async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
+        await console.gate.call("pay", {"amount": 5, "to": "bob"}, AGENT)
+        assert "Every call of this time would be allowed" in (await client.get("/policy/replay")).text
+        await console.gate.call("word_count", {"text": "a"}, AGENT)
+        text = (await client.get("/policy/replay")).text
+    assert "notice good" not in text
+    assert "its exact arguments were not kept: only those of calls that may change something" in text
 
 
 @pytest.mark.parametrize("path", ["/", "/calls", "/outcomes", "/tools", "/tools/pay", "/review", "/policy", "/health"])
@@ -123,6 +149,22 @@ async def test_coverage_says_so_when_everything_is_governed(tmp_path: Path, monk
         assert "Everything that was found goes through the gate" in (await client.get("/coverage")).text
         await console.gate.distrust("pay", by="olga", why="it lies")
         assert "1 held" in (await client.get("/coverage")).text
+
+
+async def test_coverage_has_the_tools_of_hosts_only_where_a_host_asks_about_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    async with console_of(Callgate.open("memory://")) as console:
+        console.gate.add(*every_host_tool(), update=True)
+        before = await console.gate.coverage()
+        assert (before.hosts, [each.source for each in before.sources]) == ((), ["function"])
+        assert await asyncio.to_thread(run, ["connect", "claude-code", "--write", "--no-mcp"]) == 0
+        after = await console.gate.coverage()
+    assert [each.state for each in after.hosts] == ["governed"]
+    assert [each.source for each in after.sources] == ["function", "host"]
 
 
 async def test_coverage_does_not_know_a_server_that_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

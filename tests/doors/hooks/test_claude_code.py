@@ -84,7 +84,10 @@ def test_paths_outside_the_project_are_denied_wherever_the_host_wandered(host: H
 
 def test_a_command_waits_for_a_person_and_the_same_command_again_runs_once(host: HostRun):
     arguments = {"command": "make deploy", "description": "x"}
-    approval = asked(host.before("Bash", arguments, use="toolu_1"))
+    denied = host.before("Bash", arguments, use="toolu_1")
+    approval = asked(denied)
+    assert f": callgate approvals show {approval} ." in str(denied)
+    assert host.run("approvals", "show", approval).code == 0
     with Callgate.open_sync(STORE) as gate:
         gate.approve(approval, by="ada", assurance=Assurance.LOCAL)
     assert host.before("Bash", arguments, use="toolu_2")["permissionDecision"] == "allow"

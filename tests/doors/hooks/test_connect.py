@@ -230,3 +230,32 @@ def test_who_took_callgate_out_by_hand_begins_anew(cli: Cli, home: Path):
     done = cli("connect", "claude-code", "--undo")
     assert (done.code, "these changes" in done.out) == (0, False)
     assert list(read(file)["mcpServers"]) == ["second"]
+
+
+def test_servers_of_the_user_and_of_one_project_are_taken_out_with_user_and_told_without(cli: Cli, home: Path):
+    git, other = {"command": "git-mcp", "env": {"TOKEN": "nobody-sees-this"}}, {"command": "other-mcp"}
+    before = {
+        "mcpServers": {"git": git, "other": other},
+        "projects": {
+            str(cli.folder): {"mcpServers": {"mine": git, "other": other}},
+            "/elsewhere": {"mcpServers": {"far": {"command": "git-mcp", "env": {"T": "nobody-sees-this-one"}}}},
+        },
+    }
+    file = put(home / ".claude.json", json.dumps(before, indent=2))
+    put(cli.folder / "callgate.yaml", "mcp_servers: {git: {command: [git-mcp]}}\n")
+    assert "callgate connect claude-code --user" in str(cli("coverage", "--json").body)
+    here = cli("connect", "claude-code", "--write")
+    assert here.code == 0, here
+    assert read(file) == before
+    for name in ("git", "mine"):
+        assert f"has {name} as well, which claude-code reaches by itself" in " ".join(here.out.split())
+    done = cli("connect", "claude-code", "--user", "--write")
+    assert done.code == 0, done
+    assert "nobody-sees-this" not in here.out + done.out
+    assert "reaches by itself" not in done.out
+    written = read(file)
+    assert set(written["mcpServers"]) == {"callgate", "other"}
+    assert written["projects"][str(cli.folder)]["mcpServers"] == {"other": other}
+    assert written["projects"]["/elsewhere"] == before["projects"]["/elsewhere"]
+    assert cli("connect", "claude-code", "--user", "--undo").code == 0
+    assert read(file) == before

@@ -182,6 +182,28 @@ async def test_json_with_more_than_one_reading_is_refused(served: Served):
     assert served.paid == []
 
 
+async def test_a_body_that_does_not_fit_is_told_what_would(served: Served):
+    async with await served.agent() as client:
+
+        async def fault(body: str, kind: str = "application/json") -> str:
+            answer = await client.post("/api/v1/calls", content=body, headers={"Content-Type": kind})
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+            return answer.json()["detail"]
+
+        call = '{"tool": "word_count", "arguments": {"text": "a"}}'
+        for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+            assert "send Content-Type: application/json" in await fault(call, kind)
+        assert "Content-Type" not in await fault("[]")
+        unknown = await fault('{"tool": "word_count", "args": {}}')
+        assert unknown.startswith("args: ")
+        assert unknown.endswith("known here: tool, arguments, context, wait, timeout, distinct")
+        inside = await fault('{"tool": "word_count", "context": {"agent": "x"}}')
+        assert inside.startswith("context.agent: ")
+        assert "known here: principal, user, session" in inside
+        batch = await client.post("/api/v1/calls/batch", json={"calls": [{"tool": "word_count", "args": 1}]})
+        assert batch.json()["detail"].endswith("known here: tool, arguments, id, key, timeout, distinct")
+
+
 async def test_one_agent_begins_no_more_than_so_many_calls_at_once(served: Served, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(errand_book, "MOST_OF_ONE", 1)
     call = {"tool": "pay", "arguments": {"amount": 3}, "wait": 30}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from types import TracebackType
 
 import httpx2
 
@@ -32,6 +33,7 @@ class Wires:
         self._resting: defaultdict[Place, list[Wire]] = defaultdict(list)
         self._busy: dict[Wire, Place] = {}
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._over = False
 
     async def take(self, place: Place, limits: Limits) -> Wire:
         """One that nobody else uses until it is given back.
@@ -46,6 +48,9 @@ class Wires:
             self._room.release()
             raise
         self._busy[wire] = place
+        if self._over:
+            self.give(wire, read=False)
+            raise httpx2.ConnectError("the session is over")
         return wire
 
     def give(self, wire: Wire, *, read: bool) -> None:
@@ -58,11 +63,14 @@ class Wires:
         else:
             wire.close()
 
-    def close(self) -> None:
-        """Let go of all."""
+    async def close(self) -> None:
+        """Let go of all, for good."""
+        self._over = True
         for wire in [*self._busy, *(each for some in self._resting.values() for each in some)]:
             wire.close()
         self._resting.clear()
+        # The loop takes a turn to close what was closed.
+        await asyncio.sleep(0)
 
     async def _wait(self, patience: float | None) -> None:
         if not self._room.locked():
@@ -105,8 +113,17 @@ class SessionTransport(BoundedTransport):
         return await _response(answer, _Body(self._wires, wire, answer=answer, patience=limits.get("read")))
 
     async def aclose(self) -> None:
-        self._wires.close()
+        await self._wires.close()
         await super().aclose()
+
+    async def __aexit__(  # noqa: PLR0917 - as the client calls it, which does not call `aclose`
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        await self._wires.close()
+        await super().__aexit__(exc_type, exc_value, traceback)
 
 
 class _Body(httpx2.AsyncByteStream):

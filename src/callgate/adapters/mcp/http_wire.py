@@ -223,15 +223,22 @@ async def connect(host: str, port: int, *, patience: float | None) -> Wire:
 async def _connect(host: str, port: int) -> Wire:
     loop = asyncio.get_running_loop()
     places = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    ways = [partial(_dial, place) for place in places]
-    found, _, faults = await staggered_race(ways, _NEXT_ADDRESS)
+    answered: list[socket.socket] = []
+    ways = [partial(_dial, place, answered) for place in places]
+    try:
+        found, _, faults = await staggered_race(ways, _NEXT_ADDRESS)
+    except BaseException:
+        # Who waits may be told to go in the very turn in which an address answers.
+        for each in answered:
+            each.close()
+        raise
     if found is None:
         raise next((fault for fault in faults if fault is not None), OSError(f"{host} has no address"))
     _, wire = await loop.create_connection(Wire, sock=found)
     return wire
 
 
-async def _dial(place: tuple[Any, ...]) -> socket.socket:
+async def _dial(place: tuple[Any, ...], answered: list[socket.socket]) -> socket.socket:
     dialled = socket.socket(*place[:3])
     dialled.setblocking(False)  # noqa: FBT003 - its only way
     try:
@@ -239,6 +246,7 @@ async def _dial(place: tuple[Any, ...]) -> socket.socket:
     except BaseException:
         dialled.close()
         raise
+    answered.append(dialled)
     return dialled
 
 

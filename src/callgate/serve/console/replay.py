@@ -16,13 +16,16 @@ _SHOWN = 200
 
 
 async def replay(request: Request) -> Response:
-    """The calls that would be decided otherwise now, and those of which it cannot be known."""
+    """The calls that would be decided otherwise now, asked about or denied, and those of which it cannot be known."""
     visitor = await visiting(request, Right.READ)
     asked = request.query_params.get("span", "")
     span = asked if asked in _SPANS else "1h"
     found = (await gate_of(request).replay(since=time.time() - _SPANS[span]))[::-1]
     changed = [each for each in found if each.changed]
     unknown = [each for each in found if each.now is None]
+    held = [each for each in found if each.now not in {None, "allow"} and not each.changed]
+    unasked = [each for each in held if each.unasked]
+    asked_too = [each for each in held if not each.unasked]
     return await page_for(
         request,
         visitor,
@@ -33,6 +36,8 @@ async def replay(request: Request) -> Response:
         total=len(found),
         same=len(found) - len(changed) - len(unknown),
         changed=changed[:_SHOWN],
+        unasked=unasked[:_SHOWN],
+        held=asked_too[:_SHOWN],
         unknown=unknown[:_SHOWN],
-        counts_of={"changed": len(changed), "unknown": len(unknown)},
+        counts_of={"changed": len(changed), "unasked": len(unasked), "unknown": len(unknown)},
     )

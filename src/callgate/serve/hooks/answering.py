@@ -163,7 +163,8 @@ def _waits(outcome: Pending) -> str:
     return (
         f"Not run yet: a person has to decide about {outcome.tool} first{f' ({why})' if why else ''}. "
         "Nothing has happened so far. "
-        f"The question is approval {outcome.approval_id}; once it is decided, make the same call again."
+        f"The question is approval {outcome.approval_id}; a person decides it in the console, or finds it with: "
+        f"callgate approvals show {outcome.approval_id} . Once it is decided, make the same call again."
     )
 
 
