@@ -31,6 +31,8 @@ class Server:
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last of its connections has ended."""
     open: int = 0
+    taken: int = 0
+    """Pieces that somebody took."""
 
     async def serve(self, reading: asyncio.StreamReader, writing: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -44,6 +46,7 @@ class Server:
                 for piece in self.says.pop(0):
                     writing.write(piece)
                     await writing.drain()
+                    self.taken += 1
                 if self.closes:
                     break
             else:
@@ -149,6 +152,40 @@ async def test_what_is_no_answer_is_told_and_its_connection_closed(pieces: list[
             await client.post(server.url, json={})
         assert (await client.post(server.url, json={})).json() == {"a": 1}
         assert server.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("head", "piece"),
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\nx-long: ", b"a" * 65536, id="a value"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nx-", b"a" * 65536, id="a name"),
+        pytest.param(b"HTTP/1.1 200 ", b"a" * 65536, id="a reason"),
+        pytest.param(b"", _EARLY * 2000, id="early words"),
+        pytest.param(_CHUNKED + b"0\r\nx-trailer: ", b"a" * 65536, id="a trailer"),
+        pytest.param(_CHUNKED + b"0\r\n", b"x-trailer: a\r\n" * 4000, id="trailers"),
+        pytest.param(_CHUNKED + b"1;", b"a" * 65536, id="an extension"),
+    ],
+)
+async def test_what_never_ends_is_not_taken(head: bytes, piece: bytes):
+    pieces = 400
+    async with speaking([head, *([piece] * pieces)], [_JSON]) as (server, client):
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await client.post(server.url, json={})
+        async with asyncio.timeout(_SECONDS):
+            await server.left.wait()
+        assert server.taken < pieces
+
+
+async def test_a_trailer_is_no_header():
+    body = b"%x\r\n%s\r\n" % (150_000, b'{"a":1}'.ljust(150_000))
+    says = _CHUNKED + body + b"0\r\nmcp-session-id: forged\r\n\r\n"
+    async with speaking([says], [_JSON]) as (server, client):
+        answer = await client.post(server.url, json={})
+        assert answer.json() == {"a": 1}
+        assert "mcp-session-id" not in answer.headers
+        async with client.stream("POST", server.url, json={}) as answer:
+            assert answer.status_code == 200
+        assert server.connections == 1
 
 
 async def test_a_second_answer_is_the_answer_to_nothing():

@@ -38,6 +38,9 @@ class Answer:
         """Of its body, until they are taken."""
         self.unread = 0
         """Bytes of them."""
+        self._loose = 0
+        """Bytes that came since, and are neither a whole head nor a piece of a body: the parser keeps them."""
+        self._went_on = False
 
     def feed(self, data: bytes) -> None:
         """Take what came.
@@ -45,10 +48,14 @@ class Answer:
         Raises:
             httpx2.RemoteProtocolError: It is no answer.
         """
+        self._went_on = False
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             raise httpx2.RemoteProtocolError(str(error)) from None
+        self._loose = 0 if self._went_on else self._loose + len(data)
+        if self._loose > _LARGEST_HEAD:
+            raise httpx2.RemoteProtocolError("what stands around the answer is too large")
 
     def take(self) -> bytes:
         """What came of its body since."""
@@ -69,6 +76,8 @@ class Answer:
         self.headers, self.unread = [], 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self.begun:
+            return  # A trailer is no header: the answer was judged by its head already.
         self.unread += len(name) + len(value)
         if self.unread > _LARGEST_HEAD:
             raise ValueError("the head of the answer is too large")
@@ -77,10 +86,12 @@ class Answer:
     def on_headers_complete(self) -> None:
         self.status = self._parser.get_status_code()
         self.begun, self.unread = self.status >= _FIRST_FINAL, 0
+        self._went_on = self.begun
 
     def on_body(self, body: bytes) -> None:
         self.pieces.append(body)
         self.unread += len(body)
+        self._went_on = True
 
     def on_message_complete(self) -> None:
         self.done = self.begun
