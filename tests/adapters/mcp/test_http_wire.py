@@ -1,6 +1,8 @@
 """Plain HTTP to a server over connections of our own: whole answers, kept connections, and whatever a server sends."""
 
 import asyncio
+import socket
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -223,6 +225,42 @@ async def test_a_server_that_says_more_than_is_read_has_to_wait():
         client.stream("GET", server.url) as answer,
     ):
         assert sum([len(piece) async for piece in answer.aiter_raw()]) == size
+
+
+async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_not_used_again():
+    listening = socket.create_server(("127.0.0.1", 0))
+    closed = threading.Event()
+
+    def serve() -> None:
+        for _ in range(2):
+            peer, _ = listening.accept()
+            with peer:
+                peer.recv(65536)
+                peer.sendall(_JSON)
+                asked.wait(_SECONDS)
+            closed.set()
+
+    asked = threading.Event()
+    serving = threading.Thread(target=serve)
+    serving.start()
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    async with asyncio.timeout(_SECONDS), SessionClient({}, auth=None, advice=lambda: "") as client:
+        assert (await client.get(url)).json() == {"a": 1}
+        asked.set()
+        assert closed.wait(_SECONDS)  # and the loop has no turn meanwhile
+        assert (await client.get(url)).json() == {"a": 1}
+    serving.join(_SECONDS)
+    listening.close()
+
+
+async def test_an_answer_that_we_cut_is_not_whole():
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"
+    async with speaking([head + b"paid 5"]) as (server, client), client.stream("GET", server.url) as answer:
+        pieces = answer.aiter_raw()
+        assert await anext(pieces) == b"paid 5"
+        await client.__aexit__()
+        with pytest.raises(httpx2.ReadError):
+            await anext(pieces)
 
 
 async def test_a_header_is_one_header():

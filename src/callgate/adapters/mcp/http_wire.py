@@ -6,6 +6,7 @@ Knows neither what is asked nor who asks. Imports the HTTP client, and the parse
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 from asyncio.staggered import staggered_race
 from functools import partial
@@ -118,7 +119,7 @@ class Wire(asyncio.Protocol):  # noqa: PLR0904 - half of them are the protocol's
     @property
     def rests(self) -> bool:
         """Whether it waits for another request."""
-        return not self._over and self._answer is None
+        return not self._over and self._answer is None and self._transport is not None and _is_quiet(self._transport)
 
     async def ask(self, request: bytes, *, write: float | None, read: float | None) -> Answer:
         """Send it, and wait for the head of the answer.
@@ -158,8 +159,9 @@ class Wire(asyncio.Protocol):  # noqa: PLR0904 - half of them are the protocol's
         return True
 
     def close(self) -> None:
-        """Let go."""
+        """Let go; of an answer that is not whole by then, nobody knows how it ends."""
         self._over = True
+        self._fault = self._fault or httpx2.ReadError("the connection was closed on this side")
         if self._transport is not None:
             self._transport.abort()
 
@@ -259,6 +261,18 @@ async def _dial(place: tuple[Any, ...], answered: list[socket.socket]) -> socket
         raise
     answered.append(dialled)
     return dialled
+
+
+def _is_quiet(transport: asyncio.Transport) -> bool:
+    """Whether nothing came, not even its end, that the loop has had no turn to tell."""
+    number = -1 if transport.is_closing() else transport.get_extra_info("socket").fileno()
+    if number < 0:
+        return False
+    if not hasattr(select, "poll"):
+        return not select.select([number], [], [], 0)[0]
+    looking = select.poll()
+    looking.register(number, select.POLLIN)
+    return not looking.poll(0)
 
 
 def _tell(waiter: asyncio.Future[bool] | None, in_time: bool = True) -> None:  # noqa: FBT001, FBT002 - a timer calls it
