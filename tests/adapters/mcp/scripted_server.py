@@ -62,6 +62,7 @@ PLAIN = [
     listed("say"),
     listed("chatter"),
     listed("garbage"),
+    listed("babble"),
     listed("huge"),
     listed("deep"),
     listed("change"),
@@ -179,6 +180,12 @@ def garbage(_: Message, request: Message) -> Message:
     return text_of("the second does not")
 
 
+def babble(_: Message, __: Message) -> Message:
+    witness("entered")
+    while True:
+        os.write(1, b"\n" * 65536)
+
+
 def huge(_: Message, __: Message) -> Message:
     witness("entered")
     sys.stdout.write("x" * (20 * 1024 * 1024))
@@ -214,6 +221,7 @@ TOOLS: dict[str, Callable[[Message, Message], Message]] = {
     "say": say,
     "chatter": chatter,
     "garbage": garbage,
+    "babble": babble,
     "huge": huge,
     "deep": deep,
     "change": change,

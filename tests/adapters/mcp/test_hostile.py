@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from callgate import Context, Failed, Pending, Refused, Unknown
 from callgate.adapters.mcp import McpServer
+from callgate.adapters.mcp.stdio import Child, child_transport
 from callgate.model.levels import Autonomy, Happened, Risk
 from callgate.settings.values import Settings
 from tests.adapters.mcp.servers import (
@@ -154,6 +157,44 @@ async def test_a_message_without_an_end_costs_the_connection_and_nothing_else(tm
         [lost, *_] = await told(gate, "source.lost")
         assert "more than 16777216 bytes" in lost["reason"]
     assert len(witnessed(tmp_path, "entered")) == 1
+
+
+async def test_lines_without_a_message_and_without_an_end_cost_the_connection_and_nothing_else(tmp_path: Path) -> None:
+    declared = {"babble": WRITES, "echo": READS}
+    async with gate_of(config=FREE) as gate:
+        await gate.attach(scripted(tmp_path, declare=declared))
+        outcome = await gate.call("srv.babble")
+        assert isinstance(outcome, Unknown)
+        await until_available(gate)
+        assert (await gate.call("srv.echo", {"text": "again"})).ok
+        [lost, *_] = await told(gate, "source.lost")
+        assert "10000 lines that are no messages" in lost["reason"]
+    assert len(witnessed(tmp_path, "entered")) == 1
+
+
+async def test_between_lines_that_are_no_messages_everybody_has_a_turn() -> None:
+    heard: list[str] = []
+    ended: list[str] = []
+    code = "import os\nfor _ in range(2): os.write(1, b'\\n' * 5000)\nos.read(0, 1)"
+    child = Child(
+        command=(sys.executable, "-c", code),
+        env={},
+        cwd=None,
+        on_line=lambda text, _: heard.append(text),
+        on_end=ended.append,
+    )
+    most = 0
+    async with asyncio.timeout(20), child_transport(child) as (read, _):
+        hearing = asyncio.ensure_future(read.receive())
+        while not hearing.done():
+            before = len(heard)
+            await asyncio.sleep(0)
+            most = max(most, len(heard) - before)
+        with pytest.raises(anyio.EndOfStream):
+            await hearing
+    assert len(heard) == 10_000
+    assert ended[0] == "it wrote 10000 lines that are no messages"
+    assert most == 1
 
 
 async def test_an_answer_nested_beyond_reason_is_no_answer(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Plain HTTP to a server over connections of our own: whole answers, kept connections, and whatever a server sends."""
 
 import asyncio
+import socket
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -31,6 +33,8 @@ class Server:
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last of its connections has ended."""
     open: int = 0
+    taken: int = 0
+    """Pieces that somebody took."""
 
     async def serve(self, reading: asyncio.StreamReader, writing: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -44,6 +48,7 @@ class Server:
                 for piece in self.says.pop(0):
                     writing.write(piece)
                     await writing.drain()
+                    self.taken += 1
                 if self.closes:
                     break
             else:
@@ -151,6 +156,40 @@ async def test_what_is_no_answer_is_told_and_its_connection_closed(pieces: list[
         assert server.connections == 2
 
 
+@pytest.mark.parametrize(
+    ("head", "piece"),
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\nx-long: ", b"a" * 65536, id="a value"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nx-", b"a" * 65536, id="a name"),
+        pytest.param(b"HTTP/1.1 200 ", b"a" * 65536, id="a reason"),
+        pytest.param(b"", _EARLY * 2000, id="early words"),
+        pytest.param(_CHUNKED + b"0\r\nx-trailer: ", b"a" * 65536, id="a trailer"),
+        pytest.param(_CHUNKED + b"0\r\n", b"x-trailer: a\r\n" * 4000, id="trailers"),
+        pytest.param(_CHUNKED + b"1;", b"a" * 65536, id="an extension"),
+    ],
+)
+async def test_what_never_ends_is_not_taken(head: bytes, piece: bytes):
+    pieces = 400
+    async with speaking([head, *([piece] * pieces)], [_JSON]) as (server, client):
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await client.post(server.url, json={})
+        async with asyncio.timeout(_SECONDS):
+            await server.left.wait()
+        assert server.taken < pieces
+
+
+@pytest.mark.parametrize("size", [7, 150_000], ids=["with the head", "later"])
+async def test_a_trailer_is_no_header(size: int):
+    body = b"%x\r\n%s\r\n" % (size, b'{"a":1}'.ljust(size))
+    says = _CHUNKED + body + b"0\r\nmcp-session-id: forged\r\n\r\n"
+    async with speaking([says], [_JSON]) as (server, client):
+        answer = await client.post(server.url, json={})
+        assert answer.json() == {"a": 1}
+        assert "mcp-session-id" not in answer.headers
+        assert (await client.post(server.url, json={})).json() == {"a": 1}
+        assert server.connections == 1
+
+
 async def test_a_second_answer_is_the_answer_to_nothing():
     async with speaking([_JSON + _JSON.replace(b"1}", b"2}")], [_JSON]) as (server, client):
         for _ in range(2):
@@ -186,6 +225,42 @@ async def test_a_server_that_says_more_than_is_read_has_to_wait():
         client.stream("GET", server.url) as answer,
     ):
         assert sum([len(piece) async for piece in answer.aiter_raw()]) == size
+
+
+async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_not_used_again():
+    listening = socket.create_server(("127.0.0.1", 0))
+    closed = threading.Event()
+
+    def serve() -> None:
+        for _ in range(2):
+            peer, _ = listening.accept()
+            with peer:
+                peer.recv(65536)
+                peer.sendall(_JSON)
+                asked.wait(_SECONDS)
+            closed.set()
+
+    asked = threading.Event()
+    serving = threading.Thread(target=serve, daemon=True)
+    serving.start()
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    async with asyncio.timeout(_SECONDS), SessionClient({}, auth=None, advice=lambda: "") as client:
+        assert (await client.get(url)).json() == {"a": 1}
+        asked.set()
+        assert closed.wait(_SECONDS)  # and the loop has no turn meanwhile
+        assert (await client.get(url)).json() == {"a": 1}
+    serving.join(_SECONDS)
+    listening.close()
+
+
+async def test_an_answer_that_we_cut_is_not_whole():
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"
+    async with speaking([head + b"paid 5"]) as (server, client), client.stream("GET", server.url) as answer:
+        pieces = answer.aiter_raw()
+        assert await anext(pieces) == b"paid 5"
+        await client.__aexit__()
+        with pytest.raises(httpx2.ReadError):
+            await anext(pieces)
 
 
 async def test_a_header_is_one_header():

@@ -6,6 +6,7 @@ Knows neither what is asked nor who asks. Imports the HTTP client, and the parse
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 from asyncio.staggered import staggered_race
 from functools import partial
@@ -38,6 +39,9 @@ class Answer:
         """Of its body, until they are taken."""
         self.unread = 0
         """Bytes of them."""
+        self._loose = 0
+        """Bytes that came since, and are neither a whole head nor a piece of a body: the parser keeps them."""
+        self._went_on = False
 
     def feed(self, data: bytes) -> None:
         """Take what came.
@@ -45,10 +49,14 @@ class Answer:
         Raises:
             httpx2.RemoteProtocolError: It is no answer.
         """
+        self._went_on = False
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             raise httpx2.RemoteProtocolError(str(error)) from None
+        self._loose = 0 if self._went_on else self._loose + len(data)
+        if self._loose > _LARGEST_HEAD:
+            raise httpx2.RemoteProtocolError("what stands around the answer is too large")
 
     def take(self) -> bytes:
         """What came of its body since."""
@@ -69,6 +77,8 @@ class Answer:
         self.headers, self.unread = [], 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self.begun:
+            return  # A trailer is no header: the answer was judged by its head already.
         self.unread += len(name) + len(value)
         if self.unread > _LARGEST_HEAD:
             raise ValueError("the head of the answer is too large")
@@ -77,10 +87,12 @@ class Answer:
     def on_headers_complete(self) -> None:
         self.status = self._parser.get_status_code()
         self.begun, self.unread = self.status >= _FIRST_FINAL, 0
+        self._went_on = self.begun
 
     def on_body(self, body: bytes) -> None:
         self.pieces.append(body)
         self.unread += len(body)
+        self._went_on = True
 
     def on_message_complete(self) -> None:
         self.done = self.begun
@@ -107,7 +119,7 @@ class Wire(asyncio.Protocol):  # noqa: PLR0904 - half of them are the protocol's
     @property
     def rests(self) -> bool:
         """Whether it waits for another request."""
-        return not self._over and self._answer is None
+        return not self._over and self._answer is None and self._transport is not None and _is_quiet(self._transport)
 
     async def ask(self, request: bytes, *, write: float | None, read: float | None) -> Answer:
         """Send it, and wait for the head of the answer.
@@ -147,8 +159,9 @@ class Wire(asyncio.Protocol):  # noqa: PLR0904 - half of them are the protocol's
         return True
 
     def close(self) -> None:
-        """Let go."""
+        """Let go; of an answer that is not whole by then, nobody knows how it ends."""
         self._over = True
+        self._fault = self._fault or httpx2.ReadError("the connection was closed on this side")
         if self._transport is not None:
             self._transport.abort()
 
@@ -248,6 +261,18 @@ async def _dial(place: tuple[Any, ...], answered: list[socket.socket]) -> socket
         raise
     answered.append(dialled)
     return dialled
+
+
+def _is_quiet(transport: asyncio.Transport) -> bool:
+    """Whether nothing came, not even its end, that the loop has had no turn to tell."""
+    number = -1 if transport.is_closing() else transport.get_extra_info("socket").fileno()
+    if number < 0:
+        return False
+    if not hasattr(select, "poll"):
+        return not select.select([number], [], [], 0)[0]
+    looking = select.poll()
+    looking.register(number, select.POLLIN)
+    return not looking.poll(0)
 
 
 def _tell(waiter: asyncio.Future[bool] | None, in_time: bool = True) -> None:  # noqa: FBT001, FBT002 - a timer calls it

@@ -33,6 +33,8 @@ _LAST_WORDS = 0.5
 """Seconds to read what it wrote to stderr before it ended."""
 _LOOK_AGAIN = 0.01
 _STDERR_CHUNK = 4096
+_GARBAGE_AT_MOST = 10_000
+"""Lines in a row that are no messages."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """Windows has only one way to end a process, and it is final."""
 
@@ -122,6 +124,8 @@ class _Incoming(_End):
         self._stdout = process.stdout
         self.ended = False
         """Whether nothing more will come."""
+        self._garbage = 0
+        """Lines since the last message."""
 
     async def receive(self) -> SessionMessage:
         """The next message.
@@ -134,7 +138,10 @@ class _Incoming(_End):
         while not (self.closed or self.ended):
             message = await self._next()
             if message is not None:
+                self._garbage = 0
                 return message
+            # What waits to be read is read without a turn of the loop, which belongs to everybody.
+            await asyncio.sleep(0)
         raise anyio.EndOfStream
 
     async def _next(self) -> SessionMessage | None:
@@ -149,9 +156,15 @@ class _Incoming(_End):
             self._end(f"reading from it failed ({type(error).__name__})")
         else:
             if message is None:
-                self._child.on_line("a line that is no message", "garbage")
+                self._hear_garbage()
             return message
         return None
+
+    def _hear_garbage(self) -> None:
+        self._garbage += 1
+        self._child.on_line("a line that is no message", "garbage")
+        if self._garbage >= _GARBAGE_AT_MOST:
+            self._end(f"it wrote {_GARBAGE_AT_MOST} lines that are no messages")
 
     def _end(self, reason: str) -> None:
         self.ended = True
