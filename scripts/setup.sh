@@ -1,8 +1,8 @@
 #!/bin/sh
-# Make .venv from the lock file and install the project in it, editable, and beside it what the tests need of npm, bubblewrap,
-# which the tools that run programs need, and Chromium, in which the tests look at the console. A second run with nothing
-# changed does nothing. Needs git, make and a Python of 3.11 or newer; knows nothing of package indexes, the configuration of
-# pip, npm and apt decides.
+# Make .venv from the lock file and install the project in it, editable, and beside it what the tests need of npm and of the
+# MCP SDK's examples, bubblewrap, which the tools that run programs need, and Chromium, in which the tests look at the console.
+# A second run with nothing changed does nothing. Needs git, make and a Python of 3.11 or newer; knows nothing of package
+# indexes, the configuration of pip, npm and apt decides.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 VENV=.venv
 LOCK=requirements/dev.txt
 STAMP=$VENV/.setup-stamp
+PIP="$VENV/bin/python -m pip --disable-pip-version-check --no-input"
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() {
@@ -82,6 +83,26 @@ install_npm() {
     fi
 }
 
+# The official MCP SDK's own examples, among them the server with everything that the conformance tests stand in front of. No
+# package has them, only the source distribution, whose hash is in the lock too.
+unpack_sdk() {
+    pinned=$(sed -n '/^mcp==/,/[^\\]$/p' "$LOCK")
+    if [ -f "$1/.setup-stamp" ] && [ "$(cat "$1/.setup-stamp")" = "$pinned" ]; then
+        return
+    fi
+    rm -rf "$1"
+    mkdir -p "$1"
+    printf '%s\n' "$pinned" >"$1/requirements.txt"
+    say "fetching the examples of the MCP SDK"
+    if $PIP download -qq --require-hashes --no-deps --no-build-isolation --no-binary mcp \
+        --requirement "$1/requirements.txt" --dest "$1" </dev/null >"$1/pip.log" 2>&1 &&
+        "$VENV/bin/python" -m tarfile --extract "$1"/mcp-*.tar.gz "$1"; then
+        printf '%s\n' "$pinned" >"$1/.setup-stamp"
+    else
+        say "the examples of the MCP SDK could not be fetched, and their tests are skipped; $1/pip.log says why"
+    fi
+}
+
 # A program of the system: its command, its package, and what is skipped without it. In CI it has to be there.
 install_program() {
     if command -v "$1" >/dev/null 2>&1; then
@@ -105,6 +126,7 @@ install_program() {
 install_beside() {
     install_npm tests/adapters/mcp/npm "$VENV/npm"
     install_npm tests/doors/console/npm "$VENV/npm-console"
+    unpack_sdk "$VENV/mcp-sdk"
     install_program bwrap bubblewrap "run_shell, run_tests, git_status and lint_code"
     install_program chromium chromium "the console"
 }
@@ -134,7 +156,6 @@ if [ "$python" != "$VENV/bin/python" ] || ! "$VENV/bin/python" -m pip --version 
     "$python" -m venv --clear "$VENV" || fail "$python could not make $VENV"
 fi
 
-PIP="$VENV/bin/python -m pip --disable-pip-version-check --no-input"
 say "installing the packages of $LOCK"
 $PIP install -qq --require-hashes --no-deps -r "$LOCK" </dev/null ||
     fail "could not install the packages of $LOCK; the lines above say which (is a package index reachable?)"

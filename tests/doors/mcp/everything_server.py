@@ -3,17 +3,25 @@
 import asyncio
 import base64
 import json
+import os
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
+import pytest
 import uvicorn
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+SDK = Path(sys.prefix) / "mcp-sdk"
+"""Where `make setup` unpacks the source distribution of the official SDK."""
 PNG = base64.b64encode(
     base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 ).decode()
@@ -285,6 +293,32 @@ async def everything_server() -> AsyncGenerator[tuple[Everything, str]]:
     server = Everything()
     async with at_free_port(_Old(server.streamable_http_app())) as url:
         yield server, f"{url}/mcp"
+
+
+@asynccontextmanager
+async def sdk_everything_server() -> AsyncGenerator[str]:
+    """The everything-server of the official SDK, as its source distribution has it, at a free port; its URL.
+
+    It speaks protocols up to 2025-11-25, of which the official runner has scenarios: what a server of the newest one
+    asks back is not passed on.
+    """
+    found: Any = module_from_spec(spec := _sdk_source())
+    assert spec.loader is not None  # it is a file
+    spec.loader.exec_module(found)
+    app = found.mcp.streamable_http_app(event_store=found.event_store, retry_interval=100)
+    async with at_free_port(_Old(app)) as url:
+        yield f"{url}/mcp"
+
+
+def _sdk_source() -> ModuleSpec:
+    found = [*SDK.glob("mcp-*/examples/servers/everything-server/mcp_everything_server/server.py")]
+    spec = spec_from_file_location("mcp_everything_server", found[0]) if found else None
+    if spec is None:
+        reason = "the everything-server of the SDK is not there; run make setup where a package index can be reached"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return spec
 
 
 @asynccontextmanager
