@@ -111,7 +111,7 @@ def test_every_configured_mcp_server_is_told_with_how_its_tools_stand(cli: Cli):
     assert done.code == 1
     found = {fact["name"]: fact for fact in done.body["facts"]}
     assert found["mcp there"]["state"] == "note"
-    assert found["mcp there"]["text"] == "reachable; 22 tools: 22 as pinned, 0 quarantined, 21 undeclared"
+    assert found["mcp there"]["text"] == "reachable; 23 tools: 23 as pinned, 0 quarantined, 22 undeclared"
     assert found["mcp there"]["advice"].endswith("see: callgate tools review there")
     assert found["mcp away"]["state"] == "wrong"
     assert "the MCP server away cannot be reached: there is no program" in found["mcp away"]["text"]

@@ -19,7 +19,7 @@ def clean_imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[N
     """Forget what a test imported from its own folder, and that it may be found there."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # another thread may import meanwhile
         if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
             del sys.modules[name]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -41,3 +43,24 @@ def test_events_of_no_call_are_of_nobodys_past():
     kept = _Newest(Context())
     kept.take([cast("Event", SimpleNamespace(call=None))])
     assert not kept.struck(process_striker())
+
+
+@pytest.mark.parametrize("ended", [True, False], ids=["before", "with"])
+def test_work_for_a_loop_that_ended_is_let_go_without_a_word(ended: bool):
+    """A handler's thread may end late: before, with or after the loop of its gate."""
+    begun: list[str] = []
+
+    async def work() -> None:
+        begun.append("it")
+
+    loop = asyncio.new_event_loop()
+    gate = Callgate.open("memory://")
+    loop.run_until_complete(gate.__aenter__())
+    opened = gate._open()  # pyright: ignore[reportPrivateUsage]
+    loop.run_until_complete(gate.__aexit__(None, None, None))
+    if ended:
+        loop.close()
+    opened.background(work())
+    loop.close()
+    gc.collect()
+    assert begun == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
@@ -86,10 +87,8 @@ class Opened:
         if _is_running(self.home):
             self._start(work, self.work)
             return
-        try:
-            self.home.call_soon_threadsafe(self._start, work, self.work)
-        except RuntimeError:  # the gate's own loop has ended, and its store with it
-            work.close()
+        with contextlib.suppress(RuntimeError):  # the gate's own loop has ended, and its store with it
+            self.home.call_soon_threadsafe(_Arriving(self._start, work, self.work))
 
     def loop(self, work: Coroutine[Any, Any, Any]) -> None:
         """Start what goes on for as long as the gate is open."""
@@ -140,6 +139,26 @@ class Opened:
             self.parts.threads.close()
             # A handler that still runs keeps its rows: nobody may take it for gone while it can act.
             await self.parts.store.close(still_running=bool(self.parts.late) or self.under_way > 0)
+
+
+class _Arriving:
+    """Work on its way to the gate's loop. A loop may end with what it was told last undone: then it is let go."""
+
+    def __init__(
+        self, start: Callable[..., None], work: Coroutine[Any, Any, Any], among: set[asyncio.Task[Any]]
+    ) -> None:
+        self._start = start
+        self._work: Coroutine[Any, Any, Any] | None = work
+        self._among = among
+
+    def __call__(self) -> None:
+        work, self._work = self._work, None
+        if work is not None:
+            self._start(work, self._among)
+
+    def __del__(self) -> None:
+        if self._work is not None:
+            self._work.close()
 
 
 def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
