@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 import math
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,9 @@ def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
         # It is struck by its own words first, because whoever prints it sees those and not its JSON.
         value = parts.striker.strike(value)
         text = json_bytes(value)
-    elif type(value) not in WRITTEN_ALIKE:
+    elif _is_plain(value):
+        form = value
+    else:
         plain, form = _reread(text, value)
         if plain is not text:
             value, text = form, plain
@@ -58,6 +61,17 @@ def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
         if struck_form is not form:
             return struck_form, json_bytes(struck_form)
     return value, text
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value that has JSON is made of Python's own types alone: what was written of it is then canonical."""
+    if type(value) in WRITTEN_ALIKE:
+        return True
+    try:
+        marshal.dumps(value)  # it takes nothing else, not even of a class that is derived from one of them
+    except ValueError:
+        return False
+    return True
 
 
 def _reread(text: bytes, value: Any) -> tuple[bytes, Any]:
