@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from pathlib import Path
+from weakref import WeakSet
 
 import httpx2
 import pytest
@@ -24,53 +25,65 @@ def _looked_at_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hearing, "LOOK_AGAIN", 0.02)
 
 
-def _kept() -> int:
-    """Sessions in the memory of this process, of whichever server."""
-    gc.collect()
-    return sum(isinstance(each, StreamableHTTPServerTransport) for each in gc.get_objects())
+class Kept:
+    """Sessions in the memory of this process that were not there before."""
+
+    def __init__(self) -> None:
+        self._before: WeakSet[StreamableHTTPServerTransport] = WeakSet(self._all())
+
+    @property
+    def number(self) -> int:
+        return sum(each not in self._before for each in self._all())
+
+    async def until(self, number: int) -> None:
+        async with asyncio.timeout(_SECONDS):
+            while self.number != number:  # noqa: ASYNC110 - as below
+                await asyncio.sleep(0.02)  # nothing tells of what is not kept any more
+
+    @staticmethod
+    def _all() -> list[StreamableHTTPServerTransport]:
+        gc.collect()
+        return [each for each in gc.get_objects() if isinstance(each, StreamableHTTPServerTransport)]
 
 
-async def _until_kept(number: int) -> None:
-    async with asyncio.timeout(_SECONDS):
-        while _kept() != number:  # noqa: ASYNC110 - as below
-            await asyncio.sleep(0.02)  # nothing tells of what is not kept any more
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
 
 
-async def test_the_sessions_of_a_revoked_credential_are_not_kept():
-    before = _kept()
+async def test_the_sessions_of_a_revoked_credential_are_not_kept(kept: Kept):
     async with Served.open() as served, await served.agent("stays") as stays, await served.agent("ended") as ended:
         mine = await begin(stays)
         for _ in range(5):
             await begin(ended)
-        assert _kept() == before + 6
+        assert kept.number == 6
         [credential] = [each for each in await served.gate.credentials() if each.name == "ended"]
         await served.gate.revoke_credential(credential.id, by="operator")
-        await _until_kept(before + 1)
+        await kept.until(1)
         assert (await _ping(stays, mine)).status_code == 200
 
 
-async def test_the_sessions_of_a_credential_that_another_process_ended_are_not_kept(tmp_path: Path):
-    before = _kept()
+async def test_the_sessions_of_a_credential_that_another_process_ended_are_not_kept(tmp_path: Path, kept: Kept):
     store = f"sqlite:///{tmp_path}/gate.db"
     async with served_gate(Callgate.open(store)) as served, Callgate.open(store) as elsewhere:
         async with await served.agent("ended") as client:
             await begin(client)
         [credential] = await elsewhere.credentials()
         await elsewhere.revoke_credential(credential.id, by="operator")
-        await _until_kept(before)
+        await kept.until(0)
 
 
-async def test_the_sessions_of_a_credential_whose_time_is_over_are_not_kept():
-    before, clock = _kept(), HandClock()
+async def test_the_sessions_of_a_credential_whose_time_is_over_are_not_kept(kept: Kept):
+    clock = HandClock()
     async with served_gate(Callgate.open("memory://", clock=clock)) as served:
         async with await served.agent("short", expires_at=clock.now() + 60) as client:
             await begin(client)
-        assert _kept() == before + 1
+        assert kept.number == 1
         clock.turn(61)
-        await _until_kept(before)
+        await kept.until(0)
 
 
-async def test_a_call_that_runs_in_one_is_let_end_though_nobody_waits_for_it_any_more():
+async def test_a_call_that_runs_in_one_is_let_end_though_nobody_waits_for_it_any_more(kept: Kept):
     begun, go, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @tool(effects="system_state", risk="low")
@@ -81,7 +94,6 @@ async def test_a_call_that_runs_in_one_is_let_end_though_nobody_waits_for_it_any
         done.set()
         return "lingered"
 
-    before = _kept()
     async with Served.open() as served, await served.agent("ended") as client:
         served.gate.add(linger)
         session = await begin(client)
@@ -94,9 +106,9 @@ async def test_a_call_that_runs_in_one_is_let_end_though_nobody_waits_for_it_any
         await served.gate.revoke_credential(credential.id, by="operator")
         for _ in range(3):
             await asyncio.wait_for(looks.get(), _SECONDS)
-        assert _kept() == before + 1
+        assert kept.number == 1
         go.set()
-        await _until_kept(before)
+        await kept.until(0)
         assert done.is_set()
         assert [event.type async for event in served.gate.events(types=["tool_call.succeeded"])]
 
