@@ -43,7 +43,7 @@ def replay(place: Place, /, *, new: str | None, as_json: bool, everything: bool,
 
     async def work(gate: Callgate) -> list[Replayed]:
         gate.add(*every_host_tool(), update=True)
-        return await gate.replay(**times)
+        return await gate.replay(since=times["since"], until=times["until"])
 
     found = run(place, work, need=Need.EXISTING, tools=Tools.LOADED)
     if as_json:

@@ -189,7 +189,45 @@ async def test_a_cursor_that_somebody_wrote_reads_no_more_than_there_is(served: 
     async with await served.agent() as agent:
         await _asked(agent)
         answer = await agent.get("/api/v1/approvals", params={"cursor": body})
-    assert (answer.status_code, answer.json()["items"]) == (200, [])
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+async def test_pages_go_on_behind_a_question_whatever_stands_before_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    file = tmp_path / "gate.db"
+    async with served_gate(Callgate.open(f"sqlite:///{file}")) as served, await served.agent() as agent:
+        asked = [await _asked(agent, amount) for amount in range(6)]
+        first = (await agent.get("/api/v1/approvals", params={"limit": 3})).json()
+        with closing(sqlite3.connect(file)) as db, db:  # whoever reads these would say that they were changed
+            spoilt = [(each,) for each in asked[3:]]
+            db.executemany("UPDATE approvals SET body = replace(body, 'amount', 'account') WHERE id = ?", spoilt)
+        rest = (await agent.get("/api/v1/approvals", params={"limit": 3, "cursor": first["next"]})).json()
+    assert [each["id"] for each in rest["items"]] == asked[2::-1]
+    assert rest["next"] is None
+    changed = [record for record in caplog.records if "was changed in the store" in record.getMessage()]
+    assert len(changed) <= 1  # the one that the cursor names
+
+
+async def test_a_question_of_another_is_no_place_to_go_on_from(served: Served):
+    async with await served.agent() as agent, await served.agent("other") as other:
+        await _asked(agent)
+        for amount in (1, 2):
+            await _asked(other, amount)
+        cursor = (await other.get("/api/v1/approvals", params={"limit": 1})).json()["next"]
+        answer = await agent.get("/api/v1/approvals", params={"cursor": cursor})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+async def test_an_agent_of_many_sessions_lists_the_questions_of_all_of_them(served: Served):
+    async with await served.agent(session="work", many_sessions=True) as agent, await served.agent("other") as other:
+        await _asked(other)
+        for session in ("a", "b", "c"):
+            asked = {"tool": "pay", "arguments": {"amount": 1}, "context": {"session": session}}
+            assert (await agent.post("/api/v1/calls", json=asked)).status_code == 202
+        found = (await agent.get("/api/v1/approvals", params={"limit": 2})).json()
+        rest = (await agent.get("/api/v1/approvals", params={"limit": 2, "cursor": found["next"]})).json()
+    assert [each["session"] for each in found["items"] + rest["items"]] == ["work/c", "work/b", "work/a"]
 
 
 async def test_an_agent_is_shown_less_of_its_question_than_people(served: Served):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from callgate.errors import ApprovalConflict, ApprovalNotFound
 from callgate.model.approval import Approval, ApprovalState
-from callgate.model.credential import CredentialKind, Right
+from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.model.levels import Assurance
+from callgate.runtime.gate import Callgate
 from callgate.serve.api.asking import Asked
 from callgate.serve.api.outcome_forms import OutcomeBody
-from callgate.serve.api.own import collector_of, is_own_question, own_question
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.own import asker_of, collector_of, is_own_question, own_question
+from callgate.serve.api.paging import Cursor, Limit, Page, listed, page_behind
 from callgate.serve.api.people_forms import ApprovalBody, QuestionBody, approval_body, question_body
 from callgate.serve.api.told import outcome_answer
 from callgate.serve.entrants import Agent, Anyone, Decider, Gate
@@ -81,19 +84,30 @@ async def approvals(
     if not own:
         need_right(shown, Right.READ)
     states = None if state == "all" else (ApprovalState(state),)
+    whose = asker_of(shown) if own else {}
 
-    async def read(size: int) -> list[Approval]:
-        whose = shown.name if own else None
-        return await gate.approvals(states=states, principal=whose, limit=size, newest_first=True)
+    async def read(size: int, behind: str | None) -> list[Approval]:
+        return await gate.approvals(states=states, **whose, behind=behind, limit=size, newest_first=True)
 
-    found, further = await page(
+    found, further = await page_behind(
         read,
-        place=lambda each: Place(each.created_at, each.id),
+        name=lambda each: each.id,
+        is_known=partial(_is_known, gate, shown if own else None),
         limit=limit,
         cursor=cursor,
         keep=lambda each: not own or is_own_question(shown, each),
     )
     return listed([question_body(each) if own else approval_body(each) for each in found], further)
+
+
+async def _is_known(gate: Callgate, agent: Credential | None, question: str) -> bool:
+    try:
+        await (gate.approval(question) if agent is None else own_question(gate, agent, question))
+    except ApprovalNotFound:
+        return False
+    except ApprovalConflict:  # void by now, and still in its place
+        return True
+    return True
 
 
 @router.get("/approvals/{approval_id}", responses=_SEEN)

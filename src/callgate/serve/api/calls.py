@@ -24,7 +24,7 @@ from callgate.serve.api.outcome_forms import (
     errand_body,
 )
 from callgate.serve.api.own import is_own
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.paging import Cursor, Limit, Page, listed, page_behind
 from callgate.serve.api.told import outcome_answer
 from callgate.serve.entrants import Agent, Anyone, Gate, Reader
 from callgate.serve.who import need_right
@@ -84,12 +84,15 @@ async def calls(
 ) -> Json:
     """Calls in the record, the newest first."""
     wanted = {"tool": tool, "principal": principal, "session": session, "status": status}
-    equal = {name: value for name, value in wanted.items() if value is not None}
+    equal: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
 
-    async def read(size: int) -> list[dict[str, Any]]:
-        return await gate.calls(limit=size, **equal)
+    async def read(size: int, behind: str | None) -> list[dict[str, Any]]:
+        return sorted(await gate.calls(limit=size, earlier_than=behind, **equal), key=_name, reverse=True)
 
-    found, further = await page(read, place=_place, limit=limit, cursor=cursor)
+    async def is_known(call: str) -> bool:
+        return await gate.call_entry(call) is not None
+
+    found, further = await page_behind(read, name=_name, is_known=is_known, limit=limit, cursor=cursor)
     return listed(found, further)
 
 
@@ -119,5 +122,5 @@ def _no_call(call_id: str) -> NotFound:
     return NotFound(f"no call has the id {call_id}")
 
 
-def _place(entry: dict[str, Any]) -> Place:
-    return Place(entry["asked_at"], str(entry["call"]))
+def _name(entry: dict[str, Any]) -> str:
+    return str(entry["call"])

@@ -13,6 +13,8 @@ from callgate.serve.console.visiting import gate_of, visiting
 
 _SPANS = {"1h": 3600.0, "24h": 86_400.0, "7d": 7 * 86_400.0}
 _SHOWN = 200
+_REPLAYED = 2000
+"""Calls that are decided again for one page; the command line takes as many as there are."""
 
 
 async def replay(request: Request) -> Response:
@@ -20,7 +22,8 @@ async def replay(request: Request) -> Response:
     visitor = await visiting(request, Right.READ)
     asked = request.query_params.get("span", "")
     span = asked if asked in _SPANS else "1h"
-    found = (await gate_of(request).replay(since=time.time() - _SPANS[span]))[::-1]
+    gate, since = gate_of(request), time.time() - _SPANS[span]
+    found = (await gate.replay(since=since, limit=_REPLAYED))[::-1]
     changed = [each for each in found if each.changed]
     unknown = [each for each in found if each.now is None]
     held = [each for each in found if each.now not in {None, "allow"} and not each.changed]
@@ -34,6 +37,7 @@ async def replay(request: Request) -> Response:
         span=span,
         spans=list(_SPANS),
         total=len(found),
+        left_out=max(0, await gate.call_count(since=since) - _REPLAYED),
         same=len(found) - len(changed) - len(unknown),
         changed=changed[:_SHOWN],
         unasked=unasked[:_SHOWN],
