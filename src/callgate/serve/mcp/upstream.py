@@ -17,6 +17,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from callgate.errors import CallgateError, NotFound, ToolError
 from callgate.model.outcome import Succeeded
 from callgate.runtime.telling import told
+from callgate.serve.mcp.waiting import HOLD
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("callgate.mcp")
 READ, PROMPT, COMPLETE = "resources/read", "prompts/get", "completion/complete"
-_HOLD = 45.0
 
 
 class Place(NamedTuple):
@@ -153,7 +153,7 @@ class Upstream:
             return ()
 
     async def _use(self, place: Place, arguments: dict[str, Any], *, asker: Asker) -> dict[str, Any]:
-        outcome = await self._gate.call(place.tool, arguments, asker.context, wait=_HOLD)
+        outcome = await self._gate.call(place.tool, arguments, asker.context, wait=HOLD)
         if isinstance(outcome, Succeeded) and isinstance(outcome.value, dict):
             return cast("dict[str, Any]", outcome.value)
         raise MCPError(INTERNAL_ERROR, told(outcome))
