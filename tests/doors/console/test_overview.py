@@ -175,7 +175,7 @@ async def test_coverage_does_not_know_a_server_that_cannot_be_reached(tmp_path: 
     async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
         text = (await client.get("/coverage")).text
     assert "1 of 2 below does not go through the gate" in text
-    for words in ("mcp gone", "unknown", "it cannot be reached"):
+    for words in ("mcp gone", "undecidable", "it cannot be reached"):
         assert words in text, words
 
 

@@ -24,7 +24,7 @@ from callgate.serve.api.outcome_forms import (
     errand_body,
 )
 from callgate.serve.api.own import is_own
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.paging import Cursor, Limit, ListPlace, Page, listed, page
 from callgate.serve.api.told import outcome_answer
 from callgate.serve.entrants import Agent, Anyone, Gate, Reader
 from callgate.serve.who import need_right
@@ -118,5 +118,5 @@ def _no_call(call_id: str) -> NotFound:
     return NotFound(f"no call has the id {call_id}")
 
 
-def _place(entry: dict[str, Any]) -> Place:
-    return Place(entry["asked_at"], str(entry["call"]))
+def _place(entry: dict[str, Any]) -> ListPlace:
+    return ListPlace(entry["asked_at"], str(entry["call"]))

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from callgate.model.credential import Credential
 from callgate.model.credential_form import credential_document
 from callgate.model.levels import Autonomy
-from callgate.serve.api.asking import Asked
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.asking import StrictBody
+from callgate.serve.api.paging import Cursor, Limit, ListPlace, Page, listed, page
 from callgate.serve.entrants import Administrator, Anyone, Gate
 from callgate.serve.wire import Json, StrictRoute
 
@@ -19,7 +19,7 @@ router = APIRouter(tags=["credentials"], route_class=StrictRoute)
 _YEARS = 366 * 86_400.0 * 10
 
 
-class NewAgent(Asked):
+class NewAgent(StrictBody):
     """An agent that is let in, and the most it may be."""
 
     name: str = Field(min_length=1, max_length=512)
@@ -35,7 +35,7 @@ class NewAgent(Asked):
     seconds: float | None = Field(default=None, gt=0, le=_YEARS, description="How long it lasts; no end without.")
 
 
-class NewPerson(Asked):
+class NewPerson(StrictBody):
     """A person who is let in, and what they may do."""
 
     name: str = Field(min_length=1, max_length=512)
@@ -86,7 +86,9 @@ async def credentials(gate: Gate, _administrator: Administrator, *, limit: Limit
     async def read(_size: int) -> list[Credential]:
         return await gate.credentials()
 
-    found, further = await page(read, place=lambda each: Place(each.created_at, each.id), limit=limit, cursor=cursor)
+    found, further = await page(
+        read, place=lambda each: ListPlace(each.created_at, each.id), limit=limit, cursor=cursor
+    )
     return listed([credential_document(each) for each in found], further)
 
 

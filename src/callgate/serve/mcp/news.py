@@ -11,7 +11,7 @@ from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, R
 from mcp_types import INVALID_PARAMS
 
 from callgate.errors import CallgateError, NotFound, ToolError
-from callgate.serve.mcp.upstream import PROMPT, READ, Place, Upstream, refused
+from callgate.serve.mcp.upstream import PROMPT, READ, ShownServer, Upstream, refused
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
@@ -37,7 +37,7 @@ class Ear:
         self._upstream = Upstream(gate)
         self._asker = asker
         self._line = line
-        self._subscribed: dict[str, tuple[Place, str]] = {}
+        self._subscribed: dict[str, tuple[ShownServer, str]] = {}
         sources = {place.source for method in (READ, PROMPT) for place in self._upstream.places(method, asker)}
         self._ends = [gate.on_relayed(source, self._listener(source)) for source in sources]
 
