@@ -18,8 +18,9 @@ import click
 from callgate.cli.autonomy import autonomy_option
 from callgate.cli.place import Place, place_options
 from callgate.model.visible import visible
+from callgate.runtime.host_arguments import Misread
 from callgate.serve.hooks.hosts import HOSTS
-from callgate.serve.hooks.moment import EVENT, Host, Kind, Misread, Reply
+from callgate.serve.hooks.moment import EVENT, Host, Kind, Reply
 
 _LARGEST = 32 * 1024 * 1024
 _MARGIN = 3.0

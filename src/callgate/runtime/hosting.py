@@ -19,6 +19,7 @@ from callgate.pipeline import judge as judging
 from callgate.pipeline.question import question_about
 from callgate.runtime.call_key import call_key
 from callgate.runtime.calls import Calls
+from callgate.runtime.host_searches import with_searched
 
 if TYPE_CHECKING:
     from callgate.model.call import Call
@@ -54,6 +55,12 @@ class Hosting(Calls):
             await parts.store.write(lambda tx: tx.put_document(AREA, _place("use", context, use), body))
         words = context.intent or await self.words(context)
         return await self.judge(call._replace(key=key), replace(context, intent=words), wait=wait)
+
+    def as_searched(self, call: Call, context: Context) -> Call:
+        """A tool use as it has to be judged: a search with those files out of every tool's reach that it would read."""
+        parts = self._open().parts
+        folder = context.working_directory or parts.working_directory
+        return with_searched(call, parts.policy.protect(()), folder=folder)
 
     async def report_use(
         self, call: Call, context: Context, *, ok: bool, output: Any = None, error: str | None = None
