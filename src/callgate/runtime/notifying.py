@@ -147,7 +147,10 @@ class Notifier:
         parts = self._opened.parts
         connector, _, name = (place.secret or "").partition("/")
         key = await asyncio.to_thread(parts.secrets.source, connector, name)
-        body, headers = signed(message, message_id=approval.id, at=parts.clock.now(), key=key)
+        try:
+            body, headers = signed(message, message_id=approval.id, at=parts.clock.now(), key=key)
+        except ValueError as error:
+            raise _NotTaken(str(error)) from None
         client = Client(self._network, grounds_of_named(private_addresses=place.private_addresses))
         answer = await client.post(place.webhook or "", body, headers=headers, limits=_LIMITS)
         if answer.status not in _TAKEN:

@@ -188,6 +188,8 @@ async def test_health_counts_what_was_called_and_the_charts_get_their_figures(co
         await console.gate.call("send_letter", {"to": "bob"}, AGENT)
         shown = (await client.get("/health?span=1h")).text
         assert "timed out" in shown
+        assert "A call takes (median)" in shown
+        assert "How long calls took, on average" in shown
         body = (await client.get("/health/figures?span=1h")).json()
     assert {name: sum(row) for name, row in body["ends"].items()} == {
         "succeeded": 3,
