@@ -17,6 +17,7 @@ from callgate.serve.addresses import MCP
 from callgate.serve.mcp.asker import CREDENTIAL, SOURCE, by_credential
 from callgate.serve.mcp.door import McpDoor
 from callgate.serve.mcp.hearing import Streams
+from callgate.serve.mcp.sessions import Sessions
 from callgate.serve.problems import problem, too_many_requests
 from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, bearer, need_agent, not_signed_in
@@ -57,6 +58,8 @@ class McpEndpoint:
         self._rates = rates
         self.door = McpDoor(gate, by_credential(gate), url=console or url)
         self._manager = StreamableHTTPSessionManager(self.door, max_request_body_size=body_bytes)
+        self._sessions = Sessions(gate, self._manager)
+        self.door.middleware.append(self._sessions.counted)
         self._streams = Streams(gate)
 
     @contextlib.asynccontextmanager
@@ -79,6 +82,7 @@ class McpEndpoint:
             yield
         finally:
             starting.cancel()
+            await self._sessions.close()
             stop.set()
             try:
                 await holding
@@ -110,7 +114,7 @@ class McpEndpoint:
             answer = self._manager.handle_request
             await self._streams.serve(answer, asked, receive=receive, send=send, credential=credential)
         else:
-            await self._manager.handle_request(asked, receive, send)
+            await self._sessions.serve(asked, receive, send=send, credential=credential)
 
 
 def _owner(credential: Credential, source: str | None) -> AuthenticatedUser:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
-from callgate.errors import CallgateError, NotFound, ToolError
+from callgate.errors import CallgateError, NotFound
 from callgate.model.outcome import Succeeded
 from callgate.runtime.telling import told
 from callgate.serve.mcp.waiting import HOLD
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from callgate.serve.mcp.asker import Asker
 
 _log = logging.getLogger("callgate.mcp")
-READ, PROMPT, COMPLETE = "resources/read", "prompts/get", "completion/complete"
+READ, PROMPT, COMPLETION = "resources/read", "prompts/get", "completion/complete"
 
 
 class ShownServer(NamedTuple):
@@ -117,7 +117,7 @@ class Upstream:
         surroundings: dict[str, Any] = params.get("context") or {}
         others = surroundings.get("arguments")
         more: dict[str, Any] = {} if others is None else {"others": others}
-        for place in self.places(COMPLETE, asker):
+        for place in self.places(COMPLETION, asker):
             own = place.uri_in(ref["uri"]) if "uri" in ref else place.name_in(ref["name"])
             if own is not None:
                 which = {"template" if "uri" in ref else "prompt": own}
@@ -135,6 +135,20 @@ class Upstream:
             if own is not None:
                 return place, own
         raise MCPError(INVALID_PARAMS, f"Unknown resource: {uri}")
+
+    async def subscribe(self, place: ShownServer, own: str, *, asker: Asker) -> None:
+        """Have a server tell when its resource changes, as far as this asker may read it.
+
+        Raises:
+            MCPError: It does not tell, and why.
+        """
+        try:
+            made, outcome = await self._gate.relay_subscribe(place.source, own, asker.context, wait=HOLD)
+        except NotFound as error:
+            raise MCPError(INTERNAL_ERROR, str(error)) from None
+        if not made:
+            text = "it was not subscribed to with this request; ask again" if outcome.ok else told(outcome)
+            raise MCPError(INTERNAL_ERROR, text)
 
     async def _all(
         self, method: str, asker: Asker, *, renamed: Callable[[dict[str, Any], ShownServer], dict[str, Any]]
@@ -157,11 +171,6 @@ class Upstream:
         if isinstance(outcome, Succeeded) and isinstance(outcome.value, dict):
             return cast("dict[str, Any]", outcome.value)
         raise MCPError(INTERNAL_ERROR, told(outcome))
-
-
-def refused(error: ToolError | NotFound | ConnectionError) -> MCPError:
-    """What a client is told of a server that refused."""
-    return MCPError(INTERNAL_ERROR, str(error))
 
 
 def _scheme(prefix: str) -> str:
