@@ -106,3 +106,22 @@ async def test_what_a_person_changed_goes_back_in_the_hosts_words(claude: Claude
     yes = await ask(claude, "Write", said, "toolu_2")
     assert isinstance(yes, PermissionResultAllow)
     assert yes.updated_input == {"path": str(folder / "b.txt"), "contents": "edited\n"}
+
+
+async def test_a_search_is_held_to_it_as_a_person_edited_it_too(folder: Path):
+    """Nobody's yes lifts what is out of reach: it is denied, and the record says that it did not run."""
+    (folder / "callgate.yaml").write_text(
+        "version: 1\nglobal: {rules: [{match: host.grep, verdict: confirm, why: look}]}\n"
+    )
+    async with Callgate.open("memory://", config=folder / "callgate.yaml", working_directory=folder) as gate:
+        gate.add(*host_tools())
+        claude = ClaudeGate(gate, Context(user="ann", session="chat-1"), wait=0)
+        said = {"pattern": "x", "path": "src"}
+        for use, path, behavior in (("1", ".", "deny"), ("2", "src", "allow")):
+            assert "a person has to decide" in getattr(await ask(claude, "Grep", said, f"asked_{use}"), "message", "")
+            (question,) = await gate.approvals()
+            await gate.approve(question.id, by="ann", arguments={"pattern": "y", "path": path})
+            answer = await ask(claude, "Grep", said, f"again_{use}")
+            assert answer.behavior == behavior
+            assert ("callgate.yaml" in getattr(answer, "message", "")) == (behavior == "deny")
+        assert [call["status"] for call in await gate.calls(tool="host.grep")].count("failed") == 1

@@ -20,8 +20,7 @@ router = APIRouter(tags=["judgements"], route_class=StrictRoute)
 async def judge(asked: AskedJudgement, gate: Gate, agent: Agent, key: Key = None) -> Json:
     """Decide about a tool that its host runs itself; `allowed` says whether it may, and a report settles it."""
     context = context_of(gate, agent, asked=asked.context, key=key)
-    call = gate.as_searched(Call(asked.tool, asked.arguments), context)
-    found = await gate.judge(call, context, wait=asked.wait)
+    found = await gate.judge(Call(asked.tool, asked.arguments), context, wait=asked.wait)
     return Json(judgement_body(asked.tool, found))
 
 
