@@ -46,9 +46,9 @@ class Replayed:
     was: str | None
     """What was decided then; in observe mode, what would have been."""
     now: str | None
-    """allow, confirm, preview or deny; None where it cannot be known."""
+    """allow, confirm, preview or deny; None where it is undecidable."""
     why: str
-    """What decides, or why it cannot be known."""
+    """What decides, or why that is undecidable."""
     unasked: bool = False
     """Whether it ran in observe mode though somebody should have been asked."""
 
@@ -68,8 +68,8 @@ class Replaying(Reviewing):
 
         An observe mode does not count.
 
-        Where the exact arguments were not kept, or are gone, or their tool is not here, it is not known what would be
-        decided, and that is what is said.
+        Where the exact arguments were not kept, or are gone, or their tool is not here, it is undecidable, and that
+        is what is said.
         """
         parts = self._open().parts
         made: list[Replayed] = []

@@ -13,7 +13,7 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Assurance
-from callgate.serve.api.paging import Place, page
+from callgate.serve.api.paging import ListPlace, page
 from tests.doors.http.conftest import Served, served_gate
 
 
@@ -182,7 +182,7 @@ async def test_a_cursor_that_somebody_wrote_reads_no_more_than_there_is(served: 
         return list(range(10))[:size]
 
     body = base64.urlsafe_b64encode(json.dumps([5.0, "", (1 << 31) - 1]).encode()).decode().rstrip("=")
-    found, further = await page(read, place=lambda each: Place(each, "x"), limit=3, cursor=body)
+    found, further = await page(read, place=lambda each: ListPlace(each, "x"), limit=3, cursor=body)
     assert found == [4, 3, 2]
     assert further is not None
     assert max(sizes) < 2000

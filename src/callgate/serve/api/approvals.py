@@ -13,7 +13,7 @@ from callgate.model.approval import Approval, ApprovalState
 from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.model.levels import Assurance
 from callgate.runtime.gate import Callgate
-from callgate.serve.api.asking import Asked
+from callgate.serve.api.asking import StrictBody
 from callgate.serve.api.outcome_forms import OutcomeBody
 from callgate.serve.api.own import asker_of, collector_of, is_own_question, own_question
 from callgate.serve.api.paging import Cursor, Limit, Page, listed, page_behind
@@ -33,34 +33,34 @@ _DECIDED: dict[int | str, dict[str, Any]] = {200: {"model": ApprovalBody}}
 _SEEN_AS = Field(default=None, max_length=64, description="The `digest` of the question as it was looked at.")
 
 
-class Yes(Asked):
+class Yes(StrictBody):
     """A yes; with `arguments`, to the call with these instead."""
 
     arguments: dict[str, Any] | None = None
     digest: str | None = _SEEN_AS
 
 
-class Edit(Asked):
+class Edit(StrictBody):
     """What a person would change the arguments to."""
 
     arguments: dict[str, Any]
 
 
-class No(Asked):
+class No(StrictBody):
     """A no, and why; the model is told."""
 
     why: str = Field(default="", max_length=20_000)
     digest: str | None = _SEEN_AS
 
 
-class Answer(Asked):
+class Answer(StrictBody):
     """What the model is told instead of letting the call run."""
 
     text: str = Field(min_length=1, max_length=100_000)
     digest: str | None = _SEEN_AS
 
 
-class Collect(Asked):
+class Collect(StrictBody):
     """How long to wait for a person who has not decided yet."""
 
     wait: float | None = Field(default=None, ge=0, le=60)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
 
 from callgate.errors import NotFound
-from callgate.model.call import Call
+from callgate.model.call import Call, CallStatus
 from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.runtime.gate import Callgate
 from callgate.runtime.outcome_form import outcome_to_json
@@ -34,7 +34,6 @@ router = APIRouter(tags=["calls"], route_class=StrictRoute)
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=512)]
 Prefer = Annotated[str | None, Header(description="`respond-async` begins the call and does not wait for it.")]
 _Equal = Annotated[str | None, Query(min_length=1, max_length=512)]
-_Status = Literal["started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed"]
 _ASYNC = "respond-async"
 _WAITS = {202: {"model": OutcomeBody | CallBody, "description": "A person has to decide first, or it was only begun."}}
 
@@ -80,7 +79,7 @@ async def calls(
     tool: _Equal = None,
     principal: _Equal = None,
     session: _Equal = None,
-    status: Annotated[_Status | None, Query()] = None,
+    status: Annotated[CallStatus | None, Query()] = None,
 ) -> Json:
     """Calls in the record, the newest first."""
     wanted = {"tool": tool, "principal": principal, "session": session, "status": status}

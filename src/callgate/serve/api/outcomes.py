@@ -12,7 +12,7 @@ from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.context import Context
 from callgate.model.levels import Assurance
 from callgate.runtime.gate import Callgate
-from callgate.serve.api.asking import Asked, AskedContext, context_of
+from callgate.serve.api.asking import AskedContext, StrictBody, context_of
 from callgate.serve.api.outcome_forms import OutcomeBody
 from callgate.serve.api.paging import Cursor, Limit, Page, listed, page_behind
 from callgate.serve.api.people_forms import AttemptBody, VerifiedBody, attempt_body
@@ -24,7 +24,7 @@ router = APIRouter(tags=["outcomes"], route_class=StrictRoute)
 _State = Literal["open", "started", "succeeded", "failed", "unknown", "all"]
 
 
-class Found(Asked):
+class Found(StrictBody):
     """What a person found who looked."""
 
     happened: bool

@@ -34,7 +34,7 @@ class BadCursor(CallgateError):
     """A cursor is none of ours."""
 
 
-class Place(NamedTuple):
+class ListPlace(NamedTuple):
     """Where an item stands in its list: when it came, and its name among those of the same moment."""
 
     at: float
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 async def page(
     read: Callable[[int], Awaitable[list[Item]]],
     *,
-    place: Callable[[Item], Place],
+    place: Callable[[Item], ListPlace],
     limit: int,
     cursor: str | None,
     keep: Callable[[Item], bool] = lambda _: True,
@@ -111,7 +111,7 @@ async def page_behind(
             break
         behind = name(found[-1])
     shown = kept[:limit]
-    return shown, _write(Place(0.0, name(shown[-1])), 0) if len(kept) > limit else None
+    return shown, _write(ListPlace(0.0, name(shown[-1])), 0) if len(kept) > limit else None
 
 
 def listed(items: list[Any], next_cursor: str | None) -> Json:
@@ -119,16 +119,16 @@ def listed(items: list[Any], next_cursor: str | None) -> Json:
     return Json({"items": items, "next": next_cursor})
 
 
-def _write(place: Place, seen: int) -> str:
+def _write(place: ListPlace, seen: int) -> str:
     return base64.urlsafe_b64encode(orjson.dumps([place.at, place.name, seen])).decode().rstrip("=")
 
 
-def _read(cursor: str) -> tuple[Place, int]:
+def _read(cursor: str) -> tuple[ListPlace, int]:
     try:
         body: Any = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         at, name, seen = body
         if isinstance(name, str) and isinstance(seen, int) and 0 <= seen < 1 << 31:
-            return Place(float(at), name), seen
+            return ListPlace(float(at), name), seen
     except (ValueError, TypeError, binascii.Error):
         pass
     raise BadCursor(_NONE_OF_OURS)

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from callgate.model.call import CALL_STATUSES
 from callgate.model.credential import Right
 from callgate.model.levels import Verdict
 from callgate.runtime.gate import Callgate
@@ -17,7 +18,6 @@ from callgate.serve.console.story import Step, step_of
 from callgate.serve.console.taught import taught
 from callgate.serve.console.visiting import gate_of, visiting
 
-STATUSES = ("started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed")
 _FILTERS = ("tool", "status", "principal", "session", "trace")
 _PAGE = 50
 _PAGES = 200
@@ -40,7 +40,7 @@ async def calls(request: Request) -> Response:
         calls=newest[:_PAGE],
         chosen=chosen,
         filtered=bool(equal),
-        statuses=STATUSES,
+        statuses=CALL_STATUSES,
         newer=_address(equal, number - 1) if number > 1 else "",
         command="" if found or equal or number > 1 else await taught(request, Verdict.ALLOW),
         older=_address(equal, number + 1) if len(newest) > _PAGE and number < _PAGES else "",
