@@ -30,7 +30,9 @@ async def hasty(gate: Callgate, number: int, dice: random.Random) -> Outcome | N
     """Call, and let go at a random await point, perhaps more than once; the outcome, or None if the call was let go."""
     task = asyncio.ensure_future(gate.call(tool_of(number), {"n": number}, context_of(number)))
     for _ in range(dice.choice((0, 1, 1, 1, 2, 3))):
-        for _ in range(int(dice.expovariate(1 / 15))):
+        for _ in range(
+            int(dice.expovariate(1 / dice.choice((3, 15))))
+        ):  # the memory store takes few turns, a file many
             await asyncio.sleep(0)
         task.cancel()
     done, _ = await asyncio.wait({task}, timeout=WITHIN)

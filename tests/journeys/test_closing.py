@@ -58,7 +58,7 @@ async def test_a_call_that_outlives_its_gate_keeps_its_limit_and_its_caller_is_t
     slow = Slow()
     with caplog.at_level(logging.WARNING, logger="callgate"):
         async with memory_gate(*slow.tools, config=FREE, store=url(tmp_path)) as gate:
-            call = asyncio.ensure_future(gate.call(name, {}, KEY, timeout=0.3))
+            call = asyncio.ensure_future(gate.call(name, {}, KEY, timeout=3))
             await slow.begun()
         assert not call.done()
         outcome = await asyncio.wait_for(call, WITHIN)

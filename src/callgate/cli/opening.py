@@ -194,7 +194,7 @@ def _tools_of_servers(settings: Settings) -> tuple[Tool, ...]:
 
     async def listed() -> tuple[Tool, ...]:
         async with Callgate.open(MEMORY, kept) as gate:
-            return tuple(gate.tools())
+            return (*gate.tools(), *gate.relayed_tools())
 
     with stdout_kept():
         return asyncio.run(listed())

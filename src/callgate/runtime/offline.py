@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from callgate.model.tool import Tool
 from callgate.policy.cases import CaseResult, run_cases
 from callgate.policy.lint import WARNING, Finding, check
 from callgate.policy.policy import Policy
@@ -18,7 +19,6 @@ from callgate.stores.open import open_store
 
 if TYPE_CHECKING:
     from callgate.events.report import Report
-    from callgate.model.tool import Tool
     from callgate.settings.values import Settings
 
 __all__ = [
@@ -99,5 +99,9 @@ def check_evidence(file: Path, *, public_keys: Mapping[str, bytes] | None = None
 
 def _tools(things: Iterable[Any]) -> list[Tool]:
     gate = Callgate.open("memory://")
-    gate.add(*things, update=True)
-    return list(gate.tools())
+    known: list[Any] = []
+    beside: list[Tool] = []
+    for thing in things:  # What servers have beside tools is in no registry: a slash is in no tool's name.
+        (beside if isinstance(thing, Tool) and "/" in thing.name else known).append(thing)
+    gate.add(*known, update=True)
+    return [*gate.tools(), *beside]

@@ -76,7 +76,7 @@ class Opened:
         """At the first call: say which names the policy knows and the registry does not."""
         self.looked_at_policy = True
         settings = self.parts.settings
-        for finding in check(settings, self.parts.registry.list_tools()):
+        for finding in check(settings, (*self.parts.registry.list_tools(), *self.parts.unlisted.values())):
             if finding.level == ERROR:  # the rest is for `policy check`, where somebody asks for it
                 line = settings.lines.get(finding.where)
                 told = ConfigurationError(finding.text, file=settings.file, line=line, key=finding.where)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from callgate.adapters.mcp.back_channel import BackChannel, answered_by, back_channel
 from callgate.errors import NotFound
+from callgate.model.call import Call
+from callgate.model.outcome import Outcome, Succeeded
+from callgate.runtime.entering import enter
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -16,14 +20,23 @@ if TYPE_CHECKING:
     from callgate.runtime.opened import Opened
 
 _PATIENCE = 10.0
+_READ = "resources/read"
+
+
+class Subscriptions(Protocol):
+    """What is used of the subscriptions at one source."""
+
+    def hold(self, uri: str) -> None: ...
+    def is_made(self, uri: str) -> bool: ...
+    async def release(self, uris: Iterable[str], patience: float) -> None: ...
 
 
 class Relay(Protocol):
     """What is used of a source that passes on more than tools."""
 
+    subscriptions: Subscriptions
+
     async def listed(self, method: str, patience: float) -> list[dict[str, Any]]: ...
-    async def subscribe(self, uri: str, patience: float) -> None: ...
-    async def unsubscribe(self, uri: str, patience: float) -> None: ...
     def listen(self, listener: Callable[[str, str | None], None]) -> Callable[[], None]: ...
 
 
@@ -61,25 +74,43 @@ class Relaying(Face):
         """
         return await self._relay(source).listed(method, _PATIENCE)
 
-    async def relay_subscribe(self, source: str, uri: str) -> None:
-        """Have a server tell when a resource changes.
+    async def relay_subscribe(
+        self, source: str, uri: str, context: Context, *, wait: float | None = None
+    ) -> tuple[bool, Outcome]:
+        """Have a server tell when a resource changes: a call of `PREFIX.resources/read`, judged and recorded as one.
+
+        Args:
+            source: Whose resource.
+            uri: What the source calls it.
+            context: Who asks. A key says nothing here: what a call before it did tells nobody anything now.
+            wait: Seconds to wait for a person where one has to decide.
+
+        Returns:
+            Whether it tells from now on, until `relay_release`, and how the call ended.
 
         Raises:
             NotFound: As `relay_list`.
-            ToolExecutionError: The server refuses.
-            ConnectionError: It cannot be reached.
         """
-        await self._relay(source).subscribe(uri, _PATIENCE)
+        opened, subscriptions = self._open(), self._relay(source).subscriptions
+        prefix = getattr(opened.sources[source].source, "prefix", "")
+        call = Call(f"{prefix}.{_READ}", {"resource": uri, "subscribe": True})
+        made = False
+        subscriptions.hold(uri)
+        try:
+            outcome = await enter(opened, call, replace(context, idempotency_key=None), wait=wait)
+            made = _as_asked(outcome) and subscriptions.is_made(uri)
+        finally:
+            if not made:  # Who asked may have gone; and a server that does not answer holds up nobody's refusal.
+                opened.background(subscriptions.release((uri,), _PATIENCE))
+        return made, outcome
 
-    async def relay_unsubscribe(self, source: str, uri: str) -> None:
-        """The opposite of `relay_subscribe`, once for each.
+    async def relay_release(self, source: str, uris: Iterable[str]) -> None:
+        """The end of what `relay_subscribe` began, once for each.
 
         Raises:
             NotFound: As `relay_list`.
-            ToolExecutionError: The server refuses.
-            ConnectionError: It cannot be reached.
         """
-        await self._relay(source).unsubscribe(uri, _PATIENCE)
+        await self._relay(source).subscriptions.release(uris, _PATIENCE)
 
     def on_relayed(self, source: str, listener: Callable[[str, str | None], None]) -> Callable[[], None]:
         """Hear which list of a source changed, or which resource did; the function returned ends that.
@@ -106,6 +137,15 @@ class Relaying(Face):
             raise NotFound(f"there is no source {source} that passes anything on")
         return cast("Relay", relay)
 
+    def relayed_tools(self) -> tuple[Tool, ...]:
+        """What the sources have beside tools, each as the tool that a policy names and judges (`gh.resources/read`)."""
+        return tuple(self._open().parts.unlisted.values())
+
     @staticmethod
     def _is_usable(opened: Opened, tool: Tool) -> bool:
         return opened.parts.health.look(tool) is None
+
+
+def _as_asked(outcome: Outcome) -> bool:
+    """Whether this very call ran, with what it asked for: not a twin of it, nor what a person made of it."""
+    return isinstance(outcome, Succeeded) and not outcome.deduped and not outcome.metadata.get("edited")

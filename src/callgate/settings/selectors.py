@@ -40,8 +40,9 @@ LONGEST = 200
 
 _SOURCES = tuple(origin.value for origin in Origin)
 _WORD = "[A-Za-z0-9_-]+"
-_NAME = re.compile(rf"{_WORD}(\.{_WORD})*")
-_GLOB = re.compile(r"[A-Za-z0-9_.*?-]+")
+_NAME = re.compile(rf"{_WORD}(\.{_WORD})*(/{_WORD})?")
+"""A slash is in the names of what a server has beside tools: `gh.resources/read`."""
+_GLOB = re.compile(r"[A-Za-z0-9_./*?-]+")
 _CATEGORY = re.compile(_WORD)
 
 PATTERN = (
@@ -100,5 +101,7 @@ def _read_name(text: str) -> Selector:
     if "[" in text or "]" in text:
         raise ValueError(f"{quote(text)} has brackets; a glob knows * and ? only")
     if not _GLOB.fullmatch(text):
-        raise ValueError(f"{quote(text)} is no tool name and no glob; they have letters, digits, _, -, dots, * and ?")
-    raise ValueError(f"{quote(text)} is no tool name; something must stand before and after each dot")
+        raise ValueError(
+            f"{quote(text)} is no tool name and no glob; they have letters, digits, _, -, dots, /, * and ?"
+        )
+    raise ValueError(f"{quote(text)} is no tool name; something must stand before and after each dot and the one /")

@@ -16,6 +16,7 @@ from jwt.algorithms import RSAAlgorithm
 from callgate import Callgate
 from callgate.settings.values import ServeOAuthSettings, ServeSettings
 from tests.doors.http.conftest import Served, served_gate
+from tests.doors.mcp.conftest import begin
 
 _ISSUER = "https://issuer.example/"
 _AUDIENCE = "https://gate.example"
@@ -129,6 +130,17 @@ async def test_an_access_token_decides_nothing(served: Served):
     async with served.nobody() as client:
         answer = await client.get("/metrics", headers={"Authorization": f"Bearer {_token()}"})
     assert (answer.status_code, answer.json()["code"]) == (403, "entry_refused")
+
+
+async def test_a_session_over_mcp_goes_on_with_the_next_token(served: Served):
+    over = time.time() - 5  # it is taken, within what clocks may differ, and has ended
+    async with served.nobody() as client:
+        client.headers["Authorization"] = f"Bearer {_token(exp=over)}"
+        session = await begin(client)
+        client.headers["Authorization"] = f"Bearer {_token()}"
+        for number in range(2, 5):
+            said = {"jsonrpc": "2.0", "id": number, "method": "ping"}
+            assert (await client.post("/mcp", json=said, headers=session)).status_code == 200
 
 
 async def test_a_client_is_told_where_to_get_a_token(served: Served):

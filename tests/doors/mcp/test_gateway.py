@@ -162,7 +162,7 @@ async def test_a_source_that_is_gone_is_not_found():
         with pytest.raises(NotFound, match="gone"):
             await gate.relay_list("gone", "resources/list")
         with pytest.raises(NotFound, match="gone"):
-            await gate.relay_subscribe("gone", "test://a")
+            await gate.relay_subscribe("gone", "test://a", gate.context)
 
 
 async def test_an_address_is_decoded_once():

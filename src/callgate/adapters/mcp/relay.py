@@ -7,11 +7,9 @@ operator like any other.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -19,15 +17,14 @@ from urllib.parse import unquote
 from callgate.adapters.assemble import Parts, assemble
 from callgate.adapters.declare import declare
 from callgate.adapters.json_schema import compile_schema
-from callgate.adapters.mcp.following import Following
+from callgate.adapters.mcp.answered import answered
 from callgate.adapters.mcp.foreign_tool import CONNECT, Home, declaration_of
-from callgate.adapters.mcp.not_taken import NotSent
+from callgate.adapters.mcp.subscriptions import Subscriptions
 from callgate.errors import ToolExecutionError
 from callgate.model.canonical import dumps
 from callgate.model.levels import Origin
 from callgate.model.tool import Arguments, Tool, Validator
 from callgate.model.tool_context import ToolContext
-from callgate.model.visible import cut
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -42,13 +39,17 @@ _READ_OVER = re.compile(r"^[\s\x00-\x20]+|[\t\n\r]")
 _PLAIN_FILE = re.compile(r"file://(?:localhost)?(/[^\\?#\x00-\x20\x7f]*)", re.IGNORECASE)
 _MOST_PAGES = 100
 _MOST = 10_000
-_LONGEST_ERROR = 500
+_PATIENCE = 10.0
 _TEXT = {"type": "string", "format": "text"}
 """The server's own names: what looks like a host or a path in them is none of ours."""
 _SCHEMAS: dict[str, dict[str, Any]] = {
     READ: {
         "type": "object",
-        "properties": {"resource": _TEXT, "path": {"type": "string", "format": "file-path"}},
+        "properties": {
+            "resource": _TEXT,
+            "path": {"type": "string", "format": "file-path"},
+            "subscribe": {"type": "boolean"},
+        },
         "required": ["resource"],
     },
     PROMPT: {
@@ -69,7 +70,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     },
 }
 _ABOUT = {
-    READ: "Read a resource of the server.",
+    READ: "Read a resource of the server, or (subscribe) have it told when it changes.",
     PROMPT: "Get a prompt of the server, filled in.",
     COMPLETE: "Ask the server how an argument could go on.",
 }
@@ -89,8 +90,8 @@ class Relay:
         self._home = home
         self._client = client
         self._listeners: list[News] = []
-        self._wanted: Counter[str] = Counter()
-        self._following = Following(client, missed=lambda uri: self._tell("resources/updated", uri))
+        self.subscriptions = Subscriptions(client, missed=lambda uri: self._tell("resources/updated", uri))
+        """Of which resources it tells."""
 
     def tools(self, has: ServerCapabilities) -> tuple[Tool, ...]:
         """What of it can be used: what the server has and the operator declared."""
@@ -108,7 +109,7 @@ class Relay:
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
-            page = await _answered(asyncio.wait_for(_page(client, method, cursor=cursor), patience))
+            page = await answered(asyncio.wait_for(_page(client, method, cursor=cursor), patience))
             found += page[0]
             cursor = page[1]
             if cursor is None or len(found) > _MOST:
@@ -130,57 +131,6 @@ class Relay:
     def _tell(self, kind: str, uri: str | None) -> None:
         for listener in list(self._listeners):
             listener(kind, uri)
-
-    async def subscribe(self, uri: str, patience: float) -> None:
-        """Have the server tell when this resource changes; the first who asks for it subscribes.
-
-        Raises:
-            ToolExecutionError: The server refuses.
-            NotSent: There is no session in time.
-        """
-        self._wanted[uri] += 1
-        if self._wanted[uri] > 1:
-            return
-        try:
-            await self._ask("SubscribeRequest", uri, patience=patience)
-        except BaseException:
-            self._leave(uri)
-            raise
-
-    async def unsubscribe(self, uri: str, patience: float) -> None:
-        """The opposite; the last who leaves unsubscribes."""
-        if self._leave(uri):
-            await self._ask("UnsubscribeRequest", uri, patience=patience)
-
-    async def resume(self, patience: float) -> None:
-        """Subscribe again, in a new session, to what somebody still wants to hear of. What is gone by now is let be."""
-        for uri in tuple(self._wanted):
-            with contextlib.suppress(ToolExecutionError):
-                await self._ask("SubscribeRequest", uri, patience=patience)
-
-    async def close(self) -> None:
-        """Follow nothing any more."""
-        await self._following.close()
-
-    def _leave(self, uri: str) -> bool:
-        """One less wants to hear of it; whether that was the last."""
-        self._wanted[uri] -= 1
-        if self._wanted[uri] > 0:
-            return False
-        del self._wanted[uri]
-        return True
-
-    async def _ask(self, kind: str, uri: str, *, patience: float) -> None:
-        import mcp_types  # noqa: PLC0415 - the SDK is loaded by now
-        from mcp_types.version import MODERN_PROTOCOL_VERSIONS  # noqa: PLC0415 - as above
-
-        client = await self._client(patience)
-        if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            # Such a server is listened to, and not subscribed at.
-            await _answered(self._following.follow(lambda: frozenset(self._wanted), patience))
-            return
-        request = getattr(mcp_types, kind)(params={"uri": uri})
-        await _answered(client.session.send_request(request, mcp_types.EmptyResult))
 
     def _tool(self, method: str) -> Tool | None:
         home = self._home
@@ -222,9 +172,14 @@ class Relay:
 
     def _handler(self, method: str) -> Callable[[Arguments, ToolContext], Awaitable[Any]]:
         async def call(arguments: Arguments, context: ToolContext) -> Any:
-            client = await self._client(10.0)
+            if arguments.get("subscribe"):
+                # To be told of a resource takes what reading it takes: it is the same tool.
+                async with context.effect():
+                    await self.subscriptions.make(arguments["resource"], _PATIENCE)
+                return {"subscribed": True}
+            client = await self._client(_PATIENCE)
             async with context.effect():
-                return await _answered(_used(client, method, arguments=arguments))
+                return await answered(_used(client, method, arguments=arguments))
 
         return call
 
@@ -298,32 +253,6 @@ _PARAMS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     COMPLETE: _completion,
 }
 """From the arguments that are judged, under names that say what they are, to the protocol's own."""
-
-
-async def _answered(answer: Awaitable[Any]) -> Any:
-    """The answer, or an error in words.
-
-    Raises:
-        ToolExecutionError: The server refuses, says something else than the protocol, or nothing.
-    """
-    from mcp import MCPError  # noqa: PLC0415 - the SDK is loaded by now
-    from mcp_types import CONNECTION_CLOSED  # noqa: PLC0415 - as above
-    from pydantic import ValidationError  # noqa: PLC0415 - as above
-
-    try:
-        return await answer
-    except MCPError as error:
-        if error.code == CONNECTION_CLOSED:
-            raise ConnectionError("the connection to the server was lost") from error
-        raise ToolExecutionError(
-            f"the server answered with an error: {cut(error.error.message, _LONGEST_ERROR)}"
-        ) from error
-    except ValidationError:
-        raise ToolExecutionError("the server's answer is not what the protocol says") from None
-    except TimeoutError:
-        raise ToolExecutionError("the server did not answer in time") from None
-    except RuntimeError as error:
-        raise NotSent("the connection was closed") from error
 
 
 def _plain(model: Any) -> dict[str, Any]:

@@ -167,13 +167,13 @@ class McpServer:
     async def _resume(self) -> None:
         """A session that is lost meanwhile is made again, and looked at again."""
         with contextlib.suppress(ConnectionError, NotSent):
-            await self.relay.resume(self._how.startup)
+            await self.relay.subscriptions.resume(self._how.startup)
 
     async def close(self) -> None:
         """Leave the session, and end the program."""
         connection, self._connection = self._connection, None
         self._loaded, self._listed = False, {}
-        await self.relay.close()
+        await self.relay.subscriptions.close()
         if connection is not None:
             await connection.close()
 

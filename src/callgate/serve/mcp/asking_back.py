@@ -35,27 +35,23 @@ class ClientChannel:
     """
 
     def __init__(self, asked: ServerRequestContext[Any, Any]) -> None:
-        self._asked = asked
-        self._open = True
+        self._asked: ServerRequestContext[Any, Any] | None = asked
 
     def close(self) -> None:
         """The call is over: nothing more is asked."""
-        self._open = False
+        self._asked = None  # What was begun meanwhile may keep us for longer, and must not keep the session.
 
     async def ask(self, method: str, params: Any, /) -> Any:
         """What the client answers, or why nobody does."""
-        session = self._asked.session
-        can = session.client_capabilities
-        form = method == "elicitation/create"
-        able = can is not None and (can.elicitation if form else can.sampling) is not None
-        if not self._open or not able or not session.can_send_request:
+        asked, form = self._asked, method == "elicitation/create"
+        if asked is None or not _is_able(asked, form=form):
             return ErrorData(code=INVALID_REQUEST, message=f"the client does not answer {method}")
         request: Any = ElicitRequest(params=params) if form else CreateMessageRequest(params=params)
         with_tools = getattr(params, "tools", None) is not None
         result: Any = ElicitResult if form else (CreateMessageResultWithTools if with_tools else CreateMessageResult)
         try:
-            related = ServerMessageMetadata(related_request_id=self._asked.request_id)
-            return await session.send_request(request, result, metadata=related)
+            related = ServerMessageMetadata(related_request_id=asked.request_id)
+            return await asked.session.send_request(request, result, metadata=related)
         except MCPError as error:
             return error.error
         except ValidationError:
@@ -63,14 +59,10 @@ class ClientChannel:
 
     async def log(self, params: Any, /) -> None:
         """Pass on a line that the client asked to see."""
-        if self._open and _LEVELS.index(params.level) >= _LEVELS.index(self._level()):
+        asked = self._asked
+        if asked is not None and _LEVELS.index(params.level) >= _LEVELS.index(_level(asked)):
             line = LoggingMessageNotification(params=params)
-            await self._asked.session.send_notification(line, related_request_id=self._asked.request_id)
-
-    def _level(self) -> str:
-        if self._asked.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return (self._asked.meta or {}).get(LOG_LEVEL_META_KEY) or _LEVELS[-1]
-        return state_of(self._asked).get(_LEVEL, "info")
+            await asked.session.send_notification(line, related_request_id=asked.request_id)
 
 
 class SoleClient:
@@ -100,6 +92,19 @@ class SoleClient:
         """Pass on a line, while the client waits for anything."""
         if self._open:
             await self._open[-1].log(params)
+
+
+def _is_able(asked: ServerRequestContext[Any, Any], *, form: bool) -> bool:
+    can = asked.session.client_capabilities
+    return (
+        can is not None and (can.elicitation if form else can.sampling) is not None and asked.session.can_send_request
+    )
+
+
+def _level(asked: ServerRequestContext[Any, Any]) -> str:
+    if asked.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return (asked.meta or {}).get(LOG_LEVEL_META_KEY) or _LEVELS[-1]
+    return state_of(asked).get(_LEVEL, "info")
 
 
 def set_level(asked: ServerRequestContext[Any, Any], level: str) -> None:

@@ -132,7 +132,7 @@ class McpDoor(Server[Any]):
         watching = asyncio.ensure_future(self._end_with(asker, listening))
         try:
             for uri in params.notifications.resource_subscriptions or ():
-                await ear.subscribe(uri)
+                await ear.subscribe(uri, asker)
             return await listening(asked, params)
         finally:
             watching.cancel()
@@ -185,7 +185,9 @@ class McpDoor(Server[Any]):
         return COMPLETE | await self._upstream.complete(body, self._who(asked))
 
     async def _subscribe(self, asked: Any, params: SubscribeRequestParams) -> Any:
-        await _ear(asked).subscribe(params.uri)
+        ear, asker = _ear(asked), self._who(asked)
+        with asked_back(self._gate, asked):
+            await ear.subscribe(params.uri, asker)
         return {}
 
     async def _unsubscribe(self, asked: Any, params: UnsubscribeRequestParams) -> Any:

@@ -13,9 +13,11 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import HTTPConnection
 
 from callgate.errors import EntryRefused
+from callgate.serve.addresses import MCP
 from callgate.serve.mcp.asker import CREDENTIAL, SOURCE, by_credential
 from callgate.serve.mcp.door import McpDoor
 from callgate.serve.mcp.hearing import Streams
+from callgate.serve.mcp.sessions import Sessions
 from callgate.serve.problems import problem, too_many_requests
 from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, bearer, need_agent, not_signed_in
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
     from callgate.model.credential import Credential
     from callgate.runtime.gate import Callgate
     from callgate.serve.oauth import ResourceServer
-
-
-_PATH = "/mcp"
 
 
 class McpEndpoint:
@@ -59,6 +58,8 @@ class McpEndpoint:
         self._rates = rates
         self.door = McpDoor(gate, by_credential(gate), url=console or url)
         self._manager = StreamableHTTPSessionManager(self.door, max_request_body_size=body_bytes)
+        self._sessions = Sessions(gate, self._manager)
+        self.door.middleware.append(self._sessions.counted)
         self._streams = Streams(gate)
 
     @contextlib.asynccontextmanager
@@ -81,6 +82,7 @@ class McpEndpoint:
             yield
         finally:
             starting.cancel()
+            await self._sessions.close()
             stop.set()
             try:
                 await holding
@@ -106,13 +108,13 @@ class McpEndpoint:
         except EntryRefused as error:
             await problem(403, str(error), code="entry_refused")(scope, receive, send)
             return
-        source = scope["path"].removeprefix(_PATH).strip("/") or None
+        source = scope["path"].removeprefix(MCP).strip("/") or None
         asked = {**scope, CREDENTIAL: credential, SOURCE: source, "user": _owner(credential, source)}
         if scope["method"] == "GET":
             answer = self._manager.handle_request
             await self._streams.serve(answer, asked, receive=receive, send=send, credential=credential)
         else:
-            await self._manager.handle_request(asked, receive, send)
+            await self._sessions.serve(asked, receive, send=send, credential=credential)
 
 
 def _owner(credential: Credential, source: str | None) -> AuthenticatedUser:

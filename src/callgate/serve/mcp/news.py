@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,8 +11,7 @@ from mcp import MCPError
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 from mcp_types import INVALID_PARAMS
 
-from callgate.errors import CallgateError, NotFound, ToolError
-from callgate.serve.mcp.upstream import PROMPT, READ, Place, Upstream, refused
+from callgate.serve.mcp.upstream import PROMPT, READ, ShownServer, Upstream
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
@@ -37,45 +37,58 @@ class Ear:
         self._upstream = Upstream(gate)
         self._asker = asker
         self._line = line
-        self._subscribed: dict[str, tuple[Place, str]] = {}
+        self._subscribed: dict[str, tuple[ShownServer, str]] = {}
+        self._asking = 0
+        self._closed = False
         sources = {place.source for method in (READ, PROMPT) for place in self._upstream.places(method, asker)}
         self._ends = [gate.on_relayed(source, self._listener(source)) for source in sources]
 
-    async def subscribe(self, uri: str) -> None:
+    async def subscribe(self, uri: str, asker: Asker) -> None:
         """Be told when this resource changes; twice is once.
 
         Raises:
-            MCPError: There is none that the client may read, its server refuses, or it is one too many.
+            MCPError: There is none that this asker may read, it is denied, its server refuses, or it is one too many.
         """
         if uri in self._subscribed:
             return
-        if len(self._subscribed) >= _MOST:
+        if len(self._subscribed) + self._asking >= _MOST:
             raise MCPError(INVALID_PARAMS, f"one client subscribes to {_MOST} resources at most")
-        place, own = self._upstream.resource(uri, self._asker)
+        place, own = self._upstream.resource(uri, asker)
+        self._asking += 1
         try:
-            await self._gate.relay_subscribe(place.source, own)
-        except (ToolError, NotFound, ConnectionError) as error:
-            raise refused(error) from None
-        self._subscribed[uri] = place, own
+            await self._upstream.subscribe(place, own, asker=asker)
+        finally:
+            self._asking -= 1
+        if self._closed or uri in self._subscribed:  # It left meanwhile, or asked twice at once.
+            await self._release([(place, own)])
+        else:
+            self._subscribed[uri] = place, own
 
     async def unsubscribe(self, uri: str) -> None:
         """Be told no more; what was not asked for is none."""
         found = self._subscribed.pop(uri, None)
-        if found is None:
-            return
-        place, own = found
-        try:
-            await self._gate.relay_unsubscribe(place.source, own)
-        except (CallgateError, ConnectionError) as error:
-            _log.debug("%s goes on telling of a resource: %s", place.source, type(error).__name__)
+        if found is not None:
+            await self._release([found])
 
     async def close(self) -> None:
         """Leave."""
+        self._closed = True
         for end in self._ends:
             end()
         self._ends = []
-        for uri in list(self._subscribed):
-            await self.unsubscribe(uri)
+        left = [*self._subscribed.values()]
+        self._subscribed.clear()
+        await self._release(left)
+
+    async def _release(self, left: list[tuple[ShownServer, str]]) -> None:
+        """All at once, so that none is left behind where there is no time for the others."""
+        by_source: dict[str, list[str]] = {}
+        for place, own in left:
+            by_source.setdefault(place.source, []).append(own)
+        releases = (self._gate.relay_release(source, uris) for source, uris in by_source.items())
+        for error in await asyncio.gather(*releases, return_exceptions=True):
+            if error is not None:
+                _log.debug("a source goes on telling of a resource: %s", type(error).__name__)
 
     def _listener(self, source: str) -> Callable[[str, str | None], None]:
         def heard(kind: str, uri: str | None) -> None:
