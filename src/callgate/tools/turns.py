@@ -46,14 +46,24 @@ def many_readers(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextMa
 def _turn(folder: Held, ctx: ToolContext, *, alone: bool) -> Generator[None]:
     until = time.monotonic() + _LONGEST_WAIT
     while not _taken(folder.fd, alone=alone):
-        now = time.monotonic()
-        if now > until or ctx.closed or ctx.remaining(now) == 0:
-            raise TimeoutError(f"others are writing in {folder.place} for too long; nothing was done")
+        if _is_over(ctx, until):
+            raise _too_long(folder)
         time.sleep(_PAUSE)  # a lock that is waited for could not be given up
     try:
+        if _is_over(ctx, until):  # It was given back meanwhile, and nobody waits for us any more.
+            raise _too_long(folder)
         yield
     finally:
         _give(folder.fd)
+
+
+def _is_over(ctx: ToolContext, until: float) -> bool:
+    now = time.monotonic()
+    return now > until or ctx.closed or ctx.remaining(now) == 0
+
+
+def _too_long(folder: Held) -> TimeoutError:
+    return TimeoutError(f"others are writing in {folder.place} for too long; nothing was done")
 
 
 def _taken(fd: int, *, alone: bool) -> bool:
