@@ -44,7 +44,7 @@ format: setup ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix-only --quiet $(PYTHONS)
 	$(BIN)/ruff format $(PYTHONS)
 
-bench: setup ## run the benchmarks
+bench: setup ## run the benchmarks; only some with ARGS="reads gateway", their names with ARGS=--help
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 coverage: setup ## run the tests with branch coverage and hold the rooms to their limits

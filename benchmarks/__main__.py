@@ -1,8 +1,13 @@
-"""`make bench`: measure, print what was promised beside what was measured, and write `benchmarks/results.json`."""
+"""`make bench`: measure, print what was promised beside what was measured, and write `benchmarks/results.json`.
+
+`make bench ARGS="reads gateway"` measures only these parts, and writes nothing: the file is of one run, and whole.
+"""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import inspect
 import json
 import os
 import platform
@@ -10,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +64,7 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
     ("monte_carlo_native, one core over two", ("sampling", "one_core_over_two", "wall_ratio"), ">=", 1.7, 2),
     ("search_files over ripgrep, this repository", ("searches", "usual", "wall_ratio"), "<=", 1.5, 1.25),
     ("the same, with hits in hundreds of files", ("searches", "much", "wall_ratio"), "<=", 1.5, 1.25),
-    ("the same, with about 1,000 hits", ("searches", "most", "wall_ratio"), "<=", 2, 1.5),
+    ("the same, with about 1,000 hits", ("searches", "most", "wall_ratio"), "<=", 1.5, 1.25),
     ("a package of 50,000 lines and more indexed, s", ("intelligence", "indexing_s"), "<=", 60, None),
     ("its index after one change, s", ("intelligence", "after_one_change_s"), "<=", 1, None),
     ("search_code in it, p95 ms", ("intelligence", "search_p95_ms"), "<=", 100, None),
@@ -113,42 +119,43 @@ def _best(command: list[str]) -> float:
     return round(min(taken) * 1000, 1)
 
 
-async def measure() -> dict[str, Any]:
-    """Everything, one part after the other."""
+PARTS: dict[str, tuple[Callable[..., Any], str | None]] = {
+    "imports": (import_times, import_times.__doc__),
+    "reads": (reads.measure, reads.__doc__),
+    "batches": (batches.measure, batches.__doc__),
+    "commits": (commits.measure, commits.__doc__),
+    "registry": (registry.measure, registry.__doc__),
+    "flows": (flows.measure, flows.__doc__),
+    "programs": (programs.measure, programs.__doc__),
+    "sampling": (sampling.measure, sampling.__doc__),
+    "searches": (searches.measure, searches.__doc__),
+    "intelligence": (intelligence.measure, intelligence.__doc__),
+    "vault": (vault.measure, vault.__doc__),
+    "gateway": (gateway.measure, gateway.__doc__),
+    "listeners": (listeners.measure, listeners.__doc__),
+    "growth": (growth.measure, growth.__doc__),
+}
+"""What can be measured, in this order: how, and what it says of itself."""
+
+
+async def measure(names: Sequence[str]) -> dict[str, Any]:
+    """These parts, one after the other."""
     results: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
     with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as name:
-        folder = Path(name)
-        results["imports"] = import_times()
-        print("reads …", flush=True)
-        results["reads"] = await reads.measure()
-        results["batches"] = await batches.measure()
-        print("commits …", flush=True)
-        results["commits"] = await commits.measure(folder)
-        results["registry"] = registry.measure()
-        print("flows …", flush=True)
-        results["flows"] = await flows.measure(folder)
-        results["programs"] = await programs.measure()
-        print("sampling …", flush=True)
-        results["sampling"] = await sampling.measure()
-        print("searches …", flush=True)
-        results["searches"] = await searches.measure()
-        print("intelligence …", flush=True)
-        results["intelligence"] = await intelligence.measure()
-        print("vault …", flush=True)
-        results["vault"] = await vault.measure(folder)
-        print("gateway …", flush=True)
-        results["gateway"] = await gateway.measure()
-        print("listeners …", flush=True)
-        results["listeners"] = await listeners.measure()
-        print("growth …", flush=True)
-        results["growth"] = await growth.measure(folder)
+        for part in names:
+            print(f"{part} …", flush=True)
+            how = PARTS[part][0]
+            found = how(Path(name)) if "folder" in inspect.signature(how).parameters else how()
+            results[part] = await found if inspect.isawaitable(found) else found
     return results
 
 
 def report(results: dict[str, Any]) -> int:
-    """Print every bound beside its measure; how many are missed."""
+    """Print every bound of what was measured beside its measure; how many are missed."""
     missed = 0
     for text, path, sign, bound, goal in BOUNDS:
+        if path[0] not in results:
+            continue
         value: Any = results
         for step in path:
             value = value[step]
@@ -159,14 +166,34 @@ def report(results: dict[str, Any]) -> int:
     return missed
 
 
-def main() -> int:
+def asked(words: Sequence[str] | None) -> list[str]:
+    """Which parts somebody wants, in our order; all where nobody says."""
+    first = {name: (text or "").splitlines()[0] for name, (_, text) in PARTS.items()}
+    reader = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure, and print what was promised beside what was measured. A whole run takes many minutes.",
+        epilog="\n".join(["parts:", *(f"  {name:13} {text}" for name, text in first.items())]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    told = "only these parts; all of them, and results.json is written, when left out"
+    reader.add_argument("parts", nargs="*", metavar="PART", help=told)
+    named = reader.parse_args(words).parts
+    unknown = [name for name in named if name not in PARTS]
+    if unknown:
+        reader.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    return [name for name in PARTS if name in named or not named]
+
+
+def main(words: Sequence[str] | None = None) -> int:
     """Measure and tell, with keys of its own: nobody's are used or made."""
+    parts = asked(words)
     with tempfile.TemporaryDirectory() as keys:
         os.environ["XDG_CONFIG_HOME"] = keys
-        results = asyncio.run(measure())
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+        results = asyncio.run(measure(parts))
     missed = report(results)
-    print(f"written to {RESULTS.name}")
+    if len(parts) == len(PARTS):
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+        print(f"written to {RESULTS.name}")
     return 1 if missed else 0
 
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Make .venv from the lock file and install the project in it, editable, and beside it what the tests need of npm and of the
-# MCP SDK's examples, bubblewrap, which the tools that run programs need, and Chromium, in which the tests look at the console.
-# A second run with nothing changed does nothing. Needs git, make and a Python of 3.11 or newer; knows nothing of package
-# indexes, the configuration of pip, npm and apt decides.
+# MCP SDK's examples, bubblewrap, which the tools that run programs need, Chromium, in which the tests look at the console,
+# and curl. A second run with nothing changed does nothing. Needs git, make and a Python of 3.11 or newer; knows nothing of
+# package indexes, the configuration of pip, npm and apt decides.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -129,6 +129,7 @@ install_beside() {
     unpack_sdk "$VENV/mcp-sdk"
     install_program bwrap bubblewrap "run_shell, run_tests, git_status and lint_code"
     install_program chromium chromium "the console"
+    install_program curl curl "the commands that the console teaches"
 }
 
 # Two terminals may both ask for a setup; the second waits and then finds the work done.

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from callgate.secrets.strike import process_striker
+from tests.needed import missing
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in its background deaf to Ctrl-C, and the processes that tests start inherit that.
@@ -55,6 +56,4 @@ def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
 def bubblewrap() -> None:
     """For tests that run programs: skips where it is not installed; in CI that is a failure."""
     if shutil.which("bwrap") is None:
-        if os.environ.get("CI"):
-            pytest.fail("bubblewrap is not installed, and CI has to have it")
-        pytest.skip("bubblewrap is not installed: apt-get install bubblewrap")
+        missing("bubblewrap is not installed: apt-get install bubblewrap")

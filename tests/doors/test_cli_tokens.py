@@ -7,6 +7,7 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.credential import Credential, CredentialKind
+from callgate.serve.api.credentials import CredentialBody, IssuedBody
 from tests.doors.running import Cli, start
 
 
@@ -52,6 +53,15 @@ def test_a_person_is_let_in_with_their_rights(cli: Cli):
     assert found.kind is CredentialKind.PERSON
     everything = cli("tokens", "person", "bob", "--json").body
     assert everything["rights"] == ["administer", "decide", "read"]
+
+
+@pytest.mark.parametrize("kind", ["agent", "person"])
+def test_a_credential_reads_as_it_does_over_http(cli: Cli, kind: str):
+    made = cli("tokens", kind, "ada", "--json").body
+    assert set(made) == set(IssuedBody.model_fields)
+    (listed,) = cli("tokens", "list", "--json").body
+    assert set(listed) == set(CredentialBody.model_fields)
+    assert listed == {name: value for name, value in made.items() if name != "token"}
 
 
 def test_the_list_has_everybody_and_no_token(cli: Cli):

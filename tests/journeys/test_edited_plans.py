@@ -142,6 +142,9 @@ async def test_a_store_from_before_there_were_plans_keeps_its_questions(file: Pa
         "ALTER TABLE approvals DROP COLUMN plan_digest",
         "DROP TABLE documents",
         "DROP INDEX attempts_possible",
+        "DROP INDEX approvals_of_asker",
+        "DROP TABLE projections",
+        "CREATE TABLE projections (name TEXT, key TEXT, body TEXT, PRIMARY KEY (name, key)) WITHOUT ROWID",
         "DELETE FROM schema_versions WHERE version >= 2",
     ):
         run(file, statement)

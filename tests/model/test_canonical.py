@@ -74,9 +74,15 @@ def test_an_integer_and_a_float_are_not_the_same_value() -> None:
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("shape", ["alone", "in a list", "deep", "the careful way"])
+@pytest.mark.parametrize("shape", ["alone", "in a list", "deep", "behind a word", "the careful way"])
 def test_what_is_no_number_is_refused(number: float, shape: str) -> None:
-    shapes = {"alone": number, "in a list": [number], "deep": {"a": [None, number]}, "the careful way": [2**80, number]}
+    shapes = {
+        "alone": number,
+        "in a list": [number],
+        "deep": {"a": [None, number]},
+        "behind a word": {"a": "null and (null)", "null": number},
+        "the careful way": [2**80, number],
+    }
     with pytest.raises(NotCanonical):
         dumps(shapes[shape])
 

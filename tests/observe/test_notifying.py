@@ -87,7 +87,15 @@ async def test_a_plan_is_told_once_by_the_id_that_decides_it():
     assert "calls" not in told[alone.approval_id]
 
 
-async def test_a_webhook_is_told_signed_and_without_the_arguments():
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [(_KEY, _KEY.encode()), ("whsec_" + base64.b64encode(b"\x00\xffkey").decode(), b"\x00\xffkey")],
+    ids=["text", "as the standard writes it"],
+)
+async def test_a_webhook_is_told_signed_and_without_the_arguments(
+    monkeypatch: pytest.MonkeyPatch, written: str, key: bytes
+):
+    monkeypatch.setenv("CALLGATE_SECRET_HOOK_KEY", written)
     async with hook() as found:
         place = NotifySettings(webhook=found.url, secret="hook/key", private_addresses=True)
         async with Callgate.open("memory://", _settings(place)) as gate:
@@ -103,8 +111,22 @@ async def test_a_webhook_is_told_signed_and_without_the_arguments():
     assert getattr(outcome, "approval_id", None) == which == headers["webhook-id"]
     assert b"hunter2" not in body
     signed = b".".join((which.encode(), headers["webhook-timestamp"].encode(), body))
-    proof = base64.b64encode(hmac.digest(_KEY.encode(), signed, hashlib.sha256)).decode()
+    proof = base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
     assert headers["webhook-signature"] == f"v1,{proof}"
+
+
+async def test_a_key_that_is_none_is_told_in_the_record_and_signs_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CALLGATE_SECRET_HOOK_KEY", "whsec_not base64")
+    async with hook() as found, Callgate.open("memory://") as gate:
+        gate.add(pay)
+        recorded = _recorded(gate)
+        _start(gate, NotifySettings(webhook=found.url, secret="hook/key", private_addresses=True))
+        await gate.call("pay", {"amount": 3})
+        await asyncio.wait_for(recorded.wait(), 30)
+        (event,) = await gate.newest_events(1, types=["notification.failed"])
+    assert found.heard.empty()
+    assert event.payload is not None
+    assert event.payload["reason"] == "its key begins with whsec_, and what follows is no base64"
 
 
 async def test_a_notice_that_fails_is_tried_again_under_the_same_id():

@@ -240,6 +240,21 @@ async def test_a_store_of_the_first_schemas_gets_a_place_for_documents(path: Pat
     assert had == [(step.version, step.name) for step in steps]
 
 
+async def test_entries_from_before_they_could_be_looked_up_are_found(path: Path, monkeypatch: pytest.MonkeyPatch):
+    steps = migrations()[:4]
+    with monkeypatch.context() as before:
+        before.setattr("callgate.stores.sqlite.schema.migrations", lambda: steps)
+        async with opened(path):
+            pass
+    bodies = {"a": '{"tool":"pay","asked_at":5.5}', "b": '{"tool":"look","asked_at":6.5}', "c": "no JSON"}
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executemany("INSERT INTO projections VALUES ('calls', ?, ?)", bodies.items())
+    async with opened(path) as store:
+        found = await store.read(lambda reader: reader.projections("calls", equal={"tool": "pay"}))
+        later = await store.read(lambda reader: reader.projections_since("calls", 6.0))
+    assert (found, later) == ([{"tool": "pay", "asked_at": 5.5}], [{"tool": "look", "asked_at": 6.5}])
+
+
 async def test_an_empty_file_becomes_a_store(path: Path):
     fill(path, b"")
     async with opened(path) as store:

@@ -7,22 +7,17 @@ from typing import Any
 
 import click
 
+from callgate.cli.autonomy import autonomy_option
 from callgate.cli.trouble import wrong
 from callgate.model.context import Context
 from callgate.runtime.terminal import system_user
-
-LEVELS = ["A0", "A1", "A2", "A3", "A4"]
 
 
 def asker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say who asks and under which limits; `asker_context` reads them."""
     options = (
         click.option("--role", default="default", show_default=True, help="The role it is called in."),
-        click.option(
-            "--autonomy",
-            type=click.Choice(LEVELS),
-            help="How much may be done without asking; the configuration's when left out.",
-        ),
+        autonomy_option,
         click.option("--key", metavar="KEY", help="The idempotency key: one key, one effect."),
         click.option("--session", default="default", show_default=True, help="The run that keys belong to."),
         click.option("--principal", default="agent", show_default=True, help="The agent that acts."),

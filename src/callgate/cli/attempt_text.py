@@ -95,7 +95,7 @@ def _state(attempt: Attempt) -> Cell:
 
 def _why(attempt: Attempt) -> str:
     if attempt.cause:
-        return attempt.cause.replace("_", " ")
+        return attempt.told_cause
     if attempt.state is not AttemptState.FAILED or attempt.happened is None:
         return ""
     return _LEFT[attempt.happened]

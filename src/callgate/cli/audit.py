@@ -20,10 +20,9 @@ from callgate.cli.record_changes import erase, export, rebuild
 from callgate.cli.report_text import code_of_report, show_report
 from callgate.cli.screen import Screen
 from callgate.cli.trouble import wrong
+from callgate.model.call import CALL_STATUSES
 from callgate.model.event import Event
 from callgate.runtime.gate import Callgate
-
-_STATUSES = ["started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed"]
 
 _EQUAL = ("tool", "status", "principal", "session", "trace")
 
@@ -114,7 +113,7 @@ async def _events(
 
 @command.command("calls")
 @click.option("--tool", help="Only calls of this tool.")
-@click.option("--status", type=click.Choice(_STATUSES), help="Only calls that stand so.")
+@click.option("--status", type=click.Choice(CALL_STATUSES), help="Only calls that stand so.")
 @click.option("--principal", help="Only calls of this agent.")
 @click.option("--session", help="Only calls of this session.")
 @click.option("--trace", metavar="ID", help="Only calls of this trace.")

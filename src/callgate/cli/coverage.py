@@ -10,9 +10,9 @@ import click
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.screen import Cell, Column, Screen
-from callgate.runtime.coverage import GOVERNED, NOT_GOVERNED, UNKNOWN, Covered, covered
+from callgate.runtime.coverage import GOVERNED, NOT_GOVERNED, UNDECIDABLE, Covered, covered
 
-_STYLES = {GOVERNED: "green", NOT_GOVERNED: "red", UNKNOWN: "yellow"}
+_STYLES = {GOVERNED: "green", NOT_GOVERNED: "red", UNDECIDABLE: "yellow"}
 
 
 @click.command("coverage")
@@ -21,7 +21,7 @@ def command(*, as_json: bool) -> ExitCode:
     """Say which MCP servers and own tools of the hosts here go through Callgate, and which do not.
 
     Looks at the files of Claude Code, Cursor, VS Code, Claude Desktop, Codex and Copilot, of this folder and of you. A
-    host that is configured elsewhere is not seen. Ends with 1 where something is not governed, or not known.
+    host that is configured elsewhere is not seen. Ends with 1 where something is not governed, or undecidable.
     """
     found = list(covered(Path.cwd()))
     ok = all(each.state == GOVERNED for each in found)

@@ -75,7 +75,7 @@ def _show_figures(screen: Screen, figures: Figures, *, span: str) -> None:
     screen.say()
     waited = "nobody decided anything" if figures.waited is None else f"a person decided in {length(figures.waited)}"
     took = "" if figures.took is None else f"a call took {figures.took:.0f} ms"
-    screen.facts([("usually", "; ".join(each for each in (took, waited) if each))], indent=2)
+    screen.facts([("median", "; ".join(each for each in (took, waited) if each))], indent=2)
     screen.say()
     screen.table([Column("TOOL"), Column("CALLS", whole=True)], [[name, str(number)] for name, number in figures.tools])
 

@@ -15,10 +15,12 @@ from typing import Any
 
 import click
 
+from callgate.cli.autonomy import autonomy_option
 from callgate.cli.place import Place, place_options
 from callgate.model.visible import visible
+from callgate.runtime.host_arguments import Misread
 from callgate.serve.hooks.hosts import HOSTS
-from callgate.serve.hooks.moment import EVENT, Host, Kind, Misread, Reply
+from callgate.serve.hooks.moment import EVENT, Host, Kind, Reply
 
 _LARGEST = 32 * 1024 * 1024
 _MARGIN = 3.0
@@ -36,11 +38,7 @@ _BLOCKS = 2
 @click.option("--root", metavar="DIR", help="The folder that is worked in; what the host says when left out.")
 @click.option("--event", metavar="NAME", help="What happens, for a host that does not say so itself: copilot.")
 @click.option("--role", default="default", show_default=True, help="The role that the host's calls are made in.")
-@click.option(
-    "--autonomy",
-    type=click.Choice(["A0", "A1", "A2", "A3", "A4"]),
-    help="How much may be done without asking; the configuration's when left out.",
-)
+@autonomy_option
 @place_options
 @click.pass_obj
 def command(place: Place, /, *, host: str, deadline: float | None, event: str | None, **limits: str | None) -> int:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callgate.cli.asking import LEVELS, asker_context
+from callgate.cli.asking import asker_context
+from callgate.cli.autonomy import autonomy_option
 from callgate.cli.event_loop import run_serving
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("mcp")
 @click.option("--role", default="default", show_default=True, help="The role its calls are made in.")
-@click.option(
-    "--autonomy",
-    type=click.Choice(LEVELS),
-    help="How much may be done without asking; the configuration's when left out.",
-)
+@autonomy_option
 @click.option("--session", default="default", show_default=True, help="The run that keys and approvals belong to.")
 @click.option("--principal", default="agent", show_default=True, help="The agent that acts.")
 @click.option("--user", metavar="NAME", help="For whom it acts; your user name when left out.")

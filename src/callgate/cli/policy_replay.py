@@ -20,6 +20,7 @@ from callgate.runtime.replaying import Replayed
 
 _STYLES = {"allow": "green", "confirm": "yellow", "preview": "cyan", "deny": "red"}
 _TOLD = {"allow": "allowed", "confirm": "asked about", "preview": "previewed", "deny": "denied"}
+_UNDECIDABLE = "undecidable"
 
 
 @click.command("replay")
@@ -35,7 +36,7 @@ _TOLD = {"allow": "allowed", "confirm": "asked about", "preview": "previewed", "
 def replay(place: Place, /, *, new: str | None, as_json: bool, everything: bool, **times: float | None) -> None:
     """Decide recorded calls again: by the configuration as it is now, or by the one in NEW.
 
-    Runs nothing and records nothing. Where the arguments of a call were not kept, or are gone, it says so: unknown.
+    Runs nothing and records nothing. Where the arguments of a call were not kept, or are gone, it says so: undecidable.
     """
     place.store = store_url(place, settings_of(place))
     if new is not None:
@@ -43,7 +44,7 @@ def replay(place: Place, /, *, new: str | None, as_json: bool, everything: bool,
 
     async def work(gate: Callgate) -> list[Replayed]:
         gate.add(*every_host_tool(), update=True)
-        return await gate.replay(**times)
+        return await gate.replay(since=times["since"], until=times["until"])
 
     found = run(place, work, need=Need.EXISTING, tools=Tools.LOADED)
     if as_json:
@@ -54,12 +55,12 @@ def replay(place: Place, /, *, new: str | None, as_json: bool, everything: bool,
 
 
 def _counts(found: Sequence[Replayed]) -> dict[str, int]:
-    return dict(Counter(each.now or "unknown" for each in found))
+    return dict(Counter(each.now or _UNDECIDABLE for each in found))
 
 
 def _document(each: Replayed) -> dict[str, Any]:
     body: dict[str, Any] = {"call": each.call, "tool": each.tool, "asked_at": each.asked_at, "was": each.was}
-    return body | {"now": each.now or "unknown", "changed": each.changed, "why": each.why}
+    return body | {"now": each.now or _UNDECIDABLE, "changed": each.changed, "why": each.why}
 
 
 def _show(screen: Screen, found: Sequence[Replayed], *, everything: bool) -> None:
@@ -73,11 +74,11 @@ def _show(screen: Screen, found: Sequence[Replayed], *, everything: bool) -> Non
         screen.say()
     counts = _counts(found)
     told = [f"{counts[word]} would be {text}" for word, text in _TOLD.items() if word in counts]
-    told += [f"{counts['unknown']} unknown"] if "unknown" in counts else []
+    told += [f"{counts[_UNDECIDABLE]} {_UNDECIDABLE}"] if _UNDECIDABLE in counts else []
     changed = sum(each.changed for each in found)
     screen.say(f"{len(found)} calls: {', '.join(told)}; {changed} otherwise than then")
 
 
 def _row(each: Replayed, screen: Screen) -> list[str | Cell]:
-    now = Cell(each.now, _STYLES[each.now]) if each.now is not None else Cell("unknown", "dim")
+    now = Cell(each.now, _STYLES[each.now]) if each.now is not None else Cell(_UNDECIDABLE, "dim")
     return [each.call[-8:], screen.moment(each.asked_at), each.tool, each.was or "", now, each.why]

@@ -23,6 +23,7 @@ from callgate.model.credential import ALL_RIGHTS, Credential
 from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.observing import spans_around
 from callgate.runtime.terminal import system_user
+from callgate.serve.addresses import MCP
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
@@ -74,7 +75,7 @@ async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | No
         screen.say(f"Console, signed in, once, within ten minutes:  {where.console}/enter?code={code}")
         if sys.platform == "darwin" and settings.url is None:  # pragma: no cover - macOS
             screen.say("Safari does not find this name: use another browser, or set serve.url (docs/console.md).")
-        screen.say(f"API {where.url}/api/v1   MCP {where.url}/mcp   Stop with Ctrl-C.")
+        screen.say(f"API {where.url}/api/v1   MCP {where.url}{MCP}   Stop with Ctrl-C.")
         if observe is not None:
             screen.say(observed(observe), style="yellow")
         await stop.wait()

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from callgate.cli.autonomy import LEVELS
 from callgate.cli.document import json_option, print_document
 from callgate.cli.opening import Need, run, settings_of, stdin_is_terminal
 from callgate.cli.person import by_option, person
@@ -16,6 +17,7 @@ from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
 from callgate.cli.trouble import wrong
 from callgate.model.credential import Credential, CredentialKind, Right
+from callgate.model.credential_form import credential_document
 from callgate.model.levels import Autonomy
 from callgate.runtime.gate import Callgate
 from callgate.serve.addresses import addresses
@@ -42,7 +44,7 @@ def list_credentials(place: Place, /, *, as_json: bool) -> None:
     """List the credentials, ended ones too. Tokens are not kept, so they cannot be shown."""
     found = run(place, lambda gate: gate.credentials(), need=Need.EXISTING)
     if as_json:
-        print_document([_document(each) for each in found])
+        print_document([credential_document(each) for each in found])
         return
     screen = Screen(sys.stdout)
     if not found:
@@ -56,7 +58,7 @@ def list_credentials(place: Place, /, *, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--role", default="default", show_default=True, help="The role it calls under.")
 @click.option("--scope", "scopes", multiple=True, help="A scope it has; the role's when left out. Repeatable.")
-@click.option("--autonomy", type=click.Choice([level.name for level in Autonomy]), help="How much it may do unasked.")
+@click.option("--autonomy", type=LEVELS, help="How much it may do unasked.")
 @click.option("--user", help="The person it acts for.")
 @click.option("--session", default="default", show_default=True, help="The session its calls belong to.")
 @click.option("--many-sessions", is_flag=True, help="Let requests name sessions below it.")
@@ -125,7 +127,7 @@ def revoke(place: Place, /, *, credential: str, by: str | None, as_json: bool) -
 
     ended = run(place, work, need=Need.EXISTING)
     if as_json:
-        print_document(_document(ended))
+        print_document(credential_document(ended))
         return
     Screen(sys.stdout).say(f"{ended.name} is not let in any more with {ended.id}.")
 
@@ -146,7 +148,7 @@ def sign_out(place: Place, /, *, credential: str, by: str | None, as_json: bool)
 
     found, ended = run(place, work, need=Need.EXISTING)
     if as_json:
-        print_document(_document(found) | {"visits_ended": ended})
+        print_document(credential_document(found) | {"visits_ended": ended})
         return
     visits = "1 visit is" if ended == 1 else f"{ended} visits are"
     Screen(sys.stdout).say(f"{visits} over; {found.name} can sign in again.")
@@ -215,7 +217,7 @@ def _seconds(days: float | None) -> float | None:
 
 def _show_token(made: Credential, token: str, *, as_json: bool) -> None:
     if as_json:
-        print_document(_document(made) | {"token": token})
+        print_document(credential_document(made) | {"token": token})
         return
     screen = Screen(sys.stderr)
     screen.say(f"{made.name} is let in with this token, which is not shown again:")
@@ -230,15 +232,3 @@ def _row(each: Credential, screen: Screen) -> list[str]:
     ended = each.revoked_at or each.expires_at
     until = "for good" if ended is None else screen.moment(ended)
     return [each.id[-8:], f"{each.kind} {each.name}", _may(each), screen.moment(each.created_at), until]
-
-
-def _document(each: Credential) -> dict[str, Any]:
-    body: dict[str, Any] = {"id": each.id, "kind": each.kind.value, "name": each.name, "created_by": each.created_by}
-    body |= {"created_at": each.created_at, "expires_at": each.expires_at, "revoked_at": each.revoked_at}
-    if each.kind is CredentialKind.PERSON:
-        return body | {"rights": sorted(each.rights), "password": bool(each.password)}
-    autonomy = None if each.autonomy is None else each.autonomy.label
-    scopes = None if each.scopes is None else sorted(each.scopes)
-    body |= {"role": each.role, "scopes": scopes, "autonomy": autonomy, "user": each.user, "session": each.session}
-    flags = ("many_sessions", "attended", "read_only", "no_web")
-    return body | {name: getattr(each, name) for name in flags}

@@ -7,6 +7,16 @@ from typing import NamedTuple
 
 from callgate.model.levels import Happened
 
+_CAUSES = {
+    "timeout": "it took longer than it may",
+    "cancelled": "its caller let it go while it ran",
+    "network": "the connection broke while it ran",
+    "owner_died": "the process that ran it ended before it did",
+    "unreported": "its host was allowed to run it, and never reported how it ended",
+    "unrecorded": "how it ended could not be recorded",
+    "nested": "a call inside it is not finished",
+}
+
 
 class AttemptKey(NamedTuple):
     """What makes a ledger row unique (the tenant is the store)."""
@@ -63,6 +73,11 @@ class Attempt(NamedTuple):
     also where it left nothing: nested, at a call inside it.
     """
     resolved_by: str | None = None
+
+    @property
+    def told_cause(self) -> str:
+        """The cause in words; empty where there is none."""
+        return "" if self.cause is None else _CAUSES.get(self.cause, self.cause.replace("_", " "))
 
     @property
     def open_question(self) -> bool:

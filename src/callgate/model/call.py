@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
+
+CallStatus = Literal[
+    "started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed"
+]
+"""How a call in the record stands."""
+CALL_STATUSES: tuple[CallStatus, ...] = get_args(CallStatus)
 
 
 class Call(NamedTuple):

@@ -47,7 +47,10 @@ def quick(value: Any) -> bytes | None:
     except orjson.JSONEncodeError:
         return None
     # orjson writes NaN as null without a word; only where one stands as a value is the walk needed.
-    if b"null" in text and (b":null" in text or b",null" in text or b"[null" in text or text == b"null"):
+    at = text.find(b"null")
+    while at > 0 and text[at - 1] not in b":,[":
+        at = text.find(b"null", at + 4)
+    if at >= 0:
         _refuse_nan(value)
     return text
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from callgate.model.approval import Approval
 
+_WRITTEN = "whsec_"
+
 
 def message_of(approval: Approval, *, url: str | None) -> dict[str, Any]:
     """What is told of a question. Not its arguments: those are shown where somebody has signed in."""
@@ -28,11 +30,26 @@ def message_of(approval: Approval, *, url: str | None) -> dict[str, Any]:
     return {"type": "approval.required", "timestamp": approval.created_at, "data": data}
 
 
+def _key_bytes(key: str) -> bytes:
+    """As Standard Webhooks writes keys, in base64 behind `whsec_`; any other text is the key itself."""
+    if not key.startswith(_WRITTEN):
+        return key.encode()
+    try:
+        return base64.b64decode(key.removeprefix(_WRITTEN), validate=True)
+    except ValueError:
+        message = f"its key begins with {_WRITTEN}, and what follows is no base64"
+        raise ValueError(message) from None
+
+
 def signed(message: dict[str, Any], *, message_id: str, at: float, key: str) -> tuple[bytes, dict[str, str]]:
-    """The bytes that are sent, and the headers that prove from whom, when, and that nobody changed them."""
+    """The bytes that are sent, and the headers that prove from whom, when, and that nobody changed them.
+
+    Raises:
+        ValueError: The key begins with `whsec_`, and no base64 follows; the message holds nothing of it.
+    """
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
     moment = str(int(at))
-    proof = hmac.digest(key.encode(), b".".join((message_id.encode(), moment.encode(), body)), hashlib.sha256)
+    proof = hmac.digest(_key_bytes(key), b".".join((message_id.encode(), moment.encode(), body)), hashlib.sha256)
     headers = {
         "content-type": "application/json",
         "webhook-id": message_id,

@@ -86,7 +86,7 @@ def _given_up(parts: Parts, row: Attempt, now: float) -> Draft:
     message = (
         f"{row.tool} was running when its process ended"
         if row.cause == "owner_died"
-        else f"{row.tool} was not reported"
+        else f"{row.tool} was allowed, and its host never reported how it ended"
     )
     error = {"error": message, "code": "outcome_unknown", "category": "runtime_error", "tool": row.tool}
     payload = {"tool": row.tool, "key": row.key.key, "cause": row.cause, "error": error, "tries": row.tries}

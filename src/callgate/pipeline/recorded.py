@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 import math
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ def json_bytes(value: Any) -> bytes:
 
 def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
     """An output without secrets, and its JSON: what is handed out and what is recorded had the same look."""
+    form: Any = None
     try:
         text = quick(value)
     except NotCanonical:
@@ -47,25 +49,41 @@ def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
         # It is struck by its own words first, because whoever prints it sees those and not its JSON.
         value = parts.striker.strike(value)
         text = json_bytes(value)
-    elif type(value) not in WRITTEN_ALIKE:
-        plain = _reread(text, value)
+    elif _is_plain(value):
+        form = value
+    else:
+        plain, form = _reread(text, value)
         if plain is not text:
-            value, text = read_back(plain), plain
+            value, text = form, plain
     if parts.striker.suspects(text):
-        form = read_back(text)
+        form = read_back(text) if form is None else form
         struck_form = parts.striker.strike(form, suspected=True)
         if struck_form is not form:
             return struck_form, json_bytes(struck_form)
     return value, text
 
 
-def _reread(text: bytes, value: Any) -> bytes:
-    """The text, made canonical JSON: ready-made pieces in a value were written as they are, whatever they are."""
+def _is_plain(value: Any) -> bool:
+    """Whether a value that has JSON is made of Python's own types alone: what was written of it is then canonical."""
+    if type(value) in WRITTEN_ALIKE:
+        return True
     try:
-        again = orjson.dumps(orjson.loads(text), option=SORTED)
-        return text if again == text else recordable_bytes(read_back(text))
+        marshal.dumps(value)  # it takes nothing else, not even of a class that is derived from one of them
     except ValueError:
-        return dumps(_stand_in(value, _DEPTH))
+        return False
+    return True
+
+
+def _reread(text: bytes, value: Any) -> tuple[bytes, Any]:
+    """The text, made canonical JSON, and read: ready-made pieces in a value were written as they are."""
+    try:
+        form = orjson.loads(text)
+        if orjson.dumps(form, option=SORTED) == text:
+            return text, form
+        plain = recordable_bytes(read_back(text))
+    except ValueError:
+        plain = dumps(_stand_in(value, _DEPTH))
+    return plain, read_back(plain)
 
 
 def json_form(value: Any) -> Any:

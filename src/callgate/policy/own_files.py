@@ -29,9 +29,10 @@ _CONFIGURATIONS = (DEFAULT_FILE, ACCEPTED_FILE)
 Key = tuple[str, ...]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4096)
 def key_of(path: str) -> Key:
     """The parts of an absolute path in the spelling they are compared in."""
+    # So many, because whoever looks at many files of a tree looks at them again.
     above, _, name = path.replace(os.sep, "/").rpartition("/")
     return (*_folder(above), _part(name)) if name else _folder(above)
 

@@ -5,13 +5,14 @@ Nothing here knows how any of it is done. A store is held to one contract suite 
 
 from callgate.ports.edges import Answer, Asker, Clock, Desk, Keys, Labels, Limits, SecretsStore, Source
 from callgate.ports.store import Reader, Store, Transaction
-from callgate.ports.stored import Checkpoint, Document, Head, Past, Reading
+from callgate.ports.stored import Checkpoint, Count, Document, Head, Past, Reading
 
 __all__ = [
     "Answer",
     "Asker",
     "Checkpoint",
     "Clock",
+    "Count",
     "Desk",
     "Document",
     "Head",

@@ -6,13 +6,13 @@ Nothing here knows how any of it is done (`tests/contracts/`).
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Draft, Event
-from callgate.ports.stored import Checkpoint, Document, Head, Past, Reading
+from callgate.ports.stored import Checkpoint, Count, Document, Head, Past, Reading
 
 T = TypeVar("T")
 
@@ -49,13 +49,19 @@ class Reader(Protocol):
         *,
         state: AttemptState | None = None,
         owner: str | None = None,
+        behind: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Attempt]:
-        """Ledger rows, oldest first unless told; with `limit`, the first so many of that order."""
+        """Ledger rows, oldest first unless told; with `limit`, the first so many of that order.
+
+        With `behind`, only what comes after the row whose latest call has that id.
+        """
         ...
 
-    def open_attempts(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
+    def open_attempts(
+        self, *, behind: str | None = None, limit: int | None = None, newest_first: bool = False
+    ) -> list[Attempt]:
         """Rows of which nobody knows whether they took effect, as `attempts` orders them."""
         ...
 
@@ -89,11 +95,18 @@ class Reader(Protocol):
         *,
         states: Iterable[ApprovalState] | None = None,
         session: str | None = None,
+        within: str | None = None,
         principal: str | None = None,
+        overdue: float | None = None,
+        behind: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
-        """Approvals, oldest first unless told; with `limit`, the first so many of that order."""
+        """Approvals, oldest first unless told; with `limit`, the first so many of that order.
+
+        With `within`, those of that session and of all below it; with `overdue`, those whose time is up by then; with
+        `behind`, what comes after the approval, or the plan, of that id in this order.
+        """
         ...
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
@@ -132,6 +145,10 @@ class Reader(Protocol):
         """
         ...
 
+    def last_position(self) -> int:
+        """The position of the newest event; 0 while there is none."""
+        ...
+
     def heads(self) -> dict[str, Head]:
         """The last event of every stream."""
         ...
@@ -153,9 +170,33 @@ class Reader(Protocol):
         ...
 
     def projections(
-        self, name: str, *, limit: int | None = None, newest_first: bool = False, below: str | None = None
+        self,
+        name: str,
+        *,
+        limit: int | None = None,
+        newest_first: bool = False,
+        below: str | None = None,
+        equal: Mapping[str, str] | None = None,
+        skip: int = 0,
     ) -> list[dict[str, Any]]:
-        """A projection's entries by their key; with `below`, those whose key is less."""
+        """A projection's entries by their key; with `below`, those whose key is less.
+
+        With `equal`, only those whose fields have these values; `skip` leaves out the first so many of what fits.
+        """
+        ...
+
+    def projections_since(
+        self, name: str, since: float, *, until: float | None = None, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Entries whose `asked_at` is not before `since`, and before `until`; the one that was asked last first."""
+        ...
+
+    def counts(self, name: str, *, since: float, stretch: float) -> list[Count]:
+        """How many entries whose `asked_at` is not before `since` are alike, by stretches of so many seconds."""
+        ...
+
+    def middle_duration(self, name: str, *, since: float, statuses: Iterable[str]) -> float | None:
+        """The middle `duration_ms` of entries asked not before `since` that stand so; None where none says any."""
         ...
 
     def document(self, area: str, key: str) -> dict[str, Any] | None:

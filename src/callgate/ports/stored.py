@@ -43,6 +43,20 @@ class Document(NamedTuple):
     body: dict[str, Any]
 
 
+class Count(NamedTuple):
+    """How many entries of a projection are alike, in one stretch of time."""
+
+    stretch: int
+    """The time it begins at, divided by its length."""
+    status: str | None
+    tool: str | None
+    entries: int
+    measured: int
+    """How many of them say how long they took."""
+    duration_ms: float
+    """How long these took together."""
+
+
 class Past(NamedTuple):
     """What the ledger knows of a call before it is claimed."""
 

@@ -55,10 +55,12 @@ class Administration(Face):
         session: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
+        behind: str | None = None,
     ) -> list[Attempt]:
         """Rows of the ledger, oldest first unless told; with `key`, those of every agent and session that used it.
 
-        `principal` and `session` say whose, where only theirs are meant.
+        `principal` and `session` say whose, where only theirs are meant; with `behind`, only what comes after the row
+        of the call of that id.
         """
         wanted = {"key": key, "principal": principal, "session": session}
         wanted = {name: value for name, value in wanted.items() if value is not None}
@@ -69,7 +71,7 @@ class Administration(Face):
                 rows = [] if row is None else [row]
             else:
                 most = None if wanted else limit
-                rows = reader.attempts(state=state, limit=most, newest_first=newest_first)
+                rows = reader.attempts(state=state, behind=behind, limit=most, newest_first=newest_first)
             return [row for row in rows if _fits(row, state, wanted)][:limit]
 
         store = self._open().parts.store

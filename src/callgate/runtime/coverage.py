@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from callgate.model.tool import Tool
     from callgate.settings.values import Observe
 
-GOVERNED, NOT_GOVERNED, UNKNOWN, OBSERVED = "governed", "not governed", "unknown", "observed"
+GOVERNED, NOT_GOVERNED, UNDECIDABLE, OBSERVED = "governed", "not governed", "undecidable", "observed"
 _OWN_TOOLS = "its own tools"
 _FOLDERS = {"claude-code": ".claude", "cursor": ".cursor", CODEX: ".codex", COPILOT: ".copilot"}
 """Hosts with tools of their own, and the folder by which one is known to be here."""
@@ -51,7 +51,7 @@ def covered(folder: Path) -> Iterator[Covered]:
         except ConfigurationError as error:
             what = "its MCP servers" if file.kind == "mcp" else _OWN_TOOLS
             unread |= {file.host} if file.kind == "hooks" else set()
-            yield Covered(file.host, what, UNKNOWN, str(file.path), str(error))
+            yield Covered(file.host, what, UNDECIDABLE, str(file.path), str(error))
     for file, document in documents:
         if file.kind == "mcp":
             yield from _servers(file, document, folder=folder)
@@ -108,7 +108,7 @@ class SourceCovered(NamedTuple):
     source: str
     tools: int
     state: str
-    """`governed`; `observed` where its calls are judged and run all the same; `unknown` where it cannot be reached."""
+    """`governed`; `observed` where its calls are judged and run all the same; `undecidable` where nobody reaches it."""
     why: str
     held: int
     """Tools that nobody may call until somebody looks at them."""
@@ -136,7 +136,7 @@ class Coverage:
 
     @property
     def open(self) -> int:
-        """How much does not go through the gate, is not enforced there, or is not known."""
+        """How much does not go through the gate, is not enforced there, or is undecidable."""
         return sum(each.state != GOVERNED for each in (*self.hosts, *self.sources))
 
 
@@ -149,7 +149,9 @@ def sources_covered(
         found.setdefault(f"{tool.source.value} {tool.source_name}".strip(), []).append(tool)
     away = {f"{each.origin.value} {each.source}": each.missing for each in reports if each.missing is not None}
     here = [_source(name, among, held=held, modes=modes) for name, among in sorted(found.items())]
-    gone = [SourceCovered(name, 0, UNKNOWN, f"it cannot be reached: {why}", 0, 0) for name, why in sorted(away.items())]
+    gone = [
+        SourceCovered(name, 0, UNDECIDABLE, f"it cannot be reached: {why}", 0, 0) for name, why in sorted(away.items())
+    ]
     return (*here, *(each for each in gone if each.source not in found))
 
 

@@ -18,7 +18,7 @@ from callgate.model.levels import Assurance, Risk
 from callgate.model.person import is_own_agent, person_key
 from callgate.pipeline import deciding
 from callgate.runtime.opened import Face
-from callgate.runtime.questions import questions
+from callgate.runtime.questions import Asker, questions
 
 if TYPE_CHECKING:
     from callgate.ports import Transaction
@@ -121,17 +121,24 @@ class Decisions(Face):
         *,
         states: Iterable[ApprovalState] | None = (ApprovalState.PENDING,),
         principal: str | None = None,
+        session: str | None = None,
+        within: str | None = None,
+        behind: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
         """Questions, oldest first unless told; the pending ones of everybody unless told otherwise.
+
+        `principal` and `session` say whose; `within` is a session and all below it. With `behind`, only what comes
+        after the question of that id in this order.
 
         Those whose time is up are expired first. One that somebody without the key edited is void: it is shown as that
         among all of them, and nowhere else.
         """
         among = None if states is None else frozenset(states)
         parts = self._open().parts
-        return await questions(parts, among, principal=principal, limit=limit, newest_first=newest_first)
+        asker = Asker(principal=principal, session=session, within=within)
+        return await questions(parts, among, asker=asker, limit=limit, newest_first=newest_first, behind=behind)
 
     async def grant(
         self,

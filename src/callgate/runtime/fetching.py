@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from callgate.errors import CallgateError
-from callgate.model.grounds import Grounds
+from callgate.runtime.named_address import grounds_of_named
 
 _SECONDS = 10.0
 _LARGEST = 1024 * 1024
@@ -27,16 +27,7 @@ async def fetch_document(url: str, *, private_addresses: bool) -> bytes:
     from callgate.tools.outbound.client import Client, Limits  # noqa: PLC0415 - an extra
     from callgate.tools.outbound.network import Network  # noqa: PLC0415
 
-    grounds = Grounds(
-        directory="/",
-        roots=(),
-        closed=(),
-        git=(),
-        code=(),
-        private_addresses=private_addresses,
-        path_refused=lambda _path, _found: "this touches no file",
-        host_refused=lambda _place: None,
-    )
+    grounds = grounds_of_named(private_addresses=private_addresses)
     try:
         limits = Limits(seconds=_SECONDS, content=_LARGEST)
         answer = await Client(Network(), grounds).get(url, headers={}, limits=limits)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from callgate.model.approval import Approval, ApprovalState
+from callgate.ports import Count
 
 ENDS = ("succeeded", "refused", "failed", "unknown", "waiting")
 DECIDED = frozenset(
@@ -83,46 +84,68 @@ class Figures:
         return self.ends["succeeded"] / known if known else None
 
 
-def figures(calls: Iterable[Mapping[str, Any]], questions: Iterable[Approval], *, span: Span) -> Figures:
-    """What entries of `calls()` and decided questions come to in that time."""
-    recent = [each for each in calls if each["asked_at"] >= span.since and each["status"] in _GROUPS]
+STATUSES = frozenset(_GROUPS)
+"""How entries stand that count as calls."""
+
+
+def figures(counts: Iterable[Count], questions: Iterable[Approval], *, took: float | None, span: Span) -> Figures:
+    """What the counts of calls and decided questions come to in that time.
+
+    Args:
+        counts: By stretches as long as a step.
+        questions: Those that somebody decided.
+        took: Milliseconds that the middle call took.
+        span: Which time.
+    """
+    recent = [each for each in counts if each.status in _GROUPS]
     waits = [
         (each.decided_at, each.decided_at - each.created_at)
         for each in questions
         if each.decided_at is not None and each.decided_at >= span.since
     ]
-    takes = [(each["asked_at"], each["duration_ms"]) for each in recent if each.get("duration_ms") is not None]
-    counted = Counter(_GROUPS[each["status"]] for each in recent)
     times = span.times()
+    ended = {name: _ended(recent, name, span=span) for name in ENDS}
     return Figures(
-        ends={name: counted[name] for name in ENDS},
+        ends={name: sum(numbers) for name, numbers in ended.items()},
         waited=_middle([seconds for _, seconds in waits]),
-        took=_middle([length for _, length in takes]),
-        tools=tuple(Counter(str(each.get("tool", "(erased)")) for each in recent).most_common(_TOOLS)),
+        took=took,
+        tools=_most_called(recent),
         times=times,
-        ended={name: _counted(recent, name, times=times) for name in ENDS},
-        waits=_averages(waits, times),
-        takes=_averages(takes, times),
+        ended=ended,
+        waits=_averages([(_place(at, times), 1, seconds) for at, seconds in waits], len(times)),
+        takes=_averages([(_bar(each, span), each.measured, each.duration_ms) for each in recent], len(times)),
     )
+
+
+def _bar(count: Count, span: Span) -> int:
+    return min(max(count.stretch - int(span.since // span.step), 0), len(span.times()) - 1)
+
+
+def _ended(counts: Iterable[Count], group: str, *, span: Span) -> tuple[int, ...]:
+    found = [0] * len(span.times())
+    for each in counts:
+        if each.status is not None and _GROUPS[each.status] == group:
+            found[_bar(each, span)] += each.entries
+    return tuple(found)
+
+
+def _most_called(counts: Iterable[Count]) -> tuple[tuple[str, int], ...]:
+    called: Counter[str] = Counter()
+    for each in counts:
+        called[each.tool or "(erased)"] += each.entries
+    return tuple(called.most_common(_TOOLS))
 
 
 def _place(at: float, times: Sequence[float]) -> int:
     return min(max(int((at - times[0]) // (times[1] - times[0])), 0), len(times) - 1)
 
 
-def _counted(calls: Iterable[Mapping[str, Any]], group: str, *, times: Sequence[float]) -> tuple[int, ...]:
-    found = [0] * len(times)
-    for each in calls:
-        if _GROUPS[each["status"]] == group:
-            found[_place(each["asked_at"], times)] += 1
-    return tuple(found)
-
-
-def _averages(measured: Iterable[tuple[float, float]], times: Sequence[float]) -> tuple[float | None, ...]:
-    sums, numbers = [0.0] * len(times), [0] * len(times)
-    for at, value in measured:
-        sums[_place(at, times)] += value
-        numbers[_place(at, times)] += 1
+def _averages(measured: Iterable[tuple[int, int, float]], bars: int) -> tuple[float | None, ...]:
+    """By bar: of how many it is the sum, and the sum."""
+    sums, numbers = [0.0] * bars, [0] * bars
+    for bar, number, total in measured:
+        sums[bar] += total
+        numbers[bar] += number
     return tuple(total / number if number else None for total, number in zip(sums, numbers, strict=True))
 
 

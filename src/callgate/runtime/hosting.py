@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import OutcomeNotFound, StoreError
 from callgate.model.attempt import AttemptKey, AttemptState
+from callgate.model.call import Call
 from callgate.model.canonical import dumps
 from callgate.pipeline import judge as judging
 from callgate.pipeline.question import question_about
 from callgate.runtime.call_key import call_key
 from callgate.runtime.calls import Calls
+from callgate.runtime.host_searches import SEARCHED, with_searched
 
 if TYPE_CHECKING:
-    from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Outcome
     from callgate.pipeline.judge import Judgement
@@ -36,6 +37,23 @@ _LOOKED_AT = 1000
 
 class Hosting(Calls):
     """Judging the tools of a host, in one process, and hearing of their end in another."""
+
+    async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
+        """Decide about a tool that its host runs itself, and write the intent; settle it with `report`.
+
+        A tool that the gate can run is refused: it is called, so that nobody only says that it ran. A search is judged
+        by the files out of reach that it would read, also as a person edited it.
+        """
+        ground = context or self._open().default_context
+        judgement = await super().judge(self.as_searched(call, ground), ground, wait=wait)
+        if judgement.edited is None:
+            return judgement
+        reads = self.as_searched(Call(call.tool, judgement.edited), ground).arguments.get(SEARCHED)
+        if not reads:
+            return judgement
+        error = f"not run: as a person edited it, it would read what no tool may touch: {', '.join(reads)}"
+        outcome = await self.report(judgement.id, ok=False, error=error)
+        return replace(judgement, allowed=False, outcome=outcome, edited=None)
 
     async def judge_use(self, call: Call, context: Context, *, wait: float | None = None) -> Judgement:
         """Decide about a tool use of a host; its id (`call.id`) is what its end is reported under.
@@ -54,6 +72,12 @@ class Hosting(Calls):
             await parts.store.write(lambda tx: tx.put_document(AREA, _place("use", context, use), body))
         words = context.intent or await self.words(context)
         return await self.judge(call._replace(key=key), replace(context, intent=words), wait=wait)
+
+    def as_searched(self, call: Call, context: Context) -> Call:
+        """A tool use as it has to be judged: a search with those files out of every tool's reach that it would read."""
+        parts = self._open().parts
+        folder = context.working_directory or parts.working_directory
+        return with_searched(call, parts.policy.protect(()), folder=folder)
 
     async def report_use(
         self, call: Call, context: Context, *, ok: bool, output: Any = None, error: str | None = None

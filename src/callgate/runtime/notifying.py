@@ -14,9 +14,9 @@ from callgate.errors import CallgateError
 from callgate.events.vocabulary import KINDS, NOTIFICATION_FAILED
 from callgate.model.approval import ApprovalState
 from callgate.model.event import Draft, Event
-from callgate.model.grounds import Grounds
 from callgate.observe.webhook import message_of, signed
 from callgate.pipeline.deciding import reread
+from callgate.runtime.named_address import grounds_of_named
 from callgate.tools.outbound.client import Client, Limits
 from callgate.tools.outbound.network import Network
 
@@ -147,8 +147,11 @@ class Notifier:
         parts = self._opened.parts
         connector, _, name = (place.secret or "").partition("/")
         key = await asyncio.to_thread(parts.secrets.source, connector, name)
-        body, headers = signed(message, message_id=approval.id, at=parts.clock.now(), key=key)
-        client = Client(self._network, _grounds(place, parts.working_directory))
+        try:
+            body, headers = signed(message, message_id=approval.id, at=parts.clock.now(), key=key)
+        except ValueError as error:
+            raise _NotTaken(str(error)) from None
+        client = Client(self._network, grounds_of_named(private_addresses=place.private_addresses))
         answer = await client.post(place.webhook or "", body, headers=headers, limits=_LIMITS)
         if answer.status not in _TAKEN:
             raise _NotTaken(f"the webhook answered {answer.status}")
@@ -164,20 +167,6 @@ class Notifier:
 
 def _soon() -> float:
     return asyncio.get_running_loop().time() + _AT_CLOSE
-
-
-def _grounds(place: NotifySettings, directory: str) -> Grounds:
-    """The operator named the address, and nothing is sent on from there: where it leads is all that is judged."""
-    return Grounds(
-        directory=directory,
-        roots=(),
-        closed=(),
-        git=(),
-        code=(),
-        private_addresses=place.private_addresses,
-        path_refused=lambda _path, _found: "a webhook touches no file",
-        host_refused=lambda _place: None,
-    )
 
 
 async def _run(command: tuple[str, ...], message: bytes) -> None:

@@ -32,7 +32,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     """Everything a result is made from."""
     body: dict[str, Any] = {"status": outcome.status} | {name: getattr(outcome, name) for name in _PLAIN}
-    body |= {"side_effects": list(outcome.side_effects), "metadata": json_form(outcome.metadata)}
+    body |= {"side_effects": list(outcome.side_effects), "metadata": json_form(outcome.metadata) | _observed(outcome)}
     if outcome.error is not None:
         body["error"] = _error_to_json(outcome.error)
     if isinstance(outcome, Succeeded | Unknown):
@@ -45,6 +45,15 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     elif isinstance(outcome, Previewed):
         body |= {"supported": outcome.supported, "preview": None if outcome.preview is None else outcome.preview.text}
     return body
+
+
+def _observed(outcome: Outcome) -> dict[str, Any]:
+    """That a call was only observed, and what would have been decided: else its end looks as if nobody minded it."""
+    decision = outcome.decision
+    if decision is None or decision.observed is None:
+        return {}
+    why = [reason.text for reason in decision.reasons if reason.raises or reason.verdict is not None]
+    return {"observed": decision.observed.label, "why": why}
 
 
 def outcome_from_json(body: Mapping[str, Any]) -> Outcome:

@@ -7,11 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from callgate.events import projections
 from callgate.model.context import Context
 from callgate.model.layer import Layer, LayerKind
 from callgate.model.levels import Risk, Verdict
 from callgate.runtime.coverage import Coverage, agents_covered, covered, judged_here, sources_covered
-from callgate.runtime.figures import DECIDED, Figures, Span, figures
+from callgate.runtime.figures import DECIDED, STATUSES, Figures, Span, figures
 from callgate.runtime.opened import Face
 from callgate.settings.matrix import resolve_matrix
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from callgate.model.health import Health
     from callgate.model.levels import Autonomy
     from callgate.model.tool import Tool
+    from callgate.ports import Reader
     from callgate.runtime.decisions import Decisions
     from callgate.runtime.doorkeeping import Doorkeeping
     from callgate.runtime.observing import Observing
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
         """The faces of a gate that this one looks through."""
 
 
-_CALLS = 20_000
 _RECENT = 2000
 _QUESTIONS = 1000
 
@@ -107,17 +108,26 @@ class Overseeing(Face):
 
     async def before(self, question: Approval, *, limit: int = 8) -> list[dict[str, Any]]:
         """What the asker of a question did before it in the same session, as `calls()` has it, the newest first."""
-        among = {"principal": question.principal, "session": question.session}
         # Asked of the store like this, so that however much it does afterwards hides nothing.
-        found = await cast("_Gate", self).calls(limit=limit, earlier_than=question.call_id, **among)
+        found = await cast("_Gate", self).calls(
+            limit=limit, earlier_than=question.call_id, principal=question.principal, session=question.session
+        )
         return found[::-1]
 
     async def figures(self, *, back: float, step: float) -> Figures:
         """How much was called in the last `back` seconds and how it ended, by steps of so many seconds."""
-        gate = cast("_Gate", self)
-        span = Span(self._open().parts.clock.now(), back, step)
-        decided = await gate.approvals(states=DECIDED, limit=_QUESTIONS, newest_first=True)
-        return figures(await gate.calls(limit=_CALLS), decided, span=span)
+        parts = self._open().parts
+        span = Span(parts.clock.now(), back, step)
+        decided = await cast("_Gate", self).approvals(states=DECIDED, limit=_QUESTIONS, newest_first=True)
+        await projections.refresh(parts.store, "calls")
+
+        def unit(reader: Reader) -> Figures:
+            counts = reader.counts("calls", since=span.since, stretch=step)
+            took = reader.middle_duration("calls", since=span.since, statuses=STATUSES)
+            return figures(counts, decided, took=took, span=span)
+
+        # The store counts: however many calls there were, none of them is read.
+        return await parts.store.scan(unit)
 
     def connectors(self) -> list[ConnectorStanding]:
         """Every system that tools name, and whatever else was ever in trouble; with how many tools it has."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from callgate.approvals.bind import intact
@@ -25,16 +25,33 @@ if TYPE_CHECKING:
 _log = logging.getLogger("callgate")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Whose questions are meant; everybody's, where nothing is said."""
+
+    principal: str | None = None
+    session: str | None = None
+    within: str | None = None
+    """This session, and all below it."""
+
+    def fits(self, approval: Approval) -> bool:
+        """Whether it is one of theirs."""
+        named = (self.principal, approval.principal), (self.session, approval.session)
+        below = self.within is None or f"{approval.session}/".startswith(f"{self.within}/")
+        return below and all(wanted in {None, found} for wanted, found in named)
+
+
 async def questions(
     parts: Parts,
     states: frozenset[ApprovalState] | None,
     *,
-    principal: str | None = None,
+    asker: Asker,
     limit: int | None,
     newest_first: bool,
+    behind: str | None = None,
 ) -> list[Approval]:
     """Questions in these states; those whose time is up are expired first, and edited ones are void."""
-    await _expire(parts, principal)
+    await _expire(parts, asker)
     # An edited question may say any state, so that those which are void are looked for among all.
     among = None if states is None or ApprovalState.VOID in states else states
 
@@ -48,17 +65,17 @@ async def questions(
             return shown if states is None or shown.state in states else None
 
         def read(size: int | None) -> list[Approval]:
-            return _listed(reader, among, principal=principal, limit=size, newest_first=newest_first)
+            return _listed(reader, among, asker=asker, limit=size, newest_first=newest_first, behind=behind)
 
         return enough(read, keep=keep, limit=limit, name=lambda shown: shown.id)
 
     return await parts.store.read(unit)
 
 
-async def _expire(parts: Parts, principal: str | None) -> None:
+async def _expire(parts: Parts, asker: Asker) -> None:
     now = parts.clock.now()
     pending = frozenset({ApprovalState.PENDING})
-    for overdue in await parts.store.read(lambda reader: _listed(reader, pending, principal=principal)):
+    for overdue in await parts.store.read(lambda reader: _listed(reader, pending, asker=asker, overdue=now)):
         if intact(overdue, parts.keys) and overdue.expires_at <= now:
             try:
                 await deciding.reread(parts, overdue.id)
@@ -71,20 +88,29 @@ def _listed(
     reader: Reader,
     states: frozenset[ApprovalState] | None,
     *,
-    principal: str | None,
+    asker: Asker,
+    overdue: float | None = None,
     limit: int | None = None,
     newest_first: bool = False,
+    behind: str | None = None,
 ) -> list[Approval]:
+    whose = {"principal": asker.principal, "session": asker.session, "within": asker.within}
     try:
-        return reader.approvals(states=states, principal=principal, limit=limit, newest_first=newest_first)
+        return reader.approvals(
+            states=states, **whose, overdue=overdue, limit=limit, newest_first=newest_first, behind=behind
+        )
     except RowUnreadable as error:
         _log.warning("%s", error)
     readable = [
-        found
-        for found in _one_by_one(reader)
-        if (states is None or found.state in states) and principal in {None, found.principal}
+        found for found in _one_by_one(reader) if (states is None or found.state in states) and asker.fits(found)
     ]
-    return (readable[::-1] if newest_first else readable)[:limit]
+    ordered = readable[::-1] if newest_first else readable
+    return (ordered if behind is None else _after(ordered, behind))[:limit]
+
+
+def _after(ordered: list[Approval], question: str) -> list[Approval]:
+    names = [{found.id, found.part and found.part.plan_id} for found in ordered]
+    return ordered[max((place for place, named in enumerate(names, 1) if question in named), default=len(ordered)) :]
 
 
 def _one_by_one(reader: Reader) -> Iterator[Approval]:

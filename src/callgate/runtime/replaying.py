@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
     from callgate.ports import Reader
 
+_AT_A_STRETCH = 20
+"""Calls that are decided before others have their turn."""
 _NO_DECISION = frozenset({"deduped", "resumed"})
 """A call that the ledger answered, and one that a later call went on with: the other one tells what was decided."""
 _NOT_KEPT = (
@@ -43,9 +46,9 @@ class Replayed:
     was: str | None
     """What was decided then; in observe mode, what would have been."""
     now: str | None
-    """allow, confirm, preview or deny; None where it cannot be known."""
+    """allow, confirm, preview or deny; None where it is undecidable."""
     why: str
-    """What decides, or why it cannot be known."""
+    """What decides, or why that is undecidable."""
     unasked: bool = False
     """Whether it ran in observe mode though somebody should have been asked."""
 
@@ -58,16 +61,25 @@ class Replayed:
 class Replaying(Reviewing):
     """Recorded calls under the present policy."""
 
-    async def replay(self, *, since: float | None = None, until: float | None = None) -> list[Replayed]:
-        """Decide again what was called in that time, oldest first. An observe mode does not count.
+    async def replay(
+        self, *, since: float | None = None, until: float | None = None, limit: int | None = None
+    ) -> list[Replayed]:
+        """Decide again what was called in that time, oldest first; with `limit`, of the newest so many calls.
 
-        Where the exact arguments were not kept, or are gone, or their tool is not here, it is not known what would be
-        decided, and that is what is said.
+        An observe mode does not count.
+
+        Where the exact arguments were not kept, or are gone, or their tool is not here, it is undecidable, and that
+        is what is said.
         """
         parts = self._open().parts
-        first, last = since or 0.0, float("inf") if until is None else until
-        wanted = [each for each in await self.calls() if first <= each["asked_at"] < last]
-        return [await _again(parts, each) for each in wanted if each["status"] not in _NO_DECISION]
+        made: list[Replayed] = []
+        for number, each in enumerate(await self.calls_since(since or 0.0, until=until, limit=limit), 1):
+            if each["status"] not in _NO_DECISION:
+                made.append(await _again(parts, each))
+            if number % _AT_A_STRETCH == 0:
+                # Deciding waits for nothing, and everybody else's calls are on the same loop.
+                await asyncio.sleep(0)
+        return made
 
 
 async def _again(parts: Parts, entry: dict[str, Any]) -> Replayed:

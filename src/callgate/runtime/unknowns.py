@@ -13,7 +13,6 @@ from callgate.runtime.opened import Face
 if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.outcome import Outcome
-    from callgate.ports import Reader
 
 
 class OpenCounts(NamedTuple):
@@ -28,17 +27,18 @@ class OpenCounts(NamedTuple):
 class Unknowns(Face):
     """Looking after what is not known."""
 
-    async def unknown_outcomes(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
+    async def unknown_outcomes(
+        self, *, limit: int | None = None, newest_first: bool = False, behind: str | None = None
+    ) -> list[Attempt]:
         """Every call whose effect somebody has to look for, oldest first unless told.
 
-        Unknown outcomes, and failures that may have left something behind.
+        Unknown outcomes, and failures that may have left something behind. With `behind`, only what comes after the
+        call of that id in this order.
         """
-
-        def unit(reader: Reader) -> list[Attempt]:
-            rows = reader.open_attempts(limit=limit, newest_first=newest_first)
-            return sorted(rows, key=lambda row: row.started_at, reverse=newest_first)
-
-        return await self._open().parts.store.scan(unit)
+        store = self._open().parts.store
+        return await store.scan(
+            lambda reader: reader.open_attempts(limit=limit, newest_first=newest_first, behind=behind)
+        )
 
     async def open_counts(self) -> OpenCounts:
         """How many questions and outcomes wait for people, as the store counts them: none of them is read."""

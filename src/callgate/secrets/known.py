@@ -1,8 +1,8 @@
 """Known secrets: an immutable snapshot of every form to look for, made anew for each secret. Knows no values of tools.
 
-Looking has three steps, because nearly every text is innocent and every call pays for looking. Forms and shapes with a
-long word in them can only be in a text that has a long word: one translation and one search, however many secrets
-there are. Only then are the anchors of shapes and the forms themselves looked for.
+Looking has steps, because nearly every text is innocent and every call pays for looking. First come the shapes
+(`traces`). Forms with a long word in them can only be in a text that has a long word: one translation and one search,
+however many secrets there are. Only then are these forms themselves looked for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import orjson
 from callgate.model.visible import CUT
 from callgate.secrets.encodings import SHORTEST, Form
 from callgate.secrets.placeholders import ANY, PLAIN, placeholder
-from callgate.secrets.shapes import LONG_WORD, NAMES, has_long_anchor, has_short_anchor, strike_shapes
+from callgate.secrets.shapes import NAMES, strike_shapes
+from callgate.secrets.traces import LONG_WORD, has_long_word, has_short_word, look_for
 
 _LETTERS = (string.ascii_letters + string.digits + "_+=%").encode()
 _WORDS = bytes(ord("x") if byte in _LETTERS else ord(" ") for byte in range(256))
@@ -90,14 +91,14 @@ class Known:
         if len(data) < SHORTEST:
             return False
         text = data.decode("latin-1")
-        if has_short_anchor(text) or (self.forms and _CUT in text):
+        look = look_for(len(data))
+        if (has_short_word if look is None else look)(text):
             return True
-        for needle in self.short:  # as below, a loop and not any()
-            if needle in text:
-                return True
-        if data.translate(_WORDS).find(_RUN) < 0:
+        if self.forms and self._has_short(text):
+            return True
+        if (look is not None and not self.long) or data.translate(_WORDS).find(_RUN) < 0:
             return False
-        return has_long_anchor(text) or self._has_long(text)
+        return (look is None and has_long_word(text)) or self._has_long(text)
 
     def may_be_in_shared(self, data: bytes) -> bool:
         """As `may_be_in`, of a text that comes again and again: it is looked through once per snapshot."""
@@ -127,10 +128,18 @@ class Known:
         struck = "".join((*pieces, self._strike_piece(text[last:])))
         return text if struck == text else struck
 
+    def _has_short(self, text: str) -> bool:
+        if _CUT in text:
+            return True
+        for needle in self.short:  # noqa: SIM110 - on the way of every call, and any() takes three times as long
+            if needle in text:
+                return True
+        return False
+
     def _has_long(self, text: str) -> bool:
         if len(self.long) > _FEW:
             return not self.windows.isdisjoint(text[at : at + LONG_WORD] for at in range(len(text) - LONG_WORD + 1))
-        for needle in self.long:  # noqa: SIM110 - on the way of every call, and any() takes three times as long
+        for needle in self.long:  # noqa: SIM110 - as above
             if needle in text:
                 return True
         return False

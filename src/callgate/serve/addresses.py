@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+MCP = "/mcp"
+"""The path of the MCP door; below it each server has one of its own."""
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 - compared, not bound
 

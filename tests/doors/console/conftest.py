@@ -18,6 +18,7 @@ from callgate import Callgate, Context, Pending, tool
 from callgate.serve.addresses import Addresses
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
+from tests.needed import missing
 
 expect.set_options(timeout=30_000)
 SCREENSHOTS = Path(__file__).parent / "screenshots"
@@ -184,7 +185,7 @@ class Desk:
     async def faults(self, page: Page) -> list[str]:
         """What axe finds that is serious, and where."""
         if not AXE.exists():
-            _missing("axe-core is not installed; run make setup where npm can be reached")
+            missing("axe-core is not installed; run make setup where npm can be reached")
         await page.evaluate(AXE.read_text(encoding="utf-8"))
         found = await page.evaluate("async () => (await axe.run()).violations")
         serious = [each for each in found if each["impact"] in {"serious", "critical"}]
@@ -199,7 +200,7 @@ class Desk:
 async def desk(console: Console):
     program = shutil.which("chromium")
     if program is None:
-        _missing("Chromium is not installed; on Debian and Ubuntu: apt-get install chromium")
+        missing("Chromium is not installed; on Debian and Ubuntu: apt-get install chromium")
     # Chromium's own sandbox does not start for root, which containers are.
     flags = ["--no-sandbox"] if os.geteuid() == 0 else []
     async with async_playwright() as playwright:
@@ -210,9 +211,3 @@ async def desk(console: Console):
             await context.close()
         await browser.close()
     assert found.complaints == []
-
-
-def _missing(reason: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)

@@ -5,7 +5,7 @@ import pytest
 from callgate import Callgate
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
-from tests.doors.console.conftest import Console, client_of
+from tests.doors.console.conftest import AGENT, Console, client_of
 
 
 async def test_a_link_lets_in_once_and_leaves_no_code_in_the_address(console: Console):
@@ -68,12 +68,23 @@ async def test_a_revoked_person_is_out_at_once(console: Console):
 
 async def test_an_agents_token_is_no_cookie_and_a_persons_neither(console: Console):
     _, agents = await console.gate.admit_agent("crawler", by="operator")
-    _, persons = await console.gate.admit_person("ada", by="operator")
-    for token in (agents, persons, "x", ""):
-        async with console.client(cookies={"callgate_visit": token}) as client:
-            assert (await client.get("/")).headers["location"] == "/sign-in"
-            answer = await client.post("/approvals/x", data={"answer": "approve"})
-            assert answer.headers["location"] == "/sign-in"
+    _, persons = await console.gate.admit_person("eve", by="operator")
+    which = await console.ask()
+    asked = await console.gate.approval(which)
+    async with console.signed_in() as ada:
+        # Everything that decides, but for the cookie.
+        yes = {"answer": "approve", "seen": asked.digest, "stamp": await console.stamp(ada)}
+        for token in (agents, persons, "x", ""):
+            async with console.client(cookies={"callgate_visit": token}) as client:
+                assert (await client.get("/")).headers["location"] == "/sign-in"
+                answer = await client.post(f"/approvals/{which}", data=yes)
+                assert answer.headers["location"] == "/sign-in"
+        assert await console.gate.approval(which) == asked
+        assert (await console.gate.resume(which, AGENT)).status == "pending"
+        assert console.paid == []
+        await ada.post(f"/approvals/{which}", data=yes)
+    assert (await console.gate.resume(which, AGENT)).ok
+    assert console.paid == [(5, "bob")]
 
 
 async def test_over_tls_the_cookie_travels_no_other_way():

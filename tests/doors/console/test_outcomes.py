@@ -1,9 +1,11 @@
 """Unknown outcomes at the console: asking the tool, and saying what was found."""
 
+import asyncio
+
 import pytest
 from playwright.async_api import expect
 
-from callgate import Unknown
+from callgate import Call, Unknown, tool
 from tests.doors.console.conftest import AGENT, Console, Desk
 
 
@@ -34,6 +36,27 @@ async def test_what_nobody_knows_is_listed_and_a_person_says_what_they_found(con
     known = await console.gate.outcome(lost.key, AGENT)
     assert known is not None
     assert known.unwrap() == "sent"
+
+
+async def test_a_tool_that_its_host_never_reported_says_so(console: Console):
+    @tool(name="host.edit", effects="modifies_files", risk="low", source="host", timeout=0.05)
+    def edit(path: str) -> str:
+        """Change a file; the host does it."""
+        raise AssertionError(path)
+
+    console.gate.add(edit)
+    judged = await console.gate.judge(Call("host.edit", {"path": "a"}), AGENT)
+    assert judged.allowed
+    async with asyncio.timeout(30):
+        async for _ in console.gate.events(types=["tool_call.unknown"], follow=True):
+            break
+    async with console.signed_in() as client:
+        for path in ("/outcomes", f"/outcomes/{judged.id}", f"/calls/{judged.id}"):
+            assert "host" in (text := (await client.get(path)).text), path
+            assert "never reported how it ended" in text, path
+        assert "callgate connect claude-code" in (await client.get(f"/outcomes/{judged.id}")).text
+        lost = await _lost(console)
+        assert "It took longer than it may" in (await client.get(f"/outcomes/{lost.call_id}")).text
 
 
 async def test_the_tool_is_asked_first_and_may_not_know(console: Console):

@@ -175,7 +175,7 @@ async def test_coverage_does_not_know_a_server_that_cannot_be_reached(tmp_path: 
     async with console_of(Callgate.open("memory://", config=config)) as console, console.signed_in() as client:
         text = (await client.get("/coverage")).text
     assert "1 of 2 below does not go through the gate" in text
-    for words in ("mcp gone", "unknown", "it cannot be reached"):
+    for words in ("mcp gone", "undecidable", "it cannot be reached"):
         assert words in text, words
 
 
@@ -188,6 +188,8 @@ async def test_health_counts_what_was_called_and_the_charts_get_their_figures(co
         await console.gate.call("send_letter", {"to": "bob"}, AGENT)
         shown = (await client.get("/health?span=1h")).text
         assert "timed out" in shown
+        assert "A call takes (median)" in shown
+        assert "How long calls took, on average" in shown
         body = (await client.get("/health/figures?span=1h")).json()
     assert {name: sum(row) for name, row in body["ends"].items()} == {
         "succeeded": 3,

@@ -13,6 +13,13 @@ from callgate import Callgate, tool
 from callgate.serve.server import serving
 from callgate.settings.values import ServeSettings
 from tests.doors.console.conftest import Console
+from tests.needed import missing
+
+
+@pytest.fixture
+def curl() -> None:
+    if shutil.which("curl") is None:
+        missing("curl is not installed")
 
 
 async def _command(console: Console, path: str) -> str | None:
@@ -34,7 +41,7 @@ async def _done(console: Console, command: str) -> dict[str, Any]:
     return json.loads(said)
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.usefixtures("curl")
 async def test_the_call_that_is_taught_is_made_as_the_page_says(console: Console):
     asks, reads = await _command(console, "/"), await _command(console, "/calls")
     assert asks is not None
@@ -48,7 +55,7 @@ async def test_the_call_that_is_taught_is_made_as_the_page_says(console: Console
     assert await _command(console, "/calls") is None
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.usefixtures("curl")
 async def test_what_tools_say_of_themselves_is_no_command():
     asked: list[str] = []
 

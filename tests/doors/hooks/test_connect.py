@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors.running import Cli
+from tests.doors.running import Cli, environment
 
 PROJECT = (".mcp.json", ".claude/settings.local.json")
 DESKTOP = ".config/Claude/claude_desktop_config.json"
@@ -49,18 +49,48 @@ def test_claude_code_is_connected_and_put_back_exactly(cli: Cli, home: Path):
     assert not list((home / ".config" / "callgate" / "connections").iterdir())
 
 
-def test_the_hook_that_is_written_judges(cli: Cli, home: Path):
-    """The witness is a shell, as the host has one."""
-    cli("connect", "claude-code", "--write", "--no-mcp")
+def written(cli: Cli) -> str:
+    """The command that the host's settings have for before a tool is used."""
+    assert cli("connect", "claude-code", "--write", "--no-mcp").code == 0
     [entry] = read(cli.folder / ".claude" / "settings.local.json")["hooks"]["PreToolUse"]
-    command: str = entry["hooks"][0]["command"]
-    words = shlex.split(command.removesuffix(" || exit 2"))
+    return entry["hooks"][0]["command"]
+
+
+def in_a_shell(command: str, said: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """As the host does it."""
+    words = ["sh", "-c", command]
+    return subprocess.run(
+        words, cwd=folder, env=environment(), input=said, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "decision"), [("src/a.py", "allow"), ("callgate.yaml", "deny")], ids=["allowed", "denied"]
+)
+def test_the_hook_that_is_written_judges(cli: Cli, home: Path, file: str, decision: str):
+    """The witness is a shell, as the host has one, and the record that another gate reads."""
+    put(cli.folder / "callgate.yaml", "version: 1\n")
+    put(cli.folder / "src" / "a.py", "")
+    told = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s1",
+        "cwd": str(cli.folder),
+        "tool_name": "Read",
+        "tool_input": {"file_path": str(cli.folder / file)},
+        "tool_use_id": "toolu_1",
+    }
+    done = in_a_shell(written(cli), json.dumps(told), cli.folder)
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == decision, done
+    (call,) = cli("audit", "calls", "--json").body["calls"]
+    assert (call["tool"], call["status"]) == ("host.read", {"allow": "started", "deny": "refused"}[decision])
+
+
+def test_a_hook_whose_program_is_gone_blocks(cli: Cli, home: Path):
+    words = shlex.split(written(cli).removesuffix(" || exit 2"))
     assert words[words.index("hook") :][:2] == ["hook", "claude-code"]
     gone = shlex.join([str(cli.folder / "gone" / "callgate"), *words[words.index("hook") :]])
-    done = subprocess.run(
-        ["sh", "-c", f"{gone} || exit 2"], input="{}", capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 2, "what cannot start blocks"
+    assert in_a_shell(f"{gone} || exit 2", "{}", cli.folder).returncode == 2
 
 
 def test_connecting_twice_changes_nothing_and_undo_goes_all_the_way_back(cli: Cli, home: Path):

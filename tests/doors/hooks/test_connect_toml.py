@@ -120,12 +120,12 @@ def test_a_text_that_only_looks_like_a_table_is_no_table(cli: Cli, home: Path):
     assert config.read_text() == text
 
 
-def test_a_file_that_is_no_toml_is_left_alone_and_unknown(cli: Cli, home: Path):
+def test_a_file_that_is_no_toml_is_left_alone_and_undecidable(cli: Cli, home: Path):
     config = put(cli.folder / ".codex" / "config.toml", "not toml")
     done = cli("connect", "codex", "--write")
     assert (done.code, "is not TOML" in done.err) == (2, True)
     assert config.read_text() == "not toml"
-    assert states(cli)["codex", "its MCP servers"] == "unknown"
+    assert states(cli)["codex", "its MCP servers"] == "undecidable"
 
 
 def test_copilot_is_connected_for_the_user(cli: Cli, home: Path):

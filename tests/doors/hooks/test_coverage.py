@@ -66,12 +66,12 @@ def test_a_program_that_is_gone_is_told(cli: Cli, home: Path):
     assert (server["state"], "not there any more" in server["why"]) == ("not governed", True)
 
 
-def test_a_file_that_cannot_be_read_is_unknown(cli: Cli, home: Path):
+def test_a_file_that_cannot_be_read_is_undecidable(cli: Cli, home: Path):
     put(cli.folder / ".vscode" / "mcp.json", "not json")
     put(home / ".cursor" / "hooks.json", "[")
     found = states(cli)
-    assert found["vscode", "its MCP servers"] == "unknown"
-    assert found["cursor", "its own tools"] == "unknown"
+    assert found["vscode", "its MCP servers"] == "undecidable"
+    assert found["cursor", "its own tools"] == "undecidable"
     told = [(each["host"], each["what"]) for each in cli("coverage", "--json").body["covered"]]
     assert len(told) == len(set(told)), "each is told once"
     assert cli("coverage").code == 1

@@ -57,10 +57,16 @@ def coder(host: HostRun) -> Coder:
 
 @pytest.fixture
 def free(coder: Coder) -> Coder:
-    (coder.host.folder / "callgate.yaml").write_text(
-        "autonomy: A4\nscopes: {shell: {requires_approval: false}}\ntimeouts: {tools: {host.bash: 0.05s}}\n"
-    )
+    (coder.host.folder / "callgate.yaml").write_text("autonomy: A4\nscopes: {shell: {requires_approval: false}}\n")
     return coder
+
+
+@pytest.fixture
+def impatient(free: Coder) -> Coder:
+    """Whatever is not reported at once is given up."""
+    with (free.host.folder / "callgate.yaml").open("a") as config:
+        config.write("timeouts: {tools: {host.bash: 0.05s}}\n")
+    return free
 
 
 def gate() -> BlockingCallgate:
@@ -129,15 +135,15 @@ def test_one_use_is_one_effect_and_another_call_under_it_a_conflict(free: Coder)
 
 
 @pytest.mark.slow
-def test_what_nobody_knows_is_not_tried_again_until_a_person_has_looked(free: Coder):
-    free.run(PAY.format(5), use="toolu_1", dies=True)
+def test_what_nobody_knows_is_not_tried_again_until_a_person_has_looked(impatient: Coder):
+    impatient.run(PAY.format(5), use="toolu_1", dies=True)
     asyncio.run(_given_up())
-    assert "outcome_unknown" in free.run(PAY.format(5), use="toolu_2")
-    assert free.done() == ["pay 5"]
+    assert "outcome_unknown" in impatient.run(PAY.format(5), use="toolu_2")
+    assert impatient.done() == ["pay 5"]
     with gate() as opened:
         opened.resolve("call:toolu_1", WHO, happened=True, by="ada")
-    assert "has run already" in free.run(PAY.format(5), use="toolu_1")
-    assert free.done() == ["pay 5"]
+    assert "has run already" in impatient.run(PAY.format(5), use="toolu_1")
+    assert impatient.done() == ["pay 5"]
 
 
 async def _given_up() -> None:

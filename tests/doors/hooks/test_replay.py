@@ -1,4 +1,4 @@
-"""`callgate policy replay`: recorded calls decided again; what cannot be known is unknown. And observe mode."""
+"""`callgate policy replay`: recorded calls decided again, or *undecidable*. And observe mode."""
 
 import json
 import os
@@ -50,13 +50,13 @@ def test_a_stricter_policy_shows_what_would_have_been_asked_and_denied(cli: Cli)
     assert len(replayed(cli)["calls"]) == 3, "looking records no call"
 
 
-def test_what_was_not_kept_is_unknown(cli: Cli):
+def test_what_was_not_kept_is_undecidable(cli: Cli):
     assert cli.call("word_count", {"text": "a b"}).code == 0
     [call] = replayed(cli)["calls"]
-    assert (call["now"], "not kept" in call["why"]) == ("unknown", True)
+    assert (call["now"], "not kept" in call["why"]) == ("undecidable", True)
     paid(cli, 5)
     gone = cli("policy", "replay", "--json")
-    assert {each["tool"]: each["now"] for each in gone.body["calls"]}["pay"] == "unknown", "its tool is not here"
+    assert {each["tool"]: each["now"] for each in gone.body["calls"]}["pay"] == "undecidable", "its tool is not here"
 
 
 def test_a_question_that_waits_is_decided_again_by_its_sealed_call(cli: Cli):

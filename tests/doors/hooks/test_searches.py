@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors.hooks.host import CursorRun, HostRun
+from tests.needed import missing
 
 MARK = "approver-of-last-resort"
 RIPGREP = Path(sys.prefix) / "bin" / "rg"
@@ -20,6 +21,12 @@ def marked(project: Path) -> Path:
     (project / "src").mkdir()
     (project / "src" / "a.py").write_text(f"# {MARK}\n")
     return project
+
+
+@pytest.fixture
+def ripgrep() -> None:
+    if not RIPGREP.exists():
+        missing("ripgrep is not here; run make setup")
 
 
 def found(host: HostRun, use: str, **chosen: str) -> set[str]:
@@ -37,7 +44,7 @@ def found(host: HostRun, use: str, **chosen: str) -> set[str]:
     return {Path(line).name for line in done.stdout.splitlines()}
 
 
-@pytest.mark.skipif(not RIPGREP.exists(), reason="ripgrep is not here")
+@pytest.mark.usefixtures("ripgrep")
 @pytest.mark.parametrize(
     "chosen",
     [
@@ -60,7 +67,7 @@ def test_a_search_of_the_whole_does_not_read_what_is_out_of_reach(host: HostRun,
     assert found(host, "1", **chosen) == set()
 
 
-@pytest.mark.skipif(not RIPGREP.exists(), reason="ripgrep is not here")
+@pytest.mark.usefixtures("ripgrep")
 @pytest.mark.parametrize(
     "chosen",
     [{"path": "src"}, {"glob": "*.py"}, {"glob": "**/*.{py,js}"}, {"type": "py"}, {"path": "src", "glob": "*"}],

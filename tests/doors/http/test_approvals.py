@@ -13,7 +13,7 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Assurance
-from callgate.serve.api.paging import Place, page
+from callgate.serve.api.paging import ListPlace, page
 from tests.doors.http.conftest import Served, served_gate
 
 
@@ -182,14 +182,52 @@ async def test_a_cursor_that_somebody_wrote_reads_no_more_than_there_is(served: 
         return list(range(10))[:size]
 
     body = base64.urlsafe_b64encode(json.dumps([5.0, "", (1 << 31) - 1]).encode()).decode().rstrip("=")
-    found, further = await page(read, place=lambda each: Place(each, "x"), limit=3, cursor=body)
+    found, further = await page(read, place=lambda each: ListPlace(each, "x"), limit=3, cursor=body)
     assert found == [4, 3, 2]
     assert further is not None
     assert max(sizes) < 2000
     async with await served.agent() as agent:
         await _asked(agent)
         answer = await agent.get("/api/v1/approvals", params={"cursor": body})
-    assert (answer.status_code, answer.json()["items"]) == (200, [])
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+async def test_pages_go_on_behind_a_question_whatever_stands_before_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    file = tmp_path / "gate.db"
+    async with served_gate(Callgate.open(f"sqlite:///{file}")) as served, await served.agent() as agent:
+        asked = [await _asked(agent, amount) for amount in range(6)]
+        first = (await agent.get("/api/v1/approvals", params={"limit": 3})).json()
+        with closing(sqlite3.connect(file)) as db, db:  # whoever reads these would say that they were changed
+            spoilt = [(each,) for each in asked[3:]]
+            db.executemany("UPDATE approvals SET body = replace(body, 'amount', 'account') WHERE id = ?", spoilt)
+        rest = (await agent.get("/api/v1/approvals", params={"limit": 3, "cursor": first["next"]})).json()
+    assert [each["id"] for each in rest["items"]] == asked[2::-1]
+    assert rest["next"] is None
+    changed = [record for record in caplog.records if "was changed in the store" in record.getMessage()]
+    assert len(changed) <= 1  # the one that the cursor names
+
+
+async def test_a_question_of_another_is_no_place_to_go_on_from(served: Served):
+    async with await served.agent() as agent, await served.agent("other") as other:
+        await _asked(agent)
+        for amount in (1, 2):
+            await _asked(other, amount)
+        cursor = (await other.get("/api/v1/approvals", params={"limit": 1})).json()["next"]
+        answer = await agent.get("/api/v1/approvals", params={"cursor": cursor})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+async def test_an_agent_of_many_sessions_lists_the_questions_of_all_of_them(served: Served):
+    async with await served.agent(session="work", many_sessions=True) as agent, await served.agent("other") as other:
+        await _asked(other)
+        for session in ("a", "b", "c"):
+            asked = {"tool": "pay", "arguments": {"amount": 1}, "context": {"session": session}}
+            assert (await agent.post("/api/v1/calls", json=asked)).status_code == 202
+        found = (await agent.get("/api/v1/approvals", params={"limit": 2})).json()
+        rest = (await agent.get("/api/v1/approvals", params={"limit": 2, "cursor": found["next"]})).json()
+    assert [each["session"] for each in found["items"] + rest["items"]] == ["work/c", "work/b", "work/a"]
 
 
 async def test_an_agent_is_shown_less_of_its_question_than_people(served: Served):

@@ -1,8 +1,11 @@
 """The API as it describes itself: every route is there, and nothing answers otherwise than it says."""
 
 import asyncio
+import os
 import re
+from collections.abc import Iterable
 from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
@@ -25,8 +28,11 @@ _NAMES = (
     "response_schema_conformance",
     "negative_data_rejection",
 )
-_EXAMPLES = 8
+_EXAMPLES = int(os.environ.get("CALLGATE_EXAMPLES", "8"))
 """Of each kind, for each route and each of the two who ask."""
+_SEED = int(os.environ.get("CALLGATE_SEED", "7"))
+"""The same requests every time, unless somebody looks for others."""
+_TOO_LARGE = 413
 _PAGE = ROOT / "docs" / "api.md"
 _PLACE = r"\{[^}]*\}"
 _ENDLESS = "/api/v1/events/stream"
@@ -94,18 +100,24 @@ async def _known(served: Served) -> dict[str, str]:
     }
 
 
-def _checks() -> Any:
+def _checks(names: Iterable[str]) -> Any:
     checks.load_all_checks()
-    return cast("Any", checks).CHECKS.get_by_names(list(_NAMES))
+    return cast("Any", checks).CHECKS.get_by_names(list(names))
+
+
+def _is_meant(case: Any, answer: Any) -> bool:
+    """Whether a refusal is asked for: what is empty is not sent, and that something is too large is one, too."""
+    arrived = parse_qs(urlsplit(str(answer.request.url)).query, keep_blank_values=True)
+    return answer.status_code != _TOO_LARGE and set(case.query or ()) <= set(arrived)
 
 
 def _try(operation: Any, mode: GenerationMode, *, url: str, token: str, ids: dict[str, str]) -> int:
     """Send what fits the description, or what does not, and hold every answer to it; how many were sent."""
-    sent, held_to = 0, _checks()
+    sent, held_to, milder = 0, _checks(_NAMES), _checks(_NAMES[:-1])
     paths = {name: value for name, value in ids.items() if f"{{{name}}}" in operation.path}
     strategy = operation.as_strategy(generation_mode=mode, path_parameters=paths or None)
 
-    @seed(7)
+    @seed(_SEED)
     @settings(
         max_examples=_EXAMPLES,
         deadline=None,
@@ -120,7 +132,8 @@ def _try(operation: Any, mode: GenerationMode, *, url: str, token: str, ids: dic
         body = as_mapping(case.body)
         if ids and body is not None and "tool" in body:
             case.body = {**body, "tool": ids["tool"], "context": {}, "arguments": {"text": "a b"}}
-        case.call_and_validate(base_url=url, headers={"Authorization": f"Bearer {token}"}, checks=held_to, timeout=30)
+        answer = case.call(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+        case.validate_response(answer, checks=held_to if _is_meant(case, answer) else milder)
 
     try:
         cast("Any", send)()

@@ -1,10 +1,13 @@
 """Judging over HTTP: a host asks before it runs its own tool, and says afterwards what became of it."""
 
+from pathlib import Path
+
 import pytest
 
-from callgate import tool
+from callgate import Callgate, tool
 from callgate.model.levels import Autonomy
-from tests.doors.http.conftest import Served
+from callgate.runtime.host_tools import host_tools
+from tests.doors.http.conftest import Served, served_gate
 
 _PAY = {"tool": "pay", "arguments": {"amount": 5}}
 _EDIT = {"tool": "host.edit", "arguments": {"path": "a"}}
@@ -42,6 +45,21 @@ async def test_what_is_not_allowed_says_what_to_tell_the_model(served: Served):
         absent = (await client.post("/api/v1/judgements", json={"tool": "no_such"})).json()
     assert (waits["allowed"], waits["outcome"]["status"]) == (False, "pending")
     assert (absent["allowed"], absent["outcome"]["error"]["code"]) == (False, "tool_not_found")
+
+
+async def test_a_search_that_would_read_our_own_files_is_not_allowed(tmp_path: Path):
+    (tmp_path / "callgate.yaml").write_text("version: 1\n", encoding="utf-8")
+    (tmp_path / "src").mkdir()
+    async with served_gate(Callgate.open("memory://", working_directory=tmp_path)) as served:
+        served.gate.add(*host_tools("Grep"))
+        async with await served.agent() as client:
+            search = {"tool": "host.grep", "arguments": {"pattern": "x"}}
+            no = (await client.post("/api/v1/judgements", json=search)).json()
+            yes = (
+                await client.post("/api/v1/judgements", json=search | {"arguments": {"pattern": "x", "path": "src"}})
+            ).json()
+    assert (no["allowed"], yes["allowed"]) == (False, True)
+    assert "callgate.yaml" in no["outcome"]["error"]["message"]
 
 
 async def test_nobody_reports_for_another_and_no_person_judges(served: Served):

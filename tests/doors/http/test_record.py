@@ -1,12 +1,15 @@
 """The record over HTTP: pages of it, whether it holds, a package of it; and how the server is."""
 
+import sqlite3
 import zipfile
+from contextlib import closing
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
-from callgate.errors import StoreError
-from tests.doors.http.conftest import Served
+from callgate import Callgate
+from tests.doors.http.conftest import Served, served_gate
 
 
 async def test_people_page_through_what_was_recorded(served: Served):
@@ -54,16 +57,21 @@ async def test_whoever_asks_is_told_that_the_server_lives_and_works(served: Serv
     assert found["connectors"]["pay"]["status"] == "healthy"
 
 
-async def test_a_server_whose_store_is_gone_is_alive_and_not_ready(served: Served, monkeypatch: pytest.MonkeyPatch):
-    async def gone() -> None:
-        raise StoreError("the disk is full")
-
-    monkeypatch.setattr(served.gate, "flush", gone)
-    async with served.nobody() as nobody:
-        answer = await nobody.get("/readyz")
-        assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
-        assert "disk" not in answer.text
-        assert (await nobody.get("/healthz")).status_code == 200
+async def test_a_server_whose_store_cannot_be_written_is_alive_and_not_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("callgate.stores.sqlite.session._LOCK_WAIT_MS", 30)
+    file = tmp_path / "callgate.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        async with served_gate(Callgate.open(f"sqlite:///{file}")) as served, served.nobody() as nobody:
+            assert (await nobody.get("/readyz")).status_code == 200
+            other.execute("BEGIN IMMEDIATE")
+            answer = await nobody.get("/readyz")
+            assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+            assert "locked" not in answer.text
+            assert (await nobody.get("/healthz")).status_code == 200
+            other.execute("ROLLBACK")
+            assert (await nobody.get("/readyz")).status_code == 200
 
 
 async def test_a_fault_of_our_own_is_a_problem_that_says_nothing(served: Served, monkeypatch: pytest.MonkeyPatch):

@@ -14,7 +14,7 @@ import pytest
 from callgate import Callgate
 from callgate.model.levels import Category
 from callgate.tools.files import ripgrep, search
-from callgate.tools.files.ripgrep_messages import Hit, Messages
+from callgate.tools.files.ripgrep_lines import Hit, Lines
 from callgate.tools.programs import find_program
 from tests.tools.files.calling import call, once, opened
 
@@ -110,21 +110,69 @@ async def test_a_very_long_line_is_found_by_its_beginning(tree: Path, sign: str)
     assert [line for _, line, _ in await found(tree, "(?-u).", path="bundle.js")] == [1, 2, 3]
 
 
-def test_messages_are_read_however_they_are_cut() -> None:
+def test_what_it_says_is_read_however_it_is_cut() -> None:
+    remark = b'./%s: WARNING: stopped searching binary file after match (found "\\0" byte around offset 7)\n'
     said = b"".join(
-        b'{"type":"match","data":{"path":{"text":"./%s"},"lines":{"text":"%s"},"line_number":7,"absolute_offset":42,'
-        b'"submatches":[{"match":{"text":"%s"},"start":3,"end":4}%s]}}\n' % (name, text, text, b',{"start":9}' * more)
-        for name, text, more in ((b"a}", b"x\\u0001" * 50_000, 9), (b"b", b"short", 1), (b"c", b"y", 40_000))
-    ) + b'{"type":"end","data":{"path":{"text":"%s"}}}\n' % (b"z" * 300_000)
-    for size in (1000, 4093, len(said)):
-        messages = Messages()
-        hits = [hit for at in range(0, len(said), size) for hit in messages.read(said[at : at + size])]
+        (
+            b"./a:1:2:3:\0007:4:42:" + b"x\1" * 200_000 + b"\n",
+            b"./b\0007:4:42:short: with 1:2:3:colons\r\n",
+            remark % b"b\nof two lines",
+            b"./c\n./of two\0007:4:42:" + b"y" * 40_000 + b"\n",
+            b"./c\n./of two\0008:1:99:again\n",
+            remark % b"c\n./of two",
+            b"./d\0001:1:0:\n",
+            b"./e\0001:1:0:" + b"z" * 300_000,
+        )
+    )
+    for size in (997, 4093, len(said)):
+        lines = Lines()
+        hits = [hit for at in range(0, len(said), size) for hit in lines.read(said[at : at + size])]
         assert [(hit.path, hit.offset, hit.number, hit.column) for hit in hits] == [
-            (name, 42, 7, 3) for name in ("a}", "b", "c")
+            ("a:1:2:3:", 42, 7, 3),
+            ("b", 42, 7, 3),
+            ("c\n./of two", 42, 7, 3),
+            ("c\n./of two", 99, 8, 0),
+            ("d", 0, 1, 0),
+            ("e", 0, 1, 0),
         ]
-        assert hits[0].line.startswith(b"x\1x\1")
-        assert len(hits[0].line) < 65_536
-        assert hits[1].line == b"short"
+        beginning, *others, unended = [hit.line for hit in hits]
+        assert (beginning[:4], unended[:2]) == (b"x\1x\1", b"zz")
+        assert len(unended) == 65_536
+        assert others == [b"short: with 1:2:3:colons\r\n", b"y" * 40_000 + b"\n", b"again\n", b"\n"]
+
+
+def test_what_is_no_hit_is_forgotten() -> None:
+    """However much of it there is: a name has a bound, and nothing else is held."""
+    lines = Lines()
+    assert lines.read(b"nothing that has a NUL in it\n" * 1000) == []
+    assert lines.read(b"z" * 300_000) == lines.read(b"z" * 300_000 + b"\n") == []
+    assert [hit.path for hit in lines.read(b"./a\0001:1:0:x\n")] == ["a"]
+
+
+async def test_names_may_have_anything_in_them(tree: Path) -> None:
+    """Also where ripgrep remarks on a binary file between two of them; whether it tells of that is its own affair."""
+    names = ["1:2:3:x", "two\nlines", "two\n./lines: 1:2:3", "a\tb", '"quoted"', "-e", "new\n", "line\r"]
+    for name in names:
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("pin\nno\npin")
+        (tree / f"{name}.bin").write_bytes(b"pin\n" + b"x\n" * 100_000 + b"\0")
+    told = [row for row in await found(tree, "^pin$") if not row[0].endswith(".bin")]
+    assert told == [(name, line, "pin") for name in sorted(names) for line in (1, 3)]
+
+
+async def test_of_a_binary_file_that_is_named_the_lines_before_its_first_nul_are_told(tree: Path) -> None:
+    names = {
+        "begins": b"\0needle\nneedle 2\n",
+        "within": b"needle 1\nneed\0le\nneedle\0 3\nneedle 4\n",
+        "behind": b"needle 1\nneedle 2\n\0\nneedle 4\n",
+        "far": b"needle 1\n" + b"x\n" * 1_000_000 + b"needle 2\n\0\nneedle 3\n",
+    }
+    for name, content in names.items():
+        (tree / name).write_bytes(content)
+    told = {name: [text for _, _, text in await found(tree, "needle", path=name)] for name in names}
+    both = ["needle 1", "needle 2"]
+    assert told == {"begins": [], "within": ["needle 1"], "behind": both, "far": both}
+    assert {path for path, _, _ in await found(tree, "needle")} - {"far"} == {"a.py", "sub/b.md"}
 
 
 async def test_lines_that_are_no_utf8_and_names_that_are_none_are_found(tree: Path) -> None:
@@ -211,7 +259,9 @@ async def test_what_the_program_says_and_no_file_has_is_not_told(tree: Path, mon
     lies = [
         Hit("a.py", 0, 1, b"root:x:0:0\n", 0),
         Hit("a.py", 10, 7, b"needle = 1\n", 0),
+        Hit("a.py", 10, 2, b"needle = \n", 0),
         Hit("a.py", 21, 3, b"behind its end\n", 0),
+        Hit("a.py", 21, 3, b"\n", 0),
         Hit("/etc/passwd", 0, 1, b"root:x:0:0\n", 0),
         Hit("a.py", 900, 9, b"beyond\n", 0),
         Hit("../outside", 0, 1, b"climbs\n", 0),

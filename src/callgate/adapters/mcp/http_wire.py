@@ -82,7 +82,10 @@ class Answer:
         self.unread += len(name) + len(value)
         if self.unread > _LARGEST_HEAD:
             raise ValueError("the head of the answer is too large")
-        self.headers.append((name, value))
+        if name.lower() == b"transfer-encoding" and value.rstrip(b" ").lower() != b"chunked":
+            # The parser takes what it does not know for an answer that ends with the connection.
+            raise ValueError("the answer is in an encoding that nobody asked for")
+        self.headers.append((name, value.strip(b" \t")))  # blanks around a value are none of it
 
     def on_headers_complete(self) -> None:
         self.status = self._parser.get_status_code()

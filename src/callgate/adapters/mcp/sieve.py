@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from callgate.adapters.mcp.lines import Incoming, SessionEnd
 from callgate.model.source import Failure
 from callgate.model.visible import brief
 
 if TYPE_CHECKING:
     from contextvars import Context
-    from types import TracebackType
 
     from mcp.client._transport import TransportStreams
     from mcp.shared.message import SessionMessage
@@ -104,30 +104,13 @@ def _place(error: ValidationError) -> str:
     return brief(f"{where}: {first['msg']}" if where else first["msg"])
 
 
-class _Wrapped:
-    """A stream that is left as the SDK leaves its own."""
+class _Reading(Incoming):
+    """What comes, through the sieve."""
 
     def __init__(self, stream: Any, sieve: Sieve) -> None:
+        super().__init__()
         self._stream = stream
         self._sieve = sieve
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(  # noqa: PLR0917 - as the SDK calls it
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-
-class _Reading(_Wrapped):
-    """What comes, through the sieve."""
 
     @property
     def last_context(self) -> Context | None:
@@ -138,21 +121,21 @@ class _Reading(_Wrapped):
         self._sieve.came(message)
         return message
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        import anyio  # noqa: PLC0415 - comes with the SDK
-
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
-class _Writing(_Wrapped):
+class _Writing(SessionEnd):
     """What goes, noted by the sieve."""
+
+    def __init__(self, stream: Any, sieve: Sieve) -> None:
+        super().__init__()
+        self._stream = stream
+        self._sieve = sieve
 
     async def send(self, item: SessionMessage, /) -> None:
         self._sieve.sent(item)
         await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -1,7 +1,7 @@
 """A server as a child process: messages are lines of its stdin and stdout, each of bounded size. Knows no protocol.
 
-The SDK's own transport reads lines without a bound, hands on more of the environment, and tells nobody that the child
-has ended; all of that matters where the child is not trusted.
+The SDK's own transport hands on more of the environment, and tells nobody that the child has ended; that matters where
+the child is not trusted.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ import subprocess
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from callgate.adapters.mcp.last_words import LastWords
+from callgate.adapters.mcp.lines import LARGEST_MESSAGE, Incoming, LinesEnded, Outgoing, read_message
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from mcp.shared.message import SessionMessage
 
-LARGEST_MESSAGE = 16 * 1024 * 1024
 _UNSENT = 1024 * 1024
 """Bytes that may wait to be written before a sender waits."""
 _PATIENCE = 2.0
@@ -61,7 +59,9 @@ async def child_transport(child: Child) -> AsyncGenerator[Any]:
     """
     process = await _start(child)
     words = LastWords()
-    read, write = _Incoming(child, process), _Outgoing(process)
+    assert process.stdin is not None  # noqa: S101 - both were asked for
+    assert process.stdout is not None  # noqa: S101 - as above
+    read, write = _Said(child, process.stdout), _told(process.stdin)
     listening = asyncio.ensure_future(_listen(child, process, words=words))
     try:
         yield read, write
@@ -93,42 +93,20 @@ async def _start(child: Child) -> asyncio.subprocess.Process:
     )
 
 
-class _End:
-    """One direction of the child's pipes, as the SDK takes it; it is read and written where it is used."""
-
-    def __init__(self) -> None:
-        self.closed = False
-
-    async def aclose(self) -> None:
-        self.closed = True
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(  # noqa: PLR0917 - as the SDK calls it
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-
-class _Incoming(_End):
+class _Said(Incoming):
     """What the child says."""
 
-    def __init__(self, child: Child, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, child: Child, stdout: asyncio.StreamReader) -> None:
         super().__init__()
-        assert process.stdout is not None  # noqa: S101 - it was asked for
         self._child = child
-        self._stdout = process.stdout
+        self._stdout = stdout
         self.ended = False
         """Whether nothing more will come."""
         self._garbage = 0
         """Lines since the last message."""
 
     async def receive(self) -> SessionMessage:
-        """The next message.
+        """The next message; lines that are none are told, and left out.
 
         Raises:
             anyio.EndOfStream: Nothing more will come; who has to know was told.
@@ -136,29 +114,18 @@ class _Incoming(_End):
         import anyio  # noqa: PLC0415 - comes with the SDK
 
         while not (self.closed or self.ended):
-            message = await self._next()
-            if message is not None:
+            try:
+                message = await read_message(self._stdout)
+            except LinesEnded as why:
+                self._end(str(why))
+                break
+            if not isinstance(message, ValueError):
                 self._garbage = 0
                 return message
+            self._hear_garbage()
             # What waits to be read is read without a turn of the loop, which belongs to everybody.
             await asyncio.sleep(0)
         raise anyio.EndOfStream
-
-    async def _next(self) -> SessionMessage | None:
-        """The next message; None where a line is none, or was the last."""
-        try:
-            message = _parsed(await self._stdout.readuntil(b"\n"))
-        except asyncio.IncompleteReadError:
-            self._end("it closed its output")
-        except asyncio.LimitOverrunError:
-            self._end(f"it sent a message of more than {LARGEST_MESSAGE} bytes")
-        except OSError as error:
-            self._end(f"reading from it failed ({type(error).__name__})")
-        else:
-            if message is None:
-                self._hear_garbage()
-            return message
-        return None
 
     def _hear_garbage(self) -> None:
         self._garbage += 1
@@ -171,43 +138,11 @@ class _Incoming(_End):
         self._child.on_end(reason)
 
 
-def _parsed(line: bytes) -> SessionMessage | None:
-    from mcp.shared.message import SessionMessage  # noqa: PLC0415 - the SDK is loaded when it is needed
-    from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415 - as above
-
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError:
-        return None
-
-
-class _Outgoing(_End):
+def _told(stdin: asyncio.StreamWriter) -> Outgoing:
     """What the child is told."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        super().__init__()
-        assert process.stdin is not None  # noqa: S101 - it was asked for
-        self._stdin = process.stdin
-        if not self._stdin.is_closing():
-            self._stdin.transport.set_write_buffer_limits(high=_UNSENT)
-
-    async def send(self, item: SessionMessage, /) -> None:
-        """Say it; where the child does not read, once it does.
-
-        Raises:
-            anyio.BrokenResourceError: The child reads no more.
-        """
-        import anyio  # noqa: PLC0415 - comes with the SDK
-
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        try:
-            # Before and not after: what waits for a child that does not read is then held back by who says it.
-            await self._stdin.drain()
-        except OSError:
-            raise anyio.BrokenResourceError from None
-        if self.closed or self._stdin.is_closing():
-            raise anyio.BrokenResourceError
-        self._stdin.write(text.encode() + b"\n")
+    if not stdin.is_closing():
+        stdin.transport.set_write_buffer_limits(high=_UNSENT)
+    return Outgoing(stdin)
 
 
 async def _listen(child: Child, process: asyncio.subprocess.Process, *, words: LastWords) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 from callgate.events import vocabulary as own
 from callgate.events.projections.projection import Entry, Projection, kept, mapping, said
+from callgate.model.call import CallStatus
 from callgate.model.event import Event
 
-_STATUS = {
+_STATUS: dict[str, CallStatus] = {
     own.ATTEMPTED: "started",
     own.SUCCEEDED: "succeeded",
     own.FAILED: "failed",

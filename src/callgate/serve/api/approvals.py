@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from callgate.errors import ApprovalConflict, ApprovalNotFound
 from callgate.model.approval import Approval, ApprovalState
-from callgate.model.credential import CredentialKind, Right
+from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.model.levels import Assurance
-from callgate.serve.api.asking import Asked
+from callgate.runtime.gate import Callgate
+from callgate.serve.api.asking import StrictBody
 from callgate.serve.api.outcome_forms import OutcomeBody
-from callgate.serve.api.own import collector_of, is_own_question, own_question
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.own import asker_of, collector_of, is_own_question, own_question
+from callgate.serve.api.paging import Cursor, Limit, Page, listed, page_behind
 from callgate.serve.api.people_forms import ApprovalBody, QuestionBody, approval_body, question_body
 from callgate.serve.api.told import outcome_answer
 from callgate.serve.entrants import Agent, Anyone, Decider, Gate
@@ -30,34 +33,34 @@ _DECIDED: dict[int | str, dict[str, Any]] = {200: {"model": ApprovalBody}}
 _SEEN_AS = Field(default=None, max_length=64, description="The `digest` of the question as it was looked at.")
 
 
-class Yes(Asked):
+class Yes(StrictBody):
     """A yes; with `arguments`, to the call with these instead."""
 
     arguments: dict[str, Any] | None = None
     digest: str | None = _SEEN_AS
 
 
-class Edit(Asked):
+class Edit(StrictBody):
     """What a person would change the arguments to."""
 
     arguments: dict[str, Any]
 
 
-class No(Asked):
+class No(StrictBody):
     """A no, and why; the model is told."""
 
     why: str = Field(default="", max_length=20_000)
     digest: str | None = _SEEN_AS
 
 
-class Answer(Asked):
+class Answer(StrictBody):
     """What the model is told instead of letting the call run."""
 
     text: str = Field(min_length=1, max_length=100_000)
     digest: str | None = _SEEN_AS
 
 
-class Collect(Asked):
+class Collect(StrictBody):
     """How long to wait for a person who has not decided yet."""
 
     wait: float | None = Field(default=None, ge=0, le=60)
@@ -81,19 +84,30 @@ async def approvals(
     if not own:
         need_right(shown, Right.READ)
     states = None if state == "all" else (ApprovalState(state),)
+    whose = asker_of(shown) if own else {}
 
-    async def read(size: int) -> list[Approval]:
-        whose = shown.name if own else None
-        return await gate.approvals(states=states, principal=whose, limit=size, newest_first=True)
+    async def read(size: int, behind: str | None) -> list[Approval]:
+        return await gate.approvals(states=states, **whose, behind=behind, limit=size, newest_first=True)
 
-    found, further = await page(
+    found, further = await page_behind(
         read,
-        place=lambda each: Place(each.created_at, each.id),
+        name=lambda each: each.id,
+        is_known=partial(_is_known, gate, shown if own else None),
         limit=limit,
         cursor=cursor,
         keep=lambda each: not own or is_own_question(shown, each),
     )
     return listed([question_body(each) if own else approval_body(each) for each in found], further)
+
+
+async def _is_known(gate: Callgate, agent: Credential | None, question: str) -> bool:
+    try:
+        await (gate.approval(question) if agent is None else own_question(gate, agent, question))
+    except ApprovalNotFound:
+        return False
+    except ApprovalConflict:  # void by now, and still in its place
+        return True
+    return True
 
 
 @router.get("/approvals/{approval_id}", responses=_SEEN)

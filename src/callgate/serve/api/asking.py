@@ -15,13 +15,13 @@ from callgate.runtime.gate import Callgate
 _NAME = Field(default=None, min_length=1, max_length=512)
 
 
-class Asked(BaseModel):
+class StrictBody(BaseModel):
     """What a request says: what it should say, in the types it should, and nothing else."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class AskedContext(Asked):
+class AskedContext(StrictBody):
     """A context as a request may give it. It can only be the credential's, or less."""
 
     principal: str | None = _NAME
@@ -41,7 +41,7 @@ class AskedContext(Asked):
     no_web: bool | None = None
 
 
-class AskedTool(Asked):
+class AskedTool(StrictBody):
     """A tool, and what it is called with."""
 
     tool: str = Field(min_length=1, max_length=512)
@@ -63,7 +63,7 @@ class AskedJudgement(AskedTool):
     wait: float | None = Field(default=None, ge=0, le=60, description="Seconds to wait for a person.")
 
 
-class AskedReport(Asked):
+class AskedReport(StrictBody):
     """What became of a call that its host made."""
 
     ok: bool
@@ -71,7 +71,7 @@ class AskedReport(Asked):
     error: str | None = Field(default=None, max_length=100_000)
 
 
-class AskedBatchCall(Asked):
+class AskedBatchCall(StrictBody):
     """One call of a batch."""
 
     tool: str = Field(min_length=1, max_length=512)
@@ -86,7 +86,7 @@ class AskedBatchCall(Asked):
         return Call(self.tool, self.arguments, id=self.id, key=self.key, distinct=self.distinct, timeout=self.timeout)
 
 
-class AskedBatch(Asked):
+class AskedBatch(StrictBody):
     """Several calls; each has its own key, and the context of all has none."""
 
     calls: list[AskedBatchCall] = Field(min_length=1, max_length=100)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
 
 from callgate.errors import NotFound
-from callgate.model.call import Call
+from callgate.model.call import Call, CallStatus
 from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.runtime.gate import Callgate
 from callgate.runtime.outcome_form import outcome_to_json
@@ -24,7 +24,7 @@ from callgate.serve.api.outcome_forms import (
     errand_body,
 )
 from callgate.serve.api.own import is_own
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.paging import Cursor, Limit, Page, listed, page_behind
 from callgate.serve.api.told import outcome_answer
 from callgate.serve.entrants import Agent, Anyone, Gate, Reader
 from callgate.serve.who import need_right
@@ -34,7 +34,6 @@ router = APIRouter(tags=["calls"], route_class=StrictRoute)
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=512)]
 Prefer = Annotated[str | None, Header(description="`respond-async` begins the call and does not wait for it.")]
 _Equal = Annotated[str | None, Query(min_length=1, max_length=512)]
-_Status = Literal["started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed"]
 _ASYNC = "respond-async"
 _WAITS = {202: {"model": OutcomeBody | CallBody, "description": "A person has to decide first, or it was only begun."}}
 
@@ -80,16 +79,19 @@ async def calls(
     tool: _Equal = None,
     principal: _Equal = None,
     session: _Equal = None,
-    status: Annotated[_Status | None, Query()] = None,
+    status: Annotated[CallStatus | None, Query()] = None,
 ) -> Json:
     """Calls in the record, the newest first."""
     wanted = {"tool": tool, "principal": principal, "session": session, "status": status}
-    equal = {name: value for name, value in wanted.items() if value is not None}
+    equal: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
 
-    async def read(size: int) -> list[dict[str, Any]]:
-        return await gate.calls(limit=size, **equal)
+    async def read(size: int, behind: str | None) -> list[dict[str, Any]]:
+        return sorted(await gate.calls(limit=size, earlier_than=behind, **equal), key=_name, reverse=True)
 
-    found, further = await page(read, place=_place, limit=limit, cursor=cursor)
+    async def is_known(call: str) -> bool:
+        return await gate.call_entry(call) is not None
+
+    found, further = await page_behind(read, name=_name, is_known=is_known, limit=limit, cursor=cursor)
     return listed(found, further)
 
 
@@ -119,5 +121,5 @@ def _no_call(call_id: str) -> NotFound:
     return NotFound(f"no call has the id {call_id}")
 
 
-def _place(entry: dict[str, Any]) -> Place:
-    return Place(entry["asked_at"], str(entry["call"]))
+def _name(entry: dict[str, Any]) -> str:
+    return str(entry["call"])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from callgate.model.credential import Credential, CredentialKind
+from callgate.model.credential import Credential
+from callgate.model.credential_form import credential_document
 from callgate.model.levels import Autonomy
-from callgate.serve.api.asking import Asked
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.asking import StrictBody
+from callgate.serve.api.paging import Cursor, Limit, ListPlace, Page, listed, page
 from callgate.serve.entrants import Administrator, Anyone, Gate
 from callgate.serve.wire import Json, StrictRoute
 
@@ -18,7 +19,7 @@ router = APIRouter(tags=["credentials"], route_class=StrictRoute)
 _YEARS = 366 * 86_400.0 * 10
 
 
-class NewAgent(Asked):
+class NewAgent(StrictBody):
     """An agent that is let in, and the most it may be."""
 
     name: str = Field(min_length=1, max_length=512)
@@ -34,7 +35,7 @@ class NewAgent(Asked):
     seconds: float | None = Field(default=None, gt=0, le=_YEARS, description="How long it lasts; no end without.")
 
 
-class NewPerson(Asked):
+class NewPerson(StrictBody):
     """A person who is let in, and what they may do."""
 
     name: str = Field(min_length=1, max_length=512)
@@ -72,13 +73,10 @@ class IssuedBody(CredentialBody):
     token: str
 
 
-_CALLING = ("role", "user", "session", "many_sessions", "attended", "read_only", "no_web")
-
-
 @router.get("/me", responses={200: {"model": CredentialBody}})
 async def me(shown: Anyone) -> Json:
     """Who shows this token, and what it lets them do."""
-    return Json(credential_body(shown))
+    return Json(credential_document(shown))
 
 
 @router.get("/credentials", responses={200: {"model": Page[CredentialBody]}})
@@ -88,8 +86,10 @@ async def credentials(gate: Gate, _administrator: Administrator, *, limit: Limit
     async def read(_size: int) -> list[Credential]:
         return await gate.credentials()
 
-    found, further = await page(read, place=lambda each: Place(each.created_at, each.id), limit=limit, cursor=cursor)
-    return listed([credential_body(each) for each in found], further)
+    found, further = await page(
+        read, place=lambda each: ListPlace(each.created_at, each.id), limit=limit, cursor=cursor
+    )
+    return listed([credential_document(each) for each in found], further)
 
 
 @router.post("/credentials/agents", status_code=201, responses={201: {"model": IssuedBody}})
@@ -100,7 +100,7 @@ async def admit_agent(asked: NewAgent, gate: Gate, administrator: Administrator)
     limits["autonomy"] = None if asked.autonomy is None else Autonomy[asked.autonomy]
     until = gate.in_seconds(asked.seconds)
     made, token = await gate.admit_agent(asked.name, by=administrator.name, expires_at=until, **limits)
-    return Json(credential_body(made) | {"token": token}, status_code=201)
+    return Json(credential_document(made) | {"token": token}, status_code=201)
 
 
 @router.post("/credentials/people", status_code=201, responses={201: {"model": IssuedBody}})
@@ -108,22 +108,10 @@ async def admit_person(asked: NewPerson, gate: Gate, administrator: Administrato
     """Let a person in."""
     until = gate.in_seconds(asked.seconds)
     made, token = await gate.admit_person(asked.name, by=administrator.name, rights=asked.rights, expires_at=until)
-    return Json(credential_body(made) | {"token": token}, status_code=201)
+    return Json(credential_document(made) | {"token": token}, status_code=201)
 
 
 @router.delete("/credentials/{credential_id}", responses={200: {"model": CredentialBody}})
 async def revoke(credential_id: str, gate: Gate, administrator: Administrator) -> Json:
     """End a credential: its token and every visit made with it open nothing from now on."""
-    return Json(credential_body(await gate.revoke_credential(credential_id, by=administrator.name)))
-
-
-def credential_body(each: Credential) -> dict[str, Any]:
-    """A credential, as it is sent: nothing of its token or password."""
-    agent = each.kind is CredentialKind.AGENT
-    names = ("id", "name", "created_at", "created_by", "expires_at", "revoked_at")
-    body: dict[str, Any] = {"kind": each.kind.value} | {name: getattr(each, name) for name in names}
-    body |= {"rights": None if agent else sorted(each.rights), "password": bool(each.password)}
-    body |= {name: getattr(each, name) if agent else None for name in _CALLING}
-    scopes = sorted(each.scopes) if agent and each.scopes is not None else None
-    autonomy = each.autonomy.label if agent and each.autonomy is not None else None
-    return body | {"scopes": scopes, "autonomy": autonomy}
+    return Json(credential_document(await gate.revoke_credential(credential_id, by=administrator.name)))

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from callgate.model.approval import Grant, GrantScope
 from callgate.model.levels import Risk
-from callgate.serve.api.asking import Asked
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.asking import StrictBody
+from callgate.serve.api.paging import Cursor, Limit, ListPlace, Page, listed, page
 from callgate.serve.api.people_forms import GrantBody, grant_body
 from callgate.serve.entrants import Administrator, Gate, Reader
 from callgate.serve.wire import Json, StrictRoute
@@ -19,7 +19,7 @@ router = APIRouter(tags=["grants"], route_class=StrictRoute)
 _Name = Annotated[str | None, Query(min_length=1, max_length=512)]
 
 
-class NewGrant(Asked):
+class NewGrant(StrictBody):
     """A standing yes for one tool as it is now, to one agent; narrow, and with an end."""
 
     tool: str = Field(min_length=1, max_length=512)
@@ -46,7 +46,9 @@ async def grants(
     async def read(size: int) -> list[Grant]:
         return (await gate.grants(principal=principal, tool=tool))[-size:]
 
-    found, further = await page(read, place=lambda each: Place(each.created_at, each.id), limit=limit, cursor=cursor)
+    found, further = await page(
+        read, place=lambda each: ListPlace(each.created_at, each.id), limit=limit, cursor=cursor
+    )
     return listed([grant_body(each) for each in found], further)
 
 

@@ -40,6 +40,7 @@ class OutcomeBody(BaseModel):
     deduped: bool
     side_effects: list[str]
     metadata: dict[str, Any]
+    """Of a call that waits, `why`. Of one that was only observed also `observed`: what would have been decided."""
     error: ErrorBody | None = None
     value: Any = None
     happened: Literal["none", "possible", "done"] | None = None
@@ -188,6 +189,8 @@ def entry_body(entry: dict[str, Any], outcome: Outcome | None) -> dict[str, Any]
     """A call of the record, as it is sent to the agent that made it."""
     status = str(entry.get("status"))
     ended = None if outcome is None or status in _GOES_ON else outcome_to_json(outcome)
+    if ended is not None and entry.get("observed") is not None:
+        ended["metadata"] |= {"observed": entry["observed"]}
     return {
         "id": entry["call"],
         "tool": str(entry.get("tool") or ""),

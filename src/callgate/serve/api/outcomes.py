@@ -12,9 +12,9 @@ from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.context import Context
 from callgate.model.levels import Assurance
 from callgate.runtime.gate import Callgate
-from callgate.serve.api.asking import Asked, AskedContext, context_of
+from callgate.serve.api.asking import AskedContext, StrictBody, context_of
 from callgate.serve.api.outcome_forms import OutcomeBody
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.paging import Cursor, Limit, Page, listed, page_behind
 from callgate.serve.api.people_forms import AttemptBody, VerifiedBody, attempt_body
 from callgate.serve.api.told import outcome_answer
 from callgate.serve.entrants import Agent, Decider, Gate, Reader
@@ -24,7 +24,7 @@ router = APIRouter(tags=["outcomes"], route_class=StrictRoute)
 _State = Literal["open", "started", "succeeded", "failed", "unknown", "all"]
 
 
-class Found(Asked):
+class Found(StrictBody):
     """What a person found who looked."""
 
     happened: bool
@@ -58,14 +58,17 @@ async def outcomes(
 ) -> Json:
     """Rows of the ledger, the newest first."""
 
-    async def read(size: int) -> list[Attempt]:
+    async def read(size: int, behind: str | None) -> list[Attempt]:
         if state == "open":
-            return await gate.unknown_outcomes(limit=size, newest_first=True)
+            return await gate.unknown_outcomes(limit=size, newest_first=True, behind=behind)
         wanted = None if state == "all" else AttemptState(state)
-        return await gate.attempts(state=wanted, limit=size, newest_first=True)
+        return await gate.attempts(state=wanted, limit=size, newest_first=True, behind=behind)
 
-    found, further = await page(
-        read, place=lambda each: Place(each.started_at, each.call_id), limit=limit, cursor=cursor
+    async def is_known(call: str) -> bool:
+        return await gate.attempt_of_call(call) is not None
+
+    found, further = await page_behind(
+        read, name=lambda each: each.call_id, is_known=is_known, limit=limit, cursor=cursor
     )
     return listed([attempt_body(each) for each in found], further)
 

@@ -18,6 +18,11 @@ def is_own(agent: Credential, principal: Any, session: Any) -> bool:
     return session == agent.session or (agent.many_sessions and session.startswith(f"{agent.session}/"))
 
 
+def asker_of(agent: Credential) -> dict[str, str]:
+    """Whose questions an agent's own are among, as the gate is asked for them."""
+    return {"principal": agent.name, ("within" if agent.many_sessions else "session"): agent.session}
+
+
 def is_own_question(agent: Credential, question: Approval) -> bool:
     """Whether this agent asked it, for the same user."""
     return is_own(agent, question.principal, question.session) and question.user == agent.user

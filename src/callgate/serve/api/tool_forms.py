@@ -8,20 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from callgate.model.health import Health
-from callgate.model.tool import Tool
+from callgate.model.tool import YES_OR_NO, Tool
 from callgate.runtime.trusting import Difference, Proposal
 
 _PLAIN = ("name", "description", "input_schema", "output_schema", "connector", "source_name", "category", "timeout")
-_FLAGS = (
-    "read_only",
-    "destructive",
-    "idempotent",
-    "deterministic",
-    "concurrency_safe",
-    "untrusted_output",
-    "sensitive_output",
-    "egress",
-)
+_FLAGS = ("read_only", *YES_OR_NO)
 
 
 class ToolBody(BaseModel):

@@ -10,7 +10,7 @@ from callgate.errors import ToolNotFoundError
 from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.model.tool import Tool
 from callgate.runtime.gate import Callgate
-from callgate.serve.api.paging import Cursor, Limit, Page, Place, listed, page
+from callgate.serve.api.paging import Cursor, Limit, ListPlace, Page, listed, page
 from callgate.serve.api.tool_forms import ToolBody, WholeToolBody, tool_body, whole_tool_body
 from callgate.serve.entrants import Anyone, Gate
 from callgate.serve.who import need_right
@@ -46,7 +46,7 @@ async def tools(
         return fitting
 
     found, further = await page(
-        read, place=lambda tool: Place(0.0, tool.name), limit=limit, cursor=cursor, newest_first=False
+        read, place=lambda tool: ListPlace(0.0, tool.name), limit=limit, cursor=cursor, newest_first=False
     )
     return listed([_body(gate, shown, tool) for tool in found], further)
 

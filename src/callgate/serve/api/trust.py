@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from callgate.errors import Conflict
 from callgate.model.levels import Assurance
-from callgate.serve.api.asking import Asked
+from callgate.serve.api.asking import StrictBody
 from callgate.serve.api.tool_forms import DifferenceBody, ProposalBody, difference_body, proposal_body
 from callgate.serve.entrants import Administrator, Gate, Reader
 from callgate.serve.wire import Json, StrictRoute
@@ -17,26 +17,26 @@ from callgate.serve.wire import Json, StrictRoute
 router = APIRouter(tags=["trust"], route_class=StrictRoute)
 
 
-class Looked(Asked):
+class Looked(StrictBody):
     """The definition that was looked at."""
 
     definition_hash: str = Field(min_length=1, max_length=128)
 
 
-class Why(Asked):
+class Why(StrictBody):
     """Why a tool is not trusted."""
 
     why: str = Field(min_length=1, max_length=2000)
 
 
-class Chosen(Asked):
+class Chosen(StrictBody):
     """A proposal that was looked at."""
 
     tool: str = Field(min_length=1, max_length=512)
     definition_hash: str = Field(min_length=1, max_length=128)
 
 
-class Accepted(Asked):
+class Accepted(StrictBody):
     """The proposals that are accepted, all or none."""
 
     proposals: list[Chosen] = Field(min_length=1, max_length=1000)

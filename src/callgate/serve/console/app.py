@@ -74,6 +74,7 @@ class Console:
         app.state.listening = listening
         app.state.whole_record = record
         app.state.tries = Tries()
+        app.state.recent = health.Recent()
         app.state.ending = self._ending
         self._app = app
 

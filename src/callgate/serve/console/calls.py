@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from callgate.model.call import CALL_STATUSES
 from callgate.model.credential import Right
 from callgate.model.levels import Verdict
 from callgate.runtime.gate import Callgate
@@ -17,7 +18,6 @@ from callgate.serve.console.story import Step, step_of
 from callgate.serve.console.taught import taught
 from callgate.serve.console.visiting import gate_of, visiting
 
-STATUSES = ("started", "succeeded", "failed", "unknown", "refused", "deduped", "previewed", "pending", "resumed")
 _FILTERS = ("tool", "status", "principal", "session", "trace")
 _PAGE = 50
 _PAGES = 200
@@ -30,8 +30,8 @@ async def calls(request: Request) -> Response:
     chosen = {name: request.query_params.get(name, "").strip()[:_LONGEST] for name in _FILTERS}
     equal = {name: value for name, value in chosen.items() if value}
     number = _number(request.query_params.get("page", ""))
-    found = await gate_of(request).calls(limit=number * _PAGE + 1, **equal)
-    newest = found[::-1][(number - 1) * _PAGE :]
+    found = await gate_of(request).calls(limit=_PAGE + 1, skip=(number - 1) * _PAGE, **equal)
+    newest = found[::-1]
     return await page_for(
         request,
         visitor,
@@ -40,9 +40,9 @@ async def calls(request: Request) -> Response:
         calls=newest[:_PAGE],
         chosen=chosen,
         filtered=bool(equal),
-        statuses=STATUSES,
+        statuses=CALL_STATUSES,
         newer=_address(equal, number - 1) if number > 1 else "",
-        command="" if found or equal else await taught(request, Verdict.ALLOW),
+        command="" if found or equal or number > 1 else await taught(request, Verdict.ALLOW),
         older=_address(equal, number + 1) if len(newest) > _PAGE and number < _PAGES else "",
     )
 
@@ -51,15 +51,14 @@ async def story(request: Request) -> Response:
     """Everything that was recorded of one call, in order."""
     visitor = await visiting(request, Right.READ)
     gate, which = gate_of(request), request.path_params["id"]
-    known = await gate.calls(call=which)
-    call: dict[str, Any] = known[-1] if known else {}
+    call: dict[str, Any] = await gate.call_entry(which) or {}
     asked = call.get("approval_id")
     # What a person let through may have run under a later call: the story is that of both.
-    others = [] if asked is None else [each["call"] for each in await gate.calls(approval_id=asked)]
-    steps = await _steps(gate, {which, *others})
+    others = [] if asked is None else await gate.calls(approval_id=asked)
+    steps = await _steps(gate, {which, *(each["call"] for each in others)})
     if not steps:
         raise HTTPException(404)
-    ended = [each for each in await _each(gate, others) if each["status"] != "resumed"]
+    ended = [each for each in others if each["status"] != "resumed"]
     return await page_for(
         request,
         visitor,
@@ -70,10 +69,6 @@ async def story(request: Request) -> Response:
         call=ended[-1] if ended else call,
         trace=steps[0].trace,
     )
-
-
-async def _each(gate: Callgate, calls: list[str]) -> list[dict[str, Any]]:
-    return [found for call in calls for found in await gate.calls(call=call)]
 
 
 async def _steps(gate: Callgate, calls: set[str]) -> list[Step]:

@@ -89,7 +89,8 @@ def _output(typed: str) -> Any:
 
 
 async def _row(gate: Callgate, call: str) -> Attempt | None:
-    return next((row for row in await gate.unknown_outcomes() if row.call_id == call), None)
+    row = await gate.attempt_of_call(call)
+    return row if row is not None and row.open_question else None
 
 
 async def _page(request: Request, visitor: Visitor, row: Attempt, *, status: int = 200, **shown: str) -> Response:

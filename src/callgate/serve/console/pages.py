@@ -86,10 +86,11 @@ async def counted(request: Request, visitor: Visitor) -> dict[str, int]:
     """What waits: questions, unknown outcomes, tools to look at; as far as this person may see it."""
     gate = gate_of(request)
     found = {"approvals": 0, "outcomes": 0, "review": 0}
+    waiting = await gate.open_counts()
     if visitor.may(Right.READ) or visitor.may(Right.DECIDE):
-        found["approvals"] = len(await gate.approvals(limit=MOST))
+        found["approvals"] = min(waiting.pending, MOST)
     if visitor.may(Right.READ):
-        found["outcomes"] = len(await gate.unknown_outcomes(limit=MOST))
+        found["outcomes"] = min(waiting.unknown, MOST)
         found["review"] = len(gate.quarantined())
     return found
 

@@ -32,7 +32,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallInQuestion:
     """One call that a person is asked about."""
 
     tool: str
@@ -41,14 +41,14 @@ class Asked:
     asks: bool = True
 
 
-def calls_asked(approval: Approval) -> tuple[Asked, ...]:
+def calls_asked(approval: Approval) -> tuple[CallInQuestion, ...]:
     """The call of a question; of a plan, all of its calls in order."""
     if approval.is_plan:
         return tuple(
-            Asked(each.tool, _arguments(each.what, {}), place=place, asks=each.asks)
+            CallInQuestion(each.tool, _arguments(each.what, {}), place=place, asks=each.asks)
             for place, each in enumerate(approval.calls, start=1)
         )
-    return (Asked(approval.tool, _arguments(approval.what, approval.origins)),)
+    return (CallInQuestion(approval.tool, _arguments(approval.what, approval.origins)),)
 
 
 def brief_lines(approval: Approval) -> list[str]:

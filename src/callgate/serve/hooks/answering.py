@@ -13,17 +13,15 @@ from callgate.model.canonical import dumps
 from callgate.model.context import Context
 from callgate.model.outcome import Outcome, Pending, Succeeded
 from callgate.model.visible import visible
+from callgate.runtime.host_searches import advice
 from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.telling import reasons, told
 from callgate.serve.hooks.moment import Host, Kind, Moment, Reply
-from callgate.serve.hooks.searches import searched
 
 if TYPE_CHECKING:
     from callgate.runtime.calls import Judgement
     from callgate.runtime.gate import Callgate
 
-_SEARCHED = "searched"
-_NARROWER = " Search a folder without these files, or say a glob or type that leaves them out."
 _LARGEST = 64 * 1024
 _PATHS = ("file_path", "path", "notebook_path", "cwd")
 _WHERE = {"host.bash": "cwd", "host.glob": "path", "host.grep": "path"}
@@ -69,14 +67,13 @@ class Answers:
             return self._host.quiet
         if moment.kind is Kind.AFTER:
             return await self._report(moment)
-        call = Call(moment.tool, judged(self._gate, moment), id=moment.use or None)
+        call = self._gate.as_searched(_call(moment), self._context)
         judgement = await self._gate.judge_use(call, self._context, wait=wait)
         if judgement.allowed and judgement.edited is not None:
             return await self._edited(call, moment, edited=judgement.edited)
         if judgement.allowed:
             return self._host.allow(moment, None)
-        advice = _NARROWER if _SEARCHED in call.arguments else ""
-        return self._host.deny(moment.told, visible(why_not(judgement, moment.tool) + advice))
+        return self._host.deny(moment.told, visible(why_not(judgement, call)))
 
     async def _edited(self, call: Call, moment: Moment, *, edited: Mapping[str, Any]) -> Reply:
         """What a person allowed is not what was asked: the host runs that, or is told what to ask for instead."""
@@ -100,28 +97,21 @@ class Answers:
         return self._host.quiet
 
 
-def judged(gate: Callgate, moment: Moment) -> dict[str, Any]:
-    """The arguments, with what a search would read of the files that no tool may touch."""
-    arguments = placed(moment)
-    found = searched(arguments, gate.protected()) if moment.tool == "host.grep" else []
-    return {**arguments, _SEARCHED: found} if found else arguments
-
-
 def _call(moment: Moment) -> Call:
     return Call(moment.tool, placed(moment), id=moment.use or None)
 
 
-def why_not(judgement: Judgement, tool: str) -> str:
+def why_not(judgement: Judgement, call: Call) -> str:
     """Why the host may not run it, for its model and for whoever watches."""
     outcome = judgement.outcome
     if isinstance(outcome, Pending):
         return _waits(outcome)
-    if tool.startswith("host:"):
-        name = tool.partition(":")[2]
+    if call.tool.startswith("host:"):
+        name = call.tool.partition(":")[2]
         why = f"{name} is not declared at the gate. Do not retry; choose another way or ask the operator."
         return f"Not run (tool_not_found): {why}"
     assert outcome is not None  # noqa: S101 - a no always says why, and an error here is one as well
-    return _said(outcome)
+    return _said(outcome) + advice(call)
 
 
 def placed(moment: Moment) -> dict[str, Any]:

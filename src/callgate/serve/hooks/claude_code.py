@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from callgate.runtime.host_arguments import Misread, as_host_said, renamed
 from callgate.runtime.host_names import CLAUDE_CODE
-from callgate.serve.hooks.arguments import as_host_said, renamed
-from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.moment import EVENT, Kind, Moment, Reply, mapping, text
 from callgate.serve.hooks.own_server import is_of_own_server
 
 _WITH_ITS_USER = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})

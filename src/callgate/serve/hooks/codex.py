@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
+from callgate.runtime.host_arguments import Misread, renamed
 from callgate.runtime.host_names import CODEX
-from callgate.serve.hooks.arguments import renamed
 from callgate.serve.hooks.claude_code import is_own, named
-from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.moment import EVENT, Kind, Moment, Reply, mapping, text
 from callgate.serve.hooks.patches import touched
 
 _BLOCKS = 2

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
+from callgate.runtime.host_arguments import Misread, renamed
 from callgate.runtime.host_names import COPILOT
-from callgate.serve.hooks.arguments import renamed
-from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, text
+from callgate.serve.hooks.moment import EVENT, Kind, Moment, Reply, text
 from callgate.serve.hooks.own_server import is_of_own_server
 
 _BLOCKS = 2

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from callgate.runtime.host_arguments import Misread, as_host_said, renamed
 from callgate.runtime.host_names import CURSOR
 from callgate.runtime.own_program import is_own_program
-from callgate.serve.hooks.arguments import as_host_said, renamed
-from callgate.serve.hooks.moment import EVENT, Kind, Misread, Moment, Reply, mapping, text
+from callgate.serve.hooks.moment import EVENT, Kind, Moment, Reply, mapping, text
 
 _BLOCKS = 2
 _FAILED = "postToolUseFailure"

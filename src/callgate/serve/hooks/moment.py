@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from callgate.runtime.host_arguments import Misread
+
 
 class Kind(enum.Enum):
     """What happens at the host."""
@@ -53,10 +55,6 @@ class Reply:
     """The one JSON document on stdout; None is silence."""
     err: str = ""
     code: int = 0
-
-
-class Misread(Exception):
-    """The host said something that cannot be understood; the message says what, in words a person can read."""
 
 
 EVENT = "hook_event_name"

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from callgate.serve.hooks.moment import Misread
+from callgate.runtime.host_arguments import Misread
 
 _HEADER = re.compile(r"\*\*\* (Add File|Update File|Delete File|Move to): (.*)", re.DOTALL)
 _FRAME = frozenset({"*** Begin Patch", "*** End Patch", "*** End of File"})

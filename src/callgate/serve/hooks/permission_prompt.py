@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import CallgateError
 from callgate.model.call import Call
-from callgate.serve.hooks.answering import as_given, judged, why_not
+from callgate.runtime.host_arguments import Misread
+from callgate.serve.hooks.answering import as_given, placed, why_not
 from callgate.serve.hooks.claude_code import as_told, named
-from callgate.serve.hooks.moment import Kind, Misread, Moment, mapping, text
+from callgate.serve.hooks.moment import Kind, Moment, mapping, text
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -59,10 +60,10 @@ async def _answer(gate: Callgate, context: Context, *, arguments: Mapping[str, A
     moment = Moment(kind=Kind.BEFORE, tool=name, arguments=told, folder=context.working_directory)
     use = text(arguments, "tool_use_id", needed=False) or None
     # Nobody will report its end: what nobody knows of one must not stop the next.
-    call = Call(name, judged(gate, moment), id=use, distinct=True)
+    call = gate.as_searched(Call(name, placed(moment), id=use, distinct=True), context)
     judgement = await gate.judge_use(call, context, wait=wait)
     if not judgement.allowed:
-        return _denied(why_not(judgement, name))
+        return _denied(why_not(judgement, call))
     if judgement.edited is None:
         return {"behavior": "allow", "updatedInput": given}
     edited = as_given(judgement.edited, moment)

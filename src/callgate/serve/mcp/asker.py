@@ -26,7 +26,7 @@ SOURCE = "callgate.source"
 """Where the door's own parts leave what they found, in the scope of a request."""
 
 
-class Asked(Protocol):
+class SdkContext(Protocol):
     """What is read of the SDK's context of a request."""
 
     @property
@@ -51,7 +51,7 @@ class Asker:
 class Who(Protocol):
     """Finds out who asks."""
 
-    def __call__(self, asked: Asked, /) -> Asker:
+    def __call__(self, asked: SdkContext, /) -> Asker:
         """The asker of this request."""
         ...
 
@@ -59,7 +59,7 @@ class Who(Protocol):
 def by_credential(gate: Callgate) -> Who:
     """Over HTTP: the context of the credential that came with this very request."""
 
-    def asker(asked: Asked, /) -> Asker:
+    def asker(asked: SdkContext, /) -> Asker:
         scope: Mapping[str, Any] = asked.request.scope
         credential: Credential = scope[CREDENTIAL]
         wishes = _wishes(asked.meta)
@@ -75,7 +75,7 @@ def by_credential(gate: Callgate) -> Who:
 def always(context: Context, *, attended: bool, source: str | None = None) -> Who:
     """Over stdio: whoever started us said who asks."""
 
-    def asker(asked: Asked, /) -> Asker:
+    def asker(asked: SdkContext, /) -> Asker:
         wishes = _wishes(asked.meta)
         changes: dict[str, Any] = {} if wishes is None else wishes.model_dump(exclude_none=True)
         try:

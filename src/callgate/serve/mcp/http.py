@@ -13,6 +13,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import HTTPConnection
 
 from callgate.errors import EntryRefused
+from callgate.serve.addresses import MCP
 from callgate.serve.mcp.asker import CREDENTIAL, SOURCE, by_credential
 from callgate.serve.mcp.door import McpDoor
 from callgate.serve.mcp.hearing import Streams
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from callgate.model.credential import Credential
     from callgate.runtime.gate import Callgate
     from callgate.serve.oauth import ResourceServer
-
-
-_PATH = "/mcp"
 
 
 class McpEndpoint:
@@ -110,7 +108,7 @@ class McpEndpoint:
         except EntryRefused as error:
             await problem(403, str(error), code="entry_refused")(scope, receive, send)
             return
-        source = scope["path"].removeprefix(_PATH).strip("/") or None
+        source = scope["path"].removeprefix(MCP).strip("/") or None
         asked = {**scope, CREDENTIAL: credential, SOURCE: source, "user": _owner(credential, source)}
         if scope["method"] == "GET":
             answer = self._manager.handle_request

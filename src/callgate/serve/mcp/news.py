@@ -11,7 +11,7 @@ from mcp import MCPError
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 from mcp_types import INVALID_PARAMS
 
-from callgate.serve.mcp.upstream import PROMPT, READ, Place, Upstream
+from callgate.serve.mcp.upstream import PROMPT, READ, ShownServer, Upstream
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
@@ -37,7 +37,7 @@ class Ear:
         self._upstream = Upstream(gate)
         self._asker = asker
         self._line = line
-        self._subscribed: dict[str, tuple[Place, str]] = {}
+        self._subscribed: dict[str, tuple[ShownServer, str]] = {}
         self._asking = 0
         self._closed = False
         sources = {place.source for method in (READ, PROMPT) for place in self._upstream.places(method, asker)}
@@ -80,7 +80,7 @@ class Ear:
         self._subscribed.clear()
         await self._release(left)
 
-    async def _release(self, left: list[tuple[Place, str]]) -> None:
+    async def _release(self, left: list[tuple[ShownServer, str]]) -> None:
         """All at once, so that none is left behind where there is no time for the others."""
         by_source: dict[str, list[str]] = {}
         for place, own in left:

@@ -14,22 +14,21 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import anyio
 from mcp.server.stdio import stdio_server
-from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
 
+from callgate.runtime.message_lines import LARGEST_MESSAGE, Incoming, LinesEnded, Outgoing, read_message
 from callgate.serve.hooks.answering import prepare
 from callgate.serve.mcp.asker import always
 from callgate.serve.mcp.door import McpDoor
 from callgate.serve.mcp.prompting import PromptingDoor
 
 if TYPE_CHECKING:
+    from mcp.shared.message import SessionMessage
+
     from callgate.model.context import Context
     from callgate.runtime.gate import Callgate
 
 
 _log = logging.getLogger("callgate.mcp")
-LARGEST_MESSAGE = 16 * 1024 * 1024
-"""A client that sends more in one line is not read any further."""
 _LAST_WORDS = 5.0
 
 
@@ -93,7 +92,7 @@ async def _streams(wire: Wire) -> AsyncGenerator[tuple[Any, Any]]:
             yield streams
         return
     try:
-        yield _Coming(reader), _Going(writer)
+        yield _Coming(reader), Outgoing(writer)
     finally:
         await _flush(writer)
         for end in (wire.stdin, wire.stdout):
@@ -119,24 +118,13 @@ async def _on_loop(wire: Wire) -> tuple[asyncio.StreamReader, asyncio.StreamWrit
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
-class _End:
-    """One direction of the pipes, as the SDK takes it; it is read and written where it is used."""
-
-    async def aclose(self) -> None:
-        """Whoever took the pipes lets go of them."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_gone: object) -> None:
-        """As above."""
-
-
-class _Coming(_End):
+class _Coming(Incoming):
     """What the client says."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
+        super().__init__()
         self._reader = reader
+        self._ended = False
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message, or why it is none.
@@ -145,44 +133,9 @@ class _Coming(_End):
             anyio.EndOfStream: The client has closed its end, or says more in one line than is read.
         """
         try:
-            line = await self._reader.readuntil(b"\n")
-        except asyncio.IncompleteReadError:
+            return await read_message(self._reader)
+        except LinesEnded as why:
+            if not (why.closed or self._ended):  # the SDK asks once more
+                _log.warning("the client is not read any further: %s", why)
+            self._ended = True
             raise anyio.EndOfStream from None
-        except asyncio.LimitOverrunError:
-            _log.warning("the client says more than %d bytes in one line; it is not read any further", LARGEST_MESSAGE)
-            raise anyio.EndOfStream from None
-        try:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-        except ValueError as error:
-            return error
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-
-class _Going(_End):
-    """What the client is told."""
-
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
-        self._writer = writer
-
-    async def send(self, item: SessionMessage, /) -> None:
-        """Say it, once the client has read what went before.
-
-        Raises:
-            anyio.BrokenResourceError: The client reads no more.
-        """
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        try:
-            await self._writer.drain()
-        except OSError:
-            raise anyio.BrokenResourceError from None
-        if self._writer.is_closing():
-            raise anyio.BrokenResourceError
-        self._writer.write(text.encode() + b"\n")

@@ -17,17 +17,17 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from callgate.errors import CallgateError, NotFound
 from callgate.model.outcome import Succeeded
 from callgate.runtime.telling import told
+from callgate.serve.mcp.waiting import HOLD
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
     from callgate.serve.mcp.asker import Asker
 
 _log = logging.getLogger("callgate.mcp")
-READ, PROMPT, COMPLETE = "resources/read", "prompts/get", "completion/complete"
-_HOLD = 45.0
+READ, PROMPT, COMPLETION = "resources/read", "prompts/get", "completion/complete"
 
 
-class Place(NamedTuple):
+class ShownServer(NamedTuple):
     """A server behind us, as one endpoint shows it."""
 
     source: str
@@ -63,11 +63,11 @@ class Upstream:
     def __init__(self, gate: Callgate) -> None:
         self._gate = gate
 
-    def places(self, method: str, asker: Asker) -> list[Place]:
+    def places(self, method: str, asker: Asker) -> list[ShownServer]:
         """Where this asker may use a method."""
         alone = asker.source is not None
         return [
-            Place(*each, bare=alone)
+            ShownServer(*each, bare=alone)
             for each in self._gate.relayed(method, asker.context)
             if asker.source in {None, each.source}
         ]
@@ -117,14 +117,14 @@ class Upstream:
         surroundings: dict[str, Any] = params.get("context") or {}
         others = surroundings.get("arguments")
         more: dict[str, Any] = {} if others is None else {"others": others}
-        for place in self.places(COMPLETE, asker):
+        for place in self.places(COMPLETION, asker):
             own = place.uri_in(ref["uri"]) if "uri" in ref else place.name_in(ref["name"])
             if own is not None:
                 which = {"template" if "uri" in ref else "prompt": own}
                 return await self._use(place, which | asked | more, asker=asker)
         raise MCPError(INVALID_PARAMS, "There is nothing of that name to complete")
 
-    def resource(self, uri: str, asker: Asker) -> tuple[Place, str]:
+    def resource(self, uri: str, asker: Asker) -> tuple[ShownServer, str]:
         """Whose resource this is, and what they call it.
 
         Raises:
@@ -136,14 +136,14 @@ class Upstream:
                 return place, own
         raise MCPError(INVALID_PARAMS, f"Unknown resource: {uri}")
 
-    async def subscribe(self, place: Place, own: str, *, asker: Asker) -> None:
+    async def subscribe(self, place: ShownServer, own: str, *, asker: Asker) -> None:
         """Have a server tell when its resource changes, as far as this asker may read it.
 
         Raises:
             MCPError: It does not tell, and why.
         """
         try:
-            made, outcome = await self._gate.relay_subscribe(place.source, own, asker.context, wait=_HOLD)
+            made, outcome = await self._gate.relay_subscribe(place.source, own, asker.context, wait=HOLD)
         except NotFound as error:
             raise MCPError(INTERNAL_ERROR, str(error)) from None
         if not made:
@@ -151,14 +151,14 @@ class Upstream:
             raise MCPError(INTERNAL_ERROR, text)
 
     async def _all(
-        self, method: str, asker: Asker, *, renamed: Callable[[dict[str, Any], Place], dict[str, Any]]
+        self, method: str, asker: Asker, *, renamed: Callable[[dict[str, Any], ShownServer], dict[str, Any]]
     ) -> list[dict[str, Any]]:
         needed = PROMPT if method == "prompts/list" else READ
         places = self.places(needed, asker)
         lists = await asyncio.gather(*(self._list(place, method) for place in places))
         return [renamed(each, place) for place, found in zip(places, lists, strict=True) for each in found]
 
-    async def _list(self, place: Place, method: str) -> Iterable[dict[str, Any]]:
+    async def _list(self, place: ShownServer, method: str) -> Iterable[dict[str, Any]]:
         """A server that does not answer now costs nobody the lists of the others."""
         try:
             return await self._gate.relay_list(place.source, method)
@@ -166,8 +166,8 @@ class Upstream:
             _log.debug("%s of %s is left out: %s", method, place.source, type(error).__name__)
             return ()
 
-    async def _use(self, place: Place, arguments: dict[str, Any], *, asker: Asker) -> dict[str, Any]:
-        outcome = await self._gate.call(place.tool, arguments, asker.context, wait=_HOLD)
+    async def _use(self, place: ShownServer, arguments: dict[str, Any], *, asker: Asker) -> dict[str, Any]:
+        outcome = await self._gate.call(place.tool, arguments, asker.context, wait=HOLD)
         if isinstance(outcome, Succeeded) and isinstance(outcome.value, dict):
             return cast("dict[str, Any]", outcome.value)
         raise MCPError(INTERNAL_ERROR, told(outcome))
@@ -182,13 +182,13 @@ def _after(text: str, before: str) -> str | None:
     return text[len(before) :] if text.startswith(before) else None
 
 
-def _resource(each: dict[str, Any], place: Place) -> dict[str, Any]:
+def _resource(each: dict[str, Any], place: ShownServer) -> dict[str, Any]:
     return each | {"uri": place.uri_out(each["uri"])}
 
 
-def _template(each: dict[str, Any], place: Place) -> dict[str, Any]:
+def _template(each: dict[str, Any], place: ShownServer) -> dict[str, Any]:
     return each | {"uriTemplate": place.uri_out(each["uriTemplate"])}
 
 
-def _prompt(each: dict[str, Any], place: Place) -> dict[str, Any]:
+def _prompt(each: dict[str, Any], place: ShownServer) -> dict[str, Any]:
     return each | {"name": place.name_out(each["name"])}

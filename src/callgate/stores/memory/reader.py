@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
 from itertools import islice
@@ -15,7 +15,8 @@ from callgate.events.recordable import read_back
 from callgate.model.approval import Approval, ApprovalState, Grant
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Event
-from callgate.ports import Checkpoint, Document, Head, Past, Reading
+from callgate.ports import Checkpoint, Count, Document, Head, Past, Reading
+from callgate.stores.memory.entries import after_last, asked_since, counted, is_equal, middle
 from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.tables import Tables
 
@@ -59,21 +60,27 @@ class LedgerReader:
         *,
         state: AttemptState | None = None,
         owner: str | None = None,
+        behind: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Attempt]:
-        rows = self._tables.attempts.values()
         found = (
             row
-            for row in (reversed(rows) if newest_first else rows)
+            for row in self._rows(behind, newest_first=newest_first)
             if (state is None or row.state is state) and (owner is None or row.owner == owner)
         )
         return list(islice(found, limit))
 
-    def open_attempts(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
-        rows = self._tables.attempts.values()
-        found = (row for row in (reversed(rows) if newest_first else rows) if row.open_question)
+    def open_attempts(
+        self, *, behind: str | None = None, limit: int | None = None, newest_first: bool = False
+    ) -> list[Attempt]:
+        found = (row for row in self._rows(behind, newest_first=newest_first) if row.open_question)
         return list(islice(found, limit))
+
+    def _rows(self, behind: str | None, *, newest_first: bool) -> Iterator[Attempt]:
+        rows = self._tables.attempts.values()
+        ordered = iter(reversed(rows) if newest_first else rows)
+        return ordered if behind is None else after_last(ordered, lambda row: row.call_id == behind)
 
     def open_count(self) -> int:
         return sum(row.open_question for row in self._tables.attempts.values())
@@ -103,18 +110,26 @@ class ApprovalReader(LedgerReader):
         *,
         states: Iterable[ApprovalState] | None = None,
         session: str | None = None,
+        within: str | None = None,
         principal: str | None = None,
+        overdue: float | None = None,
+        behind: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
         among = None if states is None else frozenset(states)
         items = self._tables.approvals.values()
+        ordered = iter(reversed(items) if newest_first else items)
+        if behind is not None:
+            ordered = after_last(ordered, lambda item: behind in {item.id, item.part and item.part.plan_id})
         found = (
             item
-            for item in (reversed(items) if newest_first else items)
+            for item in ordered
             if (among is None or item.state in among)
             and (session is None or item.session == session)
+            and (within is None or item.session == within or item.session.startswith(f"{within}/"))
             and (principal is None or item.principal == principal)
+            and (overdue is None or item.expires_at <= overdue)
         )
         return [deepcopy(item) for item in islice(found, limit)]
 
@@ -139,7 +154,41 @@ class ApprovalReader(LedgerReader):
         return deepcopy(self._tables.grants.get(grant_id))
 
 
-class MemoryReader(ApprovalReader):
+class ProjectionReader(ApprovalReader):
+    """What events add up to."""
+
+    def projection(self, name: str, key: str) -> dict[str, Any] | None:
+        body = self._tables.projections.get(name, {}).get(key)
+        return None if body is None else read_back(body)
+
+    def projections(
+        self,
+        name: str,
+        *,
+        limit: int | None = None,
+        newest_first: bool = False,
+        below: str | None = None,
+        equal: Mapping[str, str] | None = None,
+        skip: int = 0,
+    ) -> list[dict[str, Any]]:
+        kept = self._tables.projections.get(name, {})
+        keys = sorted((key for key in kept if below is None or key < below), reverse=newest_first)
+        found = (entry for key in keys if is_equal(entry := read_back(kept[key]), equal or {}))
+        return list(islice(found, skip, None if limit is None else skip + limit))
+
+    def projections_since(
+        self, name: str, since: float, *, until: float | None = None, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        return asked_since(self._tables.projections.get(name, {}), since, until=until)[:limit]
+
+    def counts(self, name: str, *, since: float, stretch: float) -> list[Count]:
+        return counted(asked_since(self._tables.projections.get(name, {}), since), stretch)
+
+    def middle_duration(self, name: str, *, since: float, statuses: Iterable[str]) -> float | None:
+        return middle(asked_since(self._tables.projections.get(name, {}), since), frozenset(statuses))
+
+
+class MemoryReader(ProjectionReader):
     """A view of everything."""
 
     def sealed(self, sealed_id: str) -> bytes | None:
@@ -165,6 +214,10 @@ class MemoryReader(ApprovalReader):
         )
         return list(islice(found, limit))
 
+    def last_position(self) -> int:
+        self._show()
+        return len(self._log.rows)
+
     def heads(self) -> dict[str, Head]:
         self._show()
         appender = self._log.appender
@@ -178,17 +231,6 @@ class MemoryReader(ApprovalReader):
 
     def meta(self, name: str) -> str | None:
         return self._tables.meta.get(name)
-
-    def projection(self, name: str, key: str) -> dict[str, Any] | None:
-        body = self._tables.projections.get(name, {}).get(key)
-        return None if body is None else read_back(body)
-
-    def projections(
-        self, name: str, *, limit: int | None = None, newest_first: bool = False, below: str | None = None
-    ) -> list[dict[str, Any]]:
-        entries = self._tables.projections.get(name, {})
-        keys = sorted((key for key in entries if below is None or key < below), reverse=newest_first)
-        return [read_back(entries[key]) for key in keys[:limit]]
 
     def document(self, area: str, key: str) -> dict[str, Any] | None:
         body = self._tables.documents.get(area, {}).get(key)

@@ -20,6 +20,17 @@ from callgate.stores.sqlite.statements import load, newest_first
 
 SQL = load("approvals")
 _NEWEST = newest_first(SQL)
+_MEANT = {
+    "states": "state IN (SELECT value FROM json_each(?))",
+    "session": "session = ?",
+    # The letter after the stroke ends what is below.
+    "within": "(session = ? OR session >= ? || '/' AND session < ? || '0')",
+    "principal": "principal = ?",
+    "overdue": "CASE WHEN json_valid(body) THEN json_extract(body, '$.expires_at') <= ? ELSE 1 END",
+    "before": "number < (SELECT min(number) FROM approvals WHERE id = ? OR plan_id = ?)",
+    "behind": "number > (SELECT max(number) FROM approvals WHERE id = ? OR plan_id = ?)",
+}
+"""Which approvals are meant, as SQLite is asked for them."""
 _APPROVAL = tuple(Approval.__slots__)
 _GRANT = tuple(Grant.__slots__)
 _body_of_approval = readable("approvals")(read_back)
@@ -48,16 +59,20 @@ class ApprovalReader(AttemptReader):
         *,
         states: Iterable[ApprovalState] | None = None,
         session: str | None = None,
+        within: str | None = None,
         principal: str | None = None,
+        overdue: float | None = None,
+        behind: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Approval]:
-        most, statements = ALL if limit is None else limit, _NEWEST if newest_first else SQL
-        if states is None:
-            found = self._ask(statements["all"], session, principal, most)
-        else:
-            among = orjson.dumps([state.value for state in states]).decode()
-            found = self._ask(statements["in_states"], among, session, principal, most)
+        among = None if states is None else orjson.dumps([state.value for state in states]).decode()
+        asked = {"states": among, "session": session, "within": within, "principal": principal, "overdue": overdue}
+        wanted = {**asked, ("before" if newest_first else "behind"): behind}
+        meant = {_MEANT[name]: value for name, value in wanted.items() if value is not None}
+        statement = (_NEWEST if newest_first else SQL)["listed"].replace("/* meant */", " AND ".join(meant) or "1")
+        values = [value for text, value in meant.items() for _ in range(text.count("?"))]
+        found = self._ask(statement, *values, ALL if limit is None else limit)
         return [to_approval(_body_of_approval(row[0])) for row in found]
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:

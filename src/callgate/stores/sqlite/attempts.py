@@ -16,6 +16,9 @@ SQL = load("attempts")
 _HOLDER = SQL["holder"]
 _PAST = SQL["past"]
 _NEWEST = newest_first(SQL)
+_BEHIND = "/* behind */"
+_BEHIND_IT = "AND id > (SELECT max(id) FROM attempts WHERE call_id = ?)"
+_BEFORE_IT = "AND id < (SELECT max(id) FROM attempts WHERE call_id = ?)"
 _BY_KEY = SQL["by_key"]
 _STARTED, _SUCCEEDED = AttemptState.STARTED, AttemptState.SUCCEEDED
 _STATES = {state.value: state for state in AttemptState}
@@ -58,16 +61,19 @@ class AttemptReader(Queries):
         *,
         state: AttemptState | None = None,
         owner: str | None = None,
+        behind: str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Attempt]:
         name, *values = _listing(state, owner)
-        found = self._ask((_NEWEST if newest_first else SQL)[name], *values, ALL if limit is None else limit)
+        found = self._listed(name, *values, behind=behind, limit=limit, newest_first=newest_first)
         return [to_attempt(row) for row in found]
 
-    def open_attempts(self, *, limit: int | None = None, newest_first: bool = False) -> list[Attempt]:
-        statements, most = _NEWEST if newest_first else SQL, ALL if limit is None else limit
-        rows = [row for name in ("unknowns", "possibles") for row in self._ask(statements[name], most)]
+    def open_attempts(
+        self, *, behind: str | None = None, limit: int | None = None, newest_first: bool = False
+    ) -> list[Attempt]:
+        how: dict[str, Any] = {"behind": behind, "limit": limit, "newest_first": newest_first}
+        rows = [row for name in ("unknowns", "possibles") for row in self._listed(name, **how)]
         rows.sort(reverse=newest_first)
         return [to_attempt(row) for row in rows[:limit]]
 
@@ -78,6 +84,14 @@ class AttemptReader(Queries):
         """Rows in the order of their keys, after this one: the whole ledger, a page at a time, for verifying."""
         found = self._ask(SQL["first_page"], limit) if key is None else self._ask(SQL["page_after"], *key, limit)
         return [to_attempt(row) for row in found]
+
+    def _listed(
+        self, name: str, *values: Any, behind: str | None, limit: int | None, newest_first: bool
+    ) -> sqlite3.Cursor:
+        statement, most = (_NEWEST if newest_first else SQL)[name], ALL if limit is None else limit
+        if behind is None:
+            return self._ask(statement, *values, most)
+        return self._ask(statement.replace(_BEHIND, _BEFORE_IT if newest_first else _BEHIND_IT), *values, behind, most)
 
     def _attempt(self, statement: str, *values: Any) -> Attempt | None:
         row = self._ask(statement, *values).fetchone()

@@ -42,6 +42,9 @@ class EventReader(ApprovalReader):
         rows = self._ask(statement, after, *values)
         return list(islice(_matching(rows, {_TRACE: trace, _CALL: call, _STREAM: stream}), limit))
 
+    def last_position(self) -> int:
+        return self._one(SQL["last_position"])
+
     def heads(self) -> dict[str, Head]:
         return {stream: Head(sequence, digest) for stream, sequence, digest in self._ask(SQL["heads"])}
 

@@ -7,6 +7,8 @@ from typing import Any
 
 ALL = -1
 """SQLite's word for no limit."""
+BEHIND_ALL_TEXT = b""
+"""SQLite sorts every blob behind every text."""
 
 
 class Queries:

@@ -7,18 +7,16 @@ from typing import Any
 
 from callgate.events.recordable import read_back
 from callgate.ports import Checkpoint, Document, Head, Reading
-from callgate.stores.sqlite.events import EventReader
-from callgate.stores.sqlite.queries import ALL
+from callgate.stores.sqlite.projections import ProjectionReader
+from callgate.stores.sqlite.queries import ALL, BEHIND_ALL_TEXT
 from callgate.stores.sqlite.statements import load
 
 SQL = load("rest")
-_BEHIND_ALL_TEXT = b""
-"""SQLite sorts every blob behind every text."""
 _HALVES, _WHOLE_AGAIN = 0xD800, 0xE000
 """Between these are no letters, but halves of some."""
 
 
-class SqliteReader(EventReader):
+class SqliteReader(ProjectionReader):
     """A view of everything, as of the connection's open transaction."""
 
     def sealed(self, sealed_id: str) -> bytes | None:
@@ -33,17 +31,6 @@ class SqliteReader(EventReader):
 
     def meta(self, name: str) -> str | None:
         return self._one(SQL["meta"], name)
-
-    def projection(self, name: str, key: str) -> dict[str, Any] | None:
-        body = self._one(SQL["projection"], name, key)
-        return None if body is None else read_back(body)
-
-    def projections(
-        self, name: str, *, limit: int | None = None, newest_first: bool = False, below: str | None = None
-    ) -> list[dict[str, Any]]:
-        statement = SQL["projections_newest"] if newest_first else SQL["projections"]
-        end = _BEHIND_ALL_TEXT if below is None else below
-        return [read_back(row[0]) for row in self._ask(statement, name, end, ALL if limit is None else limit)]
 
     def document(self, area: str, key: str) -> dict[str, Any] | None:
         body = self._one(SQL["document"], area, key)
@@ -66,7 +53,7 @@ class SqliteReader(EventReader):
 
 def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, str | bytes]:
     """The first key of a listing, and the first that is no longer of it. Texts sort as their letters' numbers do."""
-    end: str | bytes = _BEHIND_ALL_TEXT
+    end: str | bytes = BEHIND_ALL_TEXT
     stem = prefix.rstrip(chr(maxunicode))
     if stem:
         # The next letter that can be written: half letters cannot.

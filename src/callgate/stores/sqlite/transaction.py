@@ -15,6 +15,7 @@ from callgate.ports import Checkpoint, Reading
 from callgate.stores.sqlite.approvals import put_approval, put_grant
 from callgate.stores.sqlite.events import SQL as EVENTS
 from callgate.stores.sqlite.known import Known
+from callgate.stores.sqlite.projections import to_columns
 from callgate.stores.sqlite.reader import SQL
 from callgate.stores.sqlite.waiting import Waiting
 
@@ -77,7 +78,7 @@ class SqliteTransaction(DocumentWriter):
         self.do(SQL["put_meta"], name, value)
 
     def put_projection(self, name: str, key: str, body: dict[str, Any]) -> None:  # noqa: PLR0917
-        self.do(SQL["put_projection"], name, key, recordable_bytes(body).decode())
+        self.do(SQL["put_projection"], name, key, *to_columns(body))
 
     def clear_projection(self, name: str) -> None:
         self.do(SQL["clear_projection"], name)

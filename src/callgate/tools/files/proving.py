@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from callgate.tools.confined import Below, Confined, Held
-from callgate.tools.files.ripgrep_messages import Hit
+from callgate.tools.files.ripgrep_lines import Hit
 
 _SHOWN = 300
 """Characters of a line."""
@@ -20,19 +20,8 @@ _MOST_BYTES = 4 * _SHOWN
 _CHUNK = 1024 * 1024
 
 
-class Found(NamedTuple):
-    """A line that is there."""
-
-    path: str
-    """From the directory that is searched."""
-    number: int
-    shown: str
-    """The path for people."""
-    text: str
-
-    def to_json(self) -> dict[str, Any]:
-        """As the tool gives it."""
-        return {"path": self.shown, "line": self.number, "text": self.text}
+Found = tuple[str, dict[str, Any]]
+"""A line that is there: its path from the directory that is searched, and as it is told."""
 
 
 class Proving:
@@ -62,9 +51,11 @@ class Proving:
 
     def take(self, hits: Iterable[Hit]) -> None:
         """Look whether they are there; those of one file come together, from its beginning to its end."""
+        kept = self._kept
         for hit in hits:
-            if hit.path != self._path:
-                self._turn_to(hit.path)
+            path = hit[0]
+            if path != self._path:
+                self._turn_to(path)
             file = self._file
             if file is None:
                 continue
@@ -74,9 +65,9 @@ class Proving:
                 self._leave()
                 continue
             if text is not None:
-                self._kept.append(Found(hit.path, hit.number, file.shown, text))
-        if len(self._kept) >= 2 * self._most:
-            self._last = self.firsts()[-1].path
+                kept.append((path, {"path": file.shown, "line": hit[2], "text": text}))
+        if len(kept) >= 2 * self._most:
+            self._last = self.firsts()[-1][0]
 
     def firsts(self) -> list[Found]:
         """Those that are kept, in order."""
@@ -103,7 +94,7 @@ class Proving:
 class _File:
     """A file that is held, of which one piece after the other is in memory: all of it, where it is small."""
 
-    __slots__ = ("_at", "_end", "_held", "_number", "_piece", "_seen", "shown")
+    __slots__ = ("_at", "_clear", "_end", "_held", "_number", "_piece", "_seen", "shown")
 
     def __init__(self, held: Held, shown: str) -> None:
         self._held = held
@@ -111,8 +102,10 @@ class _File:
         self._piece = b""
         self._at = 0
         """Where the piece begins."""
+        self._clear = -1
+        """Where its first NUL is, or else its end: behind a NUL no line is told."""
         self._end = False
-        """Whether the file ends with it."""
+        """Whether nothing is told of what comes behind it."""
         self._seen = 0
         """How far lines were counted."""
         self._number = 1
@@ -123,27 +116,24 @@ class _File:
     def line(self, hit: Hit) -> str | None:
         """The line as it is shown; None where the file has no such one, or a later one was asked for already."""
         _, offset, number, line, column = hit
-        if offset < self._seen or not self._reaches(offset):
+        if offset < self._seen or (offset > self._clear and not self._reaches(offset)):
             return None
-        start = offset - self._at
-        self._number += self._piece.count(b"\n", self._seen - self._at, start)
+        at, piece = self._at, self._piece
+        self._number += piece.count(b"\n", self._seen - at, offset - at)
         self._seen = offset
-        if self._number != number:
-            return None
-        if not self._piece.startswith(line, start) and self._bytes(offset, len(line)) != line:
+        plain = offset + len(line) <= self._clear and piece.startswith(line, offset - at)
+        if self._number != number or not (plain or self._has(offset, line)):
             return None
         if column > _SHOWN or len(line) > _MOST_BYTES:
-            begin = max(0, column - _SHOWN // 2) if column > _SHOWN else 0
-            line = self._bytes(offset + begin, _MOST_BYTES)
-        # Only one line: a match may be shown far behind what was told of it.
-        return line.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")[:_SHOWN]
+            line = self._around(offset, column)
+        return line.rstrip(b"\r\n").decode("utf-8", "replace")[:_SHOWN]
 
     def _reaches(self, offset: int) -> bool:
         """Go on to the piece that has this place, and count the lines on the way; no where the file ends before."""
-        while offset > (end := self._at + len(self._piece)) or not self._piece:
+        while offset > self._clear:
             self._number += self._piece.count(b"\n", self._seen - self._at)
-            self._seen = end
-            if self._end or not self._read(end):
+            self._seen = self._at + len(self._piece)
+            if self._end or not self._read(self._seen):
                 return False
         return True
 
@@ -153,8 +143,20 @@ class _File:
         # One more than there was shows the end of it, and of a file that grew since nobody knows where it ends.
         wanted = _CHUNK if left < 0 else min(_CHUNK, left + 1)
         self._piece, self._at = os.pread(self._held.fd, wanted, start), start
-        self._end = len(self._piece) < wanted
+        nul = self._piece.find(b"\0")
+        self._clear = start + (len(self._piece) if nul < 0 else nul)
+        self._end = nul >= 0 or len(self._piece) < wanted
         return bool(self._piece)
+
+    def _has(self, offset: int, line: bytes) -> bool:
+        """Whether a line is there that goes beyond the piece, or is the last and has no end."""
+        found = self._bytes(offset, len(line))
+        return b"\0" not in found and (found == line or (len(found) > 0 and found + b"\n" == line))
+
+    def _around(self, offset: int, column: int) -> bytes:
+        """What a long line has around its match, which may lie far behind what was told of it."""
+        begin = max(0, column - _SHOWN // 2) if column > _SHOWN else 0
+        return self._bytes(offset + begin, _MOST_BYTES).partition(b"\n")[0]
 
     def _bytes(self, start: int, length: int) -> bytes:
         return os.pread(self._held.fd, length, start)

@@ -19,7 +19,7 @@ from typing import IO, cast
 
 from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
-from callgate.tools.files.ripgrep_messages import Hit, Messages
+from callgate.tools.files.ripgrep_lines import FORMAT, Hit, Lines
 from callgate.tools.programs import find_program
 
 try:
@@ -29,7 +29,7 @@ except ImportError:  # pragma: no cover - Windows
 
 _ALWAYS = (
     "--no-config",
-    "--json",
+    *FORMAT,
     "--no-messages",
     "--no-ignore",
     "--no-follow",
@@ -58,6 +58,8 @@ class Search:
     pattern: str
     target: str
     """From the directory it is started in."""
+    is_file: bool
+    """Whether that is one file and no directory."""
     glob: str | None
     most_in_a_file: int
     excluded: Sequence[str]
@@ -134,6 +136,9 @@ def program_of(grounds: Grounds) -> str:
 
 def _arguments(search: Search, ignored: int | None) -> Iterator[str]:
     yield f"--max-count={search.most_in_a_file}"
+    if search.is_file:
+        # Else nothing is said of one that has a NUL somewhere, also not of what stands before it.
+        yield "--text"
     if ignored is not None:
         yield f"--ignore-file={_HANDLES / str(ignored)}"
     if search.glob is not None:
@@ -153,7 +158,7 @@ def _collect(
     output: io.BufferedReader, *, take: Callable[[list[Hit]], None], stop: Callable[[], bool]
 ) -> tuple[int, bool]:
     """Pass on what it says; how many hits that were, and whether there is more than anybody wants."""
-    messages = Messages()
+    lines = Lines()
     seen = count = 0
     while True:
         if stop():
@@ -163,7 +168,7 @@ def _collect(
         piece = output.read1(_CHUNK)
         if not piece:
             return count, False
-        hits = messages.read(piece)
+        hits = lines.read(piece)
         seen += len(piece)
         count += len(hits)
         take(hits)

@@ -86,7 +86,7 @@ def search_files(
         return ctx.closed or ctx.remaining(time.monotonic()) == 0
 
     with (
-        _start(confined, path, grounds=grounds) as (base, target),
+        _start(confined, path, grounds=grounds) as (base, target, is_file),
         _ignoring(confined, base) as ignored,
         Below(confined, base) as below,
         Proving(confined, below, most=limit + 1) as proving,
@@ -94,6 +94,7 @@ def search_files(
         search = Search(
             pattern=pattern,
             target=target,
+            is_file=is_file,
             glob=glob,
             most_in_a_file=limit + 1,
             excluded=[_below(base.place, place) for place in grounds.closed if _is_below(base.place, place)],
@@ -109,14 +110,14 @@ def search_files(
     found = proving.firsts()
     return {
         "pattern": pattern,
-        "matches": [match.to_json() for match in found[:limit]],
+        "matches": [line for _, line in found[:limit]],
         "count": len(found[:limit]),
         "truncated": cut or len(found) > limit,
     }
 
 
 @contextlib.contextmanager
-def _start(confined: Confined, path: str, *, grounds: Grounds) -> Generator[tuple[Held, str]]:
+def _start(confined: Confined, path: str, *, grounds: Grounds) -> Generator[tuple[Held, str, bool]]:
     """The directory to search from, held, and what to search in it: the working directory where that is around it."""
     place = confined.locate(path)
     confined.refuse(place, None)
@@ -129,7 +130,7 @@ def _start(confined: Confined, path: str, *, grounds: Grounds) -> Generator[tupl
     elif stat.S_ISREG(status.st_mode):
         base = os.path.dirname(place)  # noqa: PTH120
     with confined.directory(base) as held:
-        yield held, "" if base == place else _below(base, place)
+        yield held, "" if base == place else _below(base, place), stat.S_ISREG(status.st_mode)
 
 
 @contextlib.contextmanager

@@ -13,15 +13,10 @@ SELECT body FROM approvals WHERE plan_id = ? ORDER BY number
 -- name: latest_plan
 SELECT plan_id FROM approvals WHERE plan_digest = ? AND session = ? AND principal = ? ORDER BY number DESC LIMIT 1
 
--- name: all
-SELECT body FROM approvals WHERE coalesce(?, session) = session AND coalesce(?, principal) = principal
-ORDER BY number LIMIT ?
-
--- name: in_states
+-- name: listed
+-- Those that are meant are found in the indexes; what they say is read of no others.
 SELECT body FROM approvals
-WHERE state IN (SELECT value FROM json_each(?)) AND coalesce(?, session) = session
-    AND coalesce(?, principal) = principal
-ORDER BY number LIMIT ?
+WHERE number IN (SELECT number FROM approvals WHERE /* meant */ ORDER BY number LIMIT ?) ORDER BY number LIMIT -1
 
 -- name: pending
 SELECT count(DISTINCT coalesce(plan_id, id)) FROM approvals WHERE state = 'pending' AND session = ? AND principal = ?

@@ -70,28 +70,28 @@ SELECT * FROM attempts ORDER BY principal, session, key LIMIT ?
 SELECT * FROM attempts WHERE (principal, session, key) > (?, ?, ?) ORDER BY principal, session, key LIMIT ?
 
 -- name: all
-SELECT * FROM attempts ORDER BY id LIMIT ?
+SELECT * FROM attempts WHERE 1 /* behind */ ORDER BY id LIMIT ?
 
 -- name: all_of_owner
-SELECT * FROM attempts WHERE owner = ? ORDER BY id LIMIT ?
+SELECT * FROM attempts WHERE owner = ? /* behind */ ORDER BY id LIMIT ?
 
 -- name: in_state
-SELECT * FROM attempts WHERE state = ? ORDER BY id LIMIT ?
+SELECT * FROM attempts WHERE state = ? /* behind */ ORDER BY id LIMIT ?
 
 -- name: in_state_of_owner
-SELECT * FROM attempts WHERE state = ? AND owner = ? ORDER BY id LIMIT ?
+SELECT * FROM attempts WHERE state = ? AND owner = ? /* behind */ ORDER BY id LIMIT ?
 
 -- name: started
-SELECT * FROM attempts INDEXED BY attempts_started WHERE state = 'started' ORDER BY id LIMIT ?
+SELECT * FROM attempts INDEXED BY attempts_started WHERE state = 'started' /* behind */ ORDER BY id LIMIT ?
 
 -- name: started_of_owner
-SELECT * FROM attempts INDEXED BY attempts_started WHERE state = 'started' AND owner = ? ORDER BY id LIMIT ?
+SELECT * FROM attempts INDEXED BY attempts_started WHERE state = 'started' AND owner = ? /* behind */ ORDER BY id LIMIT ?
 
 -- name: unknowns
-SELECT * FROM attempts INDEXED BY attempts_unknown WHERE state = 'unknown' ORDER BY id LIMIT ?
+SELECT * FROM attempts INDEXED BY attempts_unknown WHERE state = 'unknown' /* behind */ ORDER BY id LIMIT ?
 
 -- name: possibles
-SELECT * FROM attempts INDEXED BY attempts_possible WHERE state = 'failed' AND happened = 'possible' ORDER BY id LIMIT ?
+SELECT * FROM attempts INDEXED BY attempts_possible WHERE state = 'failed' AND happened = 'possible' /* behind */ ORDER BY id LIMIT ?
 
 -- name: open
 SELECT (SELECT count(*) FROM attempts INDEXED BY attempts_unknown WHERE state = 'unknown')

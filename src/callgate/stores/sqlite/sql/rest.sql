@@ -35,13 +35,31 @@ DELETE FROM readings WHERE number <= (SELECT number FROM readings ORDER BY numbe
 SELECT body FROM projections WHERE name = ? AND key = ?
 
 -- name: projections
-SELECT body FROM projections WHERE name = ? AND key < ? ORDER BY key LIMIT ?
+SELECT body FROM projections /* by */ WHERE name = ? AND key < ? /* equal */ ORDER BY key LIMIT ? OFFSET ?
 
--- name: projections_newest
-SELECT body FROM projections WHERE name = ? AND key < ? ORDER BY key DESC LIMIT ?
+-- name: projections_since
+SELECT body FROM projections WHERE name = ? AND asked_at >= ? AND asked_at < ?
+ORDER BY asked_at DESC, key DESC LIMIT ?
+
+-- name: counts
+SELECT CAST(asked_at / ? AS INTEGER) AS stretch, status, tool, count(*), count(duration_ms), total(duration_ms)
+FROM projections WHERE name = ? AND asked_at >= ? GROUP BY stretch, status, tool
+
+-- name: durations
+SELECT count(*) FROM projections
+WHERE name = ? AND asked_at >= ? AND status IN (SELECT value FROM json_each(?)) AND duration_ms IS NOT NULL
+
+-- name: middle_duration
+SELECT duration_ms FROM projections
+WHERE name = ? AND asked_at >= ? AND status IN (SELECT value FROM json_each(?)) AND duration_ms IS NOT NULL
+ORDER BY duration_ms LIMIT 1 OFFSET ?
 
 -- name: put_projection
-INSERT INTO projections (name, key, body) VALUES (?, ?, ?) ON CONFLICT (name, key) DO UPDATE SET body = excluded.body
+INSERT INTO projections (name, key, body, tool, status, principal, session, trace, approval_id, asked_at, duration_ms)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (name, key) DO UPDATE SET body = excluded.body, tool = excluded.tool, status = excluded.status,
+    principal = excluded.principal, session = excluded.session, trace = excluded.trace,
+    approval_id = excluded.approval_id, asked_at = excluded.asked_at, duration_ms = excluded.duration_ms
 
 -- name: clear_projection
 DELETE FROM projections WHERE name = ?

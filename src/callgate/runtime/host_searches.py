@@ -14,6 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from callgate.model.call import Call
+
+_SEARCH = "host.grep"
 _MOST = 20
 """So many are named; one is enough for a no."""
 _MOST_LOOKED_AT = 5000
@@ -39,11 +42,31 @@ _SUFFIXES = {
     "ts": ".ts .tsx .mts .cts",
 }
 """What a host's type of files goes by; one that is not here may be any."""
+SEARCHED = "searched"
+"""The argument that says which of the files out of reach a search would read: paths, judged like the others."""
+_NARROWER = " Search a folder without these files, or say a glob or type that leaves them out."
 
 
-def searched(arguments: Mapping[str, Any], protected: Iterable[str]) -> list[str]:
+def with_searched(call: Call, protected: Iterable[str], *, folder: str) -> Call:
+    """The call, with what it would read of the protected files where it is a search that would.
+
+    Args:
+        call: A tool of a host, by its name at the gate.
+        protected: What no tool may touch.
+        folder: Where relative paths are meant.
+    """
+    found = searched(call.arguments, protected, folder=folder) if call.tool == _SEARCH else []
+    return call._replace(arguments={**call.arguments, SEARCHED: found}) if found else call
+
+
+def advice(call: Call) -> str:
+    """What helps where a search was denied for what it would read; nothing of other calls."""
+    return _NARROWER if SEARCHED in call.arguments else ""
+
+
+def searched(arguments: Mapping[str, Any], protected: Iterable[str], *, folder: str) -> list[str]:
     """Those of the protected files that a search with these arguments may read."""
-    folder = os.path.realpath(str(arguments.get("path") or "."))
+    folder = os.path.realpath(os.path.join(folder, str(arguments.get("path") or ".")))  # noqa: PTH118 - a text all along
     if not os.path.isdir(folder):  # noqa: PTH112 - a text all along
         return []
     chosen = _Chosen(arguments.get("glob"), arguments.get("type"))

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from callgate.serve.hooks.moment import Misread
-
 _FILE = ("file_path", "path", "target_file", "notebook_path", "target_notebook", "absolute_path", "file", "filename")
 _FOLDER = ("path", "target_directory", "directory", "dir_path", "dir", "folder", "root")
 _CONTENT = ("content", "contents", "file_text", "code_edit")
@@ -43,6 +41,10 @@ _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """By tool and name of its declaration: every name that a host is known to have, or might have, for it."""
+
+
+class Misread(Exception):
+    """A host said something that cannot be understood; the message says what, in words a person can read."""
 
 
 def renamed(tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
