@@ -60,6 +60,17 @@ def question(**changes: Any) -> Approval:
     return Approval(**(fields | changes))
 
 
+@pytest.mark.parametrize("principal", ["console:ann", "Console: Ann "])
+@pytest.mark.parametrize("name", ["ann", "ANN", " ann", "ann "])
+def test_who_tries_a_tool_does_not_decide_about_it(name: str, principal: str) -> None:
+    tried = question(principal=principal, user="ann")
+    with pytest.raises(ApprovalConflict, match="tries this tool; somebody else has to decide about it"):
+        approve(tried, Decider(name=name), now=5.0)
+    with pytest.raises(ApprovalConflict, match="tries this tool; somebody else has to decide about it"):
+        reject(tried, Decider(name=name), now=5.0, why="")
+    assert approve(tried, BOB, now=5.0).state is ApprovalState.APPROVED
+
+
 @pytest.mark.requirement("APR-02")
 def test_a_yes_and_a_no_keep_who_when_and_why() -> None:
     yes = approve(question(), ANN, now=5.0)

@@ -262,6 +262,23 @@ async def test_an_edited_call_runs_as_edited_and_the_model_is_told() -> None:
     assert paid == [50]
 
 
+async def test_an_edit_is_looked_at_before_it_is_approved_and_a_yes_is_to_what_was_seen() -> None:
+    paid, pay = till()
+    async with gate_of(pay) as gate:
+        asked = await gate.approval((await ask(gate, 500)).approval_id)
+        shown = await gate.preview_edit(asked.id, {"amount": 50})
+        assert (shown.edited, "amount: 50" in shown.what, shown.digest == asked.digest) == (True, True, False)
+        assert await gate.approval(asked.id) == asked
+        with pytest.raises(InvalidArguments, match="Missing required parameter: amount"):
+            await gate.preview_edit(asked.id, {"to": "bob"})
+        with pytest.raises(ApprovalConflict):
+            await gate.approve(asked.id, by="ann", arguments={"amount": 60}, digest=shown.digest)
+        edited = await gate.approve(asked.id, by="ann", arguments={"amount": 50}, digest=shown.digest)
+        assert (edited.state, edited.digest) == (ApprovalState.APPROVED, shown.digest)
+        assert (await gate.call("pay", {"amount": 500})).ok
+    assert paid == [50]
+
+
 async def test_two_persons_and_the_second_edit_voids_the_first_vote() -> None:
     paid, pay = till()
     two = Layer(name="two", rules=(Rule(match="pay", verdict=Verdict.CONFIRM, by=ConfirmBy.TWO, why="large"),))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from callgate import Call, Context, Failed, NoEffect, Pending, Previewed, Refused, Succeeded, ToolContext, Unknown, tool
-from callgate.errors import OutcomeConflict, OutcomeUnknown, ToolOutcomeUnknown
+from callgate.errors import OutcomeConflict, OutcomeNotFound, OutcomeUnknown, ToolOutcomeUnknown
 from callgate.model.event import Event
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
@@ -422,3 +423,48 @@ async def test_a_judged_call_is_settled_by_its_report_and_silence_becomes_unknow
         told = await asyncio.wait_for(heard.get(), 5)
         assert told.payload["cause"] == "unreported"
         assert isinstance(await gate.outcome(silent.key), Unknown)
+        assert (await gate.report(silent.id, ok=True, output="gone")).ok
+        assert isinstance(await gate.outcome(silent.key), Succeeded)
+        [late] = [event.payload async for event in gate.events(types=["tool_call.settled_late"])]
+        assert late is not None
+        assert (late["state"], late["reported"]) == ("succeeded", True)
+
+
+async def test_what_the_gate_runs_itself_is_called_and_not_judged() -> None:
+    done, charge = counter()
+    async with gate_of(charge, config=FREE) as gate:
+        judged = await gate.judge(Call("charge", {"amount": 5}), key())
+        assert not judged.allowed
+        assert judged.outcome is not None
+        assert code(judged.outcome) == "tool_unavailable"
+        assert "charge is run by the gate and by nobody else: call it instead of judging it" in str(judged.outcome)
+        with pytest.raises(OutcomeNotFound):
+            await gate.report(judged.id, ok=True, output="charged")
+        assert await gate.outcome("k") is None
+    assert done == []
+
+
+async def test_a_tool_that_became_another_is_not_asked_what_the_one_before_did(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def verify(arguments: dict[str, Any], downstream: str) -> str:
+        asked.append(downstream)
+        return "absent"
+
+    def made(description: str) -> Any:
+        async def charge(amount: int) -> str:
+            raise ConnectionResetError
+
+        charge.__doc__ = description
+        return tool(effects="network_access", risk="medium", verify=verify)(charge)
+
+    url = f"sqlite:///{tmp_path / 'gate.db'}"
+    async with gate_of(made("Charge somebody."), config=FREE, store=url) as gate:
+        assert isinstance(await gate.call("charge", {"amount": 5}, key()), Unknown)
+    async with gate_of(made("Charge somebody else."), config=FREE, store=url) as gate:
+        assert await gate.verify_outcome("k") == "cannot_tell"
+        assert isinstance(await gate.outcome("k"), Unknown)
+        assert asked == []
+    async with gate_of(made("Charge somebody."), config=FREE, store=url) as gate:
+        assert await gate.verify_outcome("k") == "absent"
+    assert asked == ["k"]

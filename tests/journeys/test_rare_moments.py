@@ -29,6 +29,15 @@ async def test_a_session_that_only_begins_as_a_secret_does_is_a_session():
         assert (await gate.call("note", {"text": "a"}, Context(session="ask-"))).ok
 
 
+async def test_an_output_that_only_looks_like_a_secret_is_handed_out_and_recorded_as_it_is():
+    async with Callgate.open("memory://") as gate:
+        gate.add(note)
+        assert (await gate.call("note", {"text": "ask- and sk-"})).unwrap() == "ask- and sk-"
+        [told] = [event.payload async for event in gate.events(types=["tool_call.succeeded"])]
+        assert told is not None
+        assert told["output"] == "ask- and sk-"
+
+
 def test_a_child_does_not_begin_when_its_parent_has_just_ended():
     def took_effect() -> None:
         raise SecretsClosed

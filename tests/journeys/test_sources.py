@@ -40,6 +40,7 @@ class Shelf:
 
     def __init__(self, *tools: Tool, name: str = "shelf") -> None:
         self.name = name
+        self.prefix: str | None = None
         self.tools: tuple[Tool, ...] = tools
         self.failures: tuple[Failure, ...] = ()
         self.broken: Exception | None = None
@@ -193,6 +194,22 @@ async def test_a_source_that_says_it_changed_is_loaded_again_soon_and_once() -> 
         await until(lambda: names(gate) == ["one", "two"])
         assert shelf.loads == 2
     shelf.desk.changed()
+
+
+async def test_a_tool_of_a_source_that_has_nothing_now_is_unavailable_and_not_unknown() -> None:
+    shelf = Shelf()
+    shelf.failures = (Failure("shelf", "its door is locked"),)
+    shelf.prefix = "books"
+    async with gate_of(config=FREE) as gate:
+        await gate.attach(shelf)
+        refused, other = await gate.call("books.one"), await gate.call("papers.one")
+        assert refused.error is not None
+        assert other.error is not None
+        assert (refused.error.code, other.error.code) == ("tool_unavailable", "tool_not_found")
+        assert "books.one is unavailable: its door is locked" in refused.to_human()
+        shelf.failures, shelf.tools = (), (read_tool("books.one"),)
+        await gate.reload("shelf")
+        assert (await gate.call("books.one")).unwrap() == "books.one"
 
 
 async def test_what_is_behind_a_source_can_be_lost_and_come_back() -> None:

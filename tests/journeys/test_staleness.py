@@ -10,6 +10,7 @@ import pytest
 
 from callgate import Callgate, Context, tool
 from callgate.events.staleness import content_hash
+from callgate.model.artifact import WithArtifact
 from callgate.model.levels import Autonomy
 from callgate.pipeline import hooks
 from callgate.pipeline.noting_order import NotingOrder
@@ -54,6 +55,25 @@ async def told(gate: Callgate) -> list[tuple[str, str]]:
 async def read(gate: Callgate) -> None:
     assert (await gate.call("read_note", {"path": PATH})).ok
     await noted(gate, PATH, text=notes[PATH])
+
+
+async def test_what_was_read_may_be_told_by_what_a_handler_returned_beside_its_output() -> None:
+    def reads(arguments: dict[str, Any], output: Any, artifact: Any) -> dict[str, str]:
+        assert output == "a summary"
+        return {arguments["path"]: artifact}
+
+    @tool(effects="read_only", reads=reads)
+    async def sum_up(path: str) -> WithArtifact:
+        """Sum up a note."""
+        return WithArtifact("a summary", notes[path])
+
+    async with gate_of(sum_up, config=Settings(autonomy=Autonomy.A4)) as gate:
+        for text in ("one", "two"):
+            notes[PATH] = text
+            assert (await gate.call("sum_up", {"path": PATH})).unwrap() == "a summary"
+            await noted(gate, PATH, text=text)
+        await everything_noted(gate)
+        assert await told(gate) == [(content_hash("one"), content_hash("two"))]
 
 
 @pytest.mark.requirement("STL-01", "STL-02", "STL-05")

@@ -57,6 +57,13 @@ async def test_where_nobody_says_anything_it_is_30_seconds():
         assert gate.time_limit("hangs") == 30
 
 
+async def test_a_tool_that_is_not_there_yet_has_the_limit_that_is_set_for_its_name():
+    settings = Settings(timeout=60, tool_timeouts={"later": 7.0}, user_timeouts={"ada": 9.0})
+    async with memory_gate(config=settings) as gate:
+        assert (gate.time_limit("later"), gate.time_limit("never")) == (7, 60)
+        assert gate.time_limit("later", Context(user="ada")) == 9
+
+
 @pytest.mark.requirement("TMO-02")
 async def test_the_instances_limit_applies_only_to_tools_without_their_own():
     @tool(effects="read_only", timeout=60)

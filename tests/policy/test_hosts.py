@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from callgate.model.context import Context
 from callgate.model.tool import Tool
 from callgate.policy.hosts import Unfit, is_private, read_host
 from callgate.policy.policy import Policy
@@ -206,6 +207,18 @@ def test_hosts_are_resources_and_a_reference_without_a_host_is_none():
     assert found.resources == ("host:example.com:8443",)
     assert read_host("/users/1") is None
     assert authorize(policy, fetch(), {"url": "/users/1"}).resources == ()
+
+
+def test_what_a_tool_meets_on_its_way_is_judged_as_what_it_was_asked_for():
+    families = {"net": Family(hosts=("*",)), "mail": Family(hosts=("mail.example.com",))}
+    policy = Policy(Settings(families=families))
+    tool = make("send", "network_access", scopes={"net:outbound", "mail:send"}, input_schema=schema("url"))
+    on_its_way = policy.grounds(tool, Context()).host_refused
+    assert on_its_way("https://mail.example.com/x") is None
+    for url in ("https://example.com/", "http://127.0.0.1/", "http://exa$mple.com/"):
+        told = on_its_way(url)
+        assert told is not None, url
+        assert told in refusal(policy, url, tool)
 
 
 def test_a_tool_that_never_uses_the_network_may_take_any_url():

@@ -191,6 +191,8 @@ def test_no_expansion_of_a_tool_leads_to_them(home: Path, tmp_path: Path):
     policy = in_folder(tmp_path, own=[home / ".config" / "callgate"])
     api = reading("get_item", "network_access", input_schema=schema("path"))
     own = f"{home}/.config/callgate"
-    for path in ("~/.config/callgate/key", f"file://{own}/key", f"FILE:{own}", f"file://localhost{own}"):
+    addresses = (f"file://{own}/key", f"FILE:{own}", f"file://localhost{own}", f"file://elsewhere{own}/key")
+    for path in ("~/.config/callgate/key", *addresses):
         assert OWN in refusal(policy, path, api), path
+    assert refusal(policy, f"file://{home}/notes", api) == ""
     assert OWN in refusal(policy, f"file://{own}/key".replace(".config", "%2econfig"), api)

@@ -170,6 +170,32 @@ def test_patterns_and_working_directories_are_followed_before_the_check(
         assert (refused(found) == "") is admitted
 
 
+@pytest.mark.parametrize("pattern", ["{a,b}" * 9, "{a,{b,c}}" * 6, "{" + "," * 256 + "}", "{}" * 33, "{" * 33])
+def test_a_pattern_of_more_braces_than_can_be_looked_through_is_refused(root: Path, pattern: str):
+    assert "too many braces; make several calls" in refused(
+        authorize(in_folder(root), read_file(), {"pattern": pattern})
+    )
+    assert refused(authorize(in_folder(root), read_file(), {"pattern": "{a,b}" * 8})) == ""
+
+
+@pytest.mark.parametrize("name", ["pattern", "path"])
+def test_a_pattern_that_is_too_long_is_refused_before_its_braces_are_opened(root: Path, name: str):
+    said = refused(authorize(in_folder(root), read_file(), {name: "{a,b}" * 8 + "{}" * 3000}))
+    assert "a path has at most 4096 characters, this one 6040" in said
+
+
+@pytest.mark.parametrize("pattern", ["@(/etc|x)/*", "+(x|/etc)/*", "?(~|x)/*", "{x,@(/etc)}/*"])
+def test_a_pattern_that_starts_elsewhere_inside_brackets_is_refused(root: Path, pattern: str):
+    said = refused(authorize(in_folder(root), read_file(), {"pattern": pattern}))
+    assert "starts somewhere else inside brackets; make several calls of it" in said
+
+
+@pytest.mark.parametrize("pattern", ["{x,/etc}/*", "{inner,{x,/etc}}/*", "x{,/../../etc}", "{{..,y},x}/*"])
+def test_every_alternative_of_a_pattern_is_judged(root: Path, pattern: str):
+    assert refused(authorize(in_folder(root), read_file(), {"pattern": pattern})) != ""
+    assert refused(authorize(in_folder(root), read_file(), {"pattern": "{inner,{x,new}}/*"})) == ""
+
+
 def test_the_resource_of_a_pattern_is_its_real_start_and_the_rest(root: Path):
     found = authorize(in_folder(root), read_file(), {"pattern": "in/*.py"})
     assert found.resources == (f"path:{root.resolve()}/inner/*.py",)
@@ -210,6 +236,41 @@ def test_relative_paths_resolve_in_the_working_directory_of_the_context(root: Pa
     assert "and fs allows" in refused(authorize(policy, read_file(), {"path": "../file"}, context))
     relative = Context(working_directory="inner")
     assert authorize(policy, read_file(), {"path": "x"}, relative).resources == (f"path:{root.resolve()}/inner/x",)
+
+
+def test_a_working_directory_stays_where_it_led_when_it_was_first_used(root: Path):
+    policy = in_folder(root)
+    (root / "work").mkdir()
+    context = Context(working_directory="work")
+    assert refused(authorize(policy, write_file(), {"path": "x"}, context)) == ""
+    (root / "work").rmdir()
+    (root / "work").symlink_to("inner")
+    said = refused(authorize(policy, write_file(), {"path": "x"}, context))
+    assert f"the working directory '{root}/work' led to '{root}/work' when it was first used" in said
+    assert f"leads to '{root}/inner' now" in said
+    with pytest.raises(PermissionError, match="when it was first used"):
+        policy.grounds(write_file(), context)
+
+
+def test_no_working_directory_leads_out_of_where_tools_may_write(root: Path):
+    """Whoever may write there may put a link there, and would be granted what it leads to."""
+    policy = in_folder(root)
+    context = Context(working_directory="out")
+    said = refused(authorize(policy, write_file(), {"path": "secret"}, context))
+    assert f"the working directory '{root}/out' lies in '{root}', where tools may write" in said
+    assert f"a link leads from it to '{root.parent}/outside'; name the directory itself" in said
+    with pytest.raises(PermissionError, match="name the directory itself"):
+        policy.grounds(write_file(), context)
+    itself = Context(working_directory=str(root.parent / "outside"))
+    assert refused(authorize(policy, write_file(), {"path": "secret"}, itself)) == ""
+
+
+def test_a_granted_link_in_another_granted_directory_leads_nowhere(root: Path):
+    """A tool that may write to the one could put the link anywhere, for the next start to follow."""
+    policy = in_folder(root, families(fs=Family(paths=(".", "out"))))
+    said = refused(authorize(policy, write_file(), {"path": "out/new"}))
+    assert f"leads to '{root.parent}/outside/new', and fs allows '{root}'" in said
+    assert f"'{root}/out' is a link in another granted directory, where tools could replace it" in said
 
 
 def test_without_a_working_directory_the_process_has_one(root: Path, monkeypatch: pytest.MonkeyPatch):

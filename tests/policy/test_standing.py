@@ -92,6 +92,13 @@ def test_a_tool_that_declares_nothing_is_refused_with_the_line_to_add():
     foreign = Policy(Settings()).standing(make("gh.x", [], declared=False, source=Origin.MCP), Context()).refusal
     assert foreign is not None
     assert 'gate.add(..., effects="read_only")' in foreign.text
+    configured = make(
+        "gh.x", [], declared=False, source=Origin.MCP, source_name="gh", config_ref="mcp_servers.gh.declare"
+    )
+    told = Policy(Settings()).standing(configured, Context()).refusal
+    assert told is not None
+    assert "callgate tools review gh" in told.text
+    assert "under mcp_servers.gh.declare, for example effects: read_only" in told.text
 
 
 @pytest.mark.requirement("POL-17")
@@ -198,9 +205,12 @@ def test_a_layer_that_can_change_is_judged_as_it_is_each_time():
     policy = Policy(Settings())
     allowed = ["read"]
     context = Context(layers=(Layer(name="task", allow=allowed),))  # pyright: ignore[reportArgumentType] - as people write
-    assert policy.admits(reading("read"), context)
+    tool = reading("read")
+    assert policy.admits(tool, context)
+    assert codes(policy, tool, context) == []
     allowed.clear()
-    assert not policy.admits(reading("read"), context)
+    assert not policy.admits(tool, context)
+    assert codes(policy, tool, context) == ["policy_denied"]
 
 
 def test_the_autonomy_is_the_contexts_else_the_roles_else_the_configurations():

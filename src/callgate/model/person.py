@@ -27,7 +27,7 @@ def agent_of(person: str) -> str:
 
 def is_own_agent(person: str, principal: str) -> bool:
     """Whether a call of this principal is the person's own: made in their name, or by the agent they try tools with."""
-    return same_person(person, principal) or same_person(agent_of(person), principal)
+    return same_person(person, principal) or same_person(person, person_key(principal).removeprefix(TRYING))
 
 
 @lru_cache(maxsize=1024)

@@ -19,7 +19,6 @@ from callgate.pipeline.weigh import decide, decided_before
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval, Grant
-    from callgate.model.tool import Arguments
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
     from callgate.pipeline.recall import Recalled
@@ -48,13 +47,8 @@ class Passed:
         return self.final or self.authorized
 
     @property
-    def arguments(self) -> Arguments:
-        """The arguments that will really run."""
-        return self.runs.arguments
-
-    @property
     def text(self) -> bytes:
-        """The same in canonical JSON."""
+        """The arguments that will really run, in canonical JSON."""
         return self.runs.text
 
 

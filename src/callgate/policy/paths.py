@@ -26,6 +26,7 @@ from callgate.policy.ways import follow, is_inside, overlap
 _MAGIC = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _MOST_ALTERNATIVES = 256
+_MOST_BRACES = 32
 _AWAY = re.compile(r"[(|][/~\\]")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
 _OTHER_MEANING = re.compile(r"~|file:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -129,6 +130,7 @@ class Paths:
         Raises:
             Unfit: It climbs, or starts where the tool may not go.
         """
+        _refuse_spelling(text)
         if "{" in text:
             # Whoever expands braces does so first: what starts inside of them starts somewhere else.
             for each in _alternatives(text):
@@ -145,7 +147,6 @@ class Paths:
         parts = text.split("/")
         fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
         start = "/".join(parts[:fixed]) or ("/" if text.startswith("/") else ".")
-        _refuse_spelling(text)
         return os.path.join(self.judge(start, base=base, whole=False), *parts[fixed:])  # noqa: PTH118 - a pattern
 
     def refused(self, place: str, status: os.stat_result | None) -> str | None:
@@ -295,18 +296,19 @@ def _refuse_spelling(text: str) -> None:
 
 def _alternatives(text: str) -> list[str]:
     found = [text]
-    while any(_BRACES.search(each) for each in found):
+    too_many = text.count("{") > _MOST_BRACES
+    # They differ only in what stood inside of braces: all of them have some left, or none.
+    while not too_many and _BRACES.search(found[0]):
         found = [one for each in found for one in _opened(each)]
-        if len(found) > _MOST_ALTERNATIVES:
-            raise Unfit(f"pattern {show(text)} has too many braces; make several calls of it")
+        too_many = len(found) > _MOST_ALTERNATIVES
+    if too_many:
+        raise Unfit(f"pattern {show(text)} has too many braces; make several calls of it")
     return found
 
 
 def _opened(text: str) -> list[str]:
-    braces = _BRACES.search(text)
-    if braces is None:
-        return [text]
-    return [f"{text[: braces.start()]}{each}{text[braces.end() :]}" for each in braces[1].split(",")]
+    before, inside, after = _BRACES.split(text, maxsplit=1)
+    return [f"{before}{each}{after}" for each in inside.split(",")]
 
 
 def is_pattern(text: str) -> bool:
