@@ -107,7 +107,8 @@ async def test_what_a_stream_that_was_opened_again_leaves_out_is_asked_for_once_
         await _subscribe(first, URIS[1])
         server.gone.add(URIS[1])
         server.hang_up()
-        assert await hearer.next() == (_UPDATED, URIS[1])
+        while await hearer.next() != (_UPDATED, URIS[1]):  # Lists may be others by now, too.
+            pass
         with pytest.raises(MCPError, match="does not tell of changes"):
             await _subscribe(other, URIS[1])
         server.gone.clear()
@@ -143,11 +144,26 @@ async def test_a_subscription_that_a_server_refuses_when_asked_again_is_told_to_
         assert await hearer.next() == (_UPDATED, OPEN)
         assert set(server.watched) == {OTHER}
         asked = len(server.refused)
-        with pytest.raises(MCPError, match=f"there is no {OPEN}"):
-            await _subscribe(second, OPEN)
-        assert len(server.refused) == asked + 1
+        for client in (first, second):
+            with pytest.raises(MCPError, match=f"there is no {OPEN}"):
+                await _subscribe(client, OPEN)
+        assert len(server.refused) == asked + 2
         server.gone.clear()
         await served.gate.reload("everything")
         assert set(server.watched) == {OPEN, OTHER}
         await server.change(OPEN)
         assert await hearer.next() == (_UPDATED, OPEN)
+
+
+async def test_who_subscribes_again_to_what_was_gone_subscribes_once():
+    async with _legacy() as (server, served), _at(served, "first", "everything") as first:
+        await _subscribe(first, OPEN)
+        server.gone.add(OPEN)
+        await served.gate.reload("everything")
+        assert server.watched == {}
+        server.gone.clear()
+        await _subscribe(first, OPEN)
+        assert set(server.watched) == {OPEN}
+        left = types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=OPEN))
+        await first.session.send_request(left, types.EmptyResult)
+        assert server.watched == {}
