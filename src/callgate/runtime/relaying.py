@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from callgate.model.tool import Tool
     from callgate.runtime.opened import Opened
 
+_log = logging.getLogger("callgate.mcp")
 _PATIENCE = 10.0
 _READ = "resources/read"
 
@@ -49,6 +52,17 @@ class Relayed(NamedTuple):
     """What it is called as: `gate.call(tool, …)`."""
 
 
+class Held(NamedTuple):
+    """A subscription of one who listens, at the source as it was attached then: one that came after it is another."""
+
+    subscriptions: Subscriptions
+    uri: str
+
+    def is_made(self) -> bool:
+        """Whether the server is still to tell of it."""
+        return self.subscriptions.is_made(self.uri)
+
+
 class Relaying(Face):
     """What servers have beside tools."""
 
@@ -76,7 +90,7 @@ class Relaying(Face):
 
     async def relay_subscribe(
         self, source: str, uri: str, context: Context, *, wait: float | None = None
-    ) -> tuple[bool, Outcome]:
+    ) -> tuple[Held | None, Outcome]:
         """Have a server tell when a resource changes: a call of `PREFIX.resources/read`, judged and recorded as one.
 
         Args:
@@ -86,7 +100,7 @@ class Relaying(Face):
             wait: Seconds to wait for a person where one has to decide.
 
         Returns:
-            Whether it tells from now on, until `relay_release`, and how the call ended.
+            What to release if it tells from now on, and how the call ended.
 
         Raises:
             NotFound: As `relay_list`.
@@ -102,15 +116,17 @@ class Relaying(Face):
         finally:
             if not made:  # Who asked may have gone; and a server that does not answer holds up nobody's refusal.
                 opened.background(subscriptions.release((uri,), _PATIENCE))
-        return made, outcome
+        return Held(subscriptions, uri) if made else None, outcome
 
-    async def relay_release(self, source: str, uris: Iterable[str]) -> None:
-        """The end of what `relay_subscribe` began, once for each.
-
-        Raises:
-            NotFound: As `relay_list`.
-        """
-        await self._relay(source).subscriptions.release(uris, _PATIENCE)
+    async def relay_release(self, held: Iterable[Held]) -> None:
+        """The end of what `relay_subscribe` began, once for each; all at once, so that no server keeps another's."""
+        by_source: dict[Subscriptions, list[str]] = {}
+        for subscriptions, uri in held:
+            by_source.setdefault(subscriptions, []).append(uri)
+        releases = (subscriptions.release(uris, _PATIENCE) for subscriptions, uris in by_source.items())
+        for error in await asyncio.gather(*releases, return_exceptions=True):
+            if error is not None:
+                _log.debug("a source goes on telling of a resource: %s", type(error).__name__)
 
     def on_relayed(self, source: str, listener: Callable[[str, str | None], None]) -> Callable[[], None]:
         """Hear which list of a source changed, or which resource did; the function returned ends that.

@@ -13,6 +13,7 @@ from typing import Any
 
 import mcp_types as types
 import uvicorn
+from mcp import MCPError
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse
@@ -180,6 +181,9 @@ class Everything(Server[Any]):
         """What came beside each call of a tool."""
         self.watched: dict[str, Any] = {}
         self.left = asyncio.Event()
+        self.gone: set[str] = set()
+        """What it does not tell of any more."""
+        self.refused: list[str] = []
         self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._level)
 
     def create_initialization_options(self, *_given: Any, **_more: Any) -> Any:
@@ -227,6 +231,10 @@ class Everything(Server[Any]):
         return types.ReadResourceResult(contents=[_STATIC[params.uri]])
 
     async def _subscribe(self, asked: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        if params.uri in self.gone:
+            self.watched.pop(params.uri, None)
+            self.refused.append(params.uri)
+            raise MCPError(types.INVALID_PARAMS, f"there is no {params.uri}")
         self.watched[params.uri] = asked.session
         return types.EmptyResult()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
+from mcp import MCPError
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
@@ -43,6 +44,10 @@ class Modern(Server[Any]):
         )
         self.bus = InMemorySubscriptionBus()
         self.listening: list[set[str]] = []
+        self.gone: set[str] = set()
+        """What it does not tell of any more."""
+        self.strict = False
+        """Whether it refuses all where it does not tell of one."""
         self.news = asyncio.Condition()
         self._handlers: set[ListenHandler] = set()
 
@@ -66,7 +71,11 @@ class Modern(Server[Any]):
             handler.close()
 
     async def _listen(self, asked: Any, params: types.SubscriptionsListenRequestParams) -> Any:
-        wanted = set(params.notifications.resource_subscriptions or ())
+        asked_for = set(params.notifications.resource_subscriptions or ())
+        wanted = asked_for - self.gone
+        if self.strict and wanted != asked_for:
+            raise MCPError(types.INVALID_PARAMS, f"there is no {min(asked_for - wanted)}")
+        params.notifications.resource_subscriptions = sorted(wanted)
         handler = ListenHandler(self.bus)
         self._handlers.add(handler)
         await self._note(lambda: self.listening.append(wanted))

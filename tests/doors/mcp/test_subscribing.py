@@ -18,7 +18,7 @@ from callgate.model.event import Event
 from tests.doors.http.conftest import Served, served_gate
 from tests.doors.mcp.conftest import client_of
 from tests.doors.mcp.everything_server import Everything, at_free_port, everything_server
-from tests.doors.mcp.test_modern_upstream import URIS, Modern
+from tests.doors.mcp.test_modern_upstream import URIS, Hearer, Modern
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 ALL = {"*": {"effects": ["read_only", "network_access"]}}
@@ -198,6 +198,24 @@ async def test_who_leaves_leaves_all_of_them_and_nobody_elses(era: str):
             assert set(server.watched) == {OPEN, "test://1"}
         await asyncio.wait_for(server.left.wait(), _SECONDS)
         assert set(server.watched) == {OPEN}
+
+
+async def test_who_subscribed_at_a_source_that_came_again_since_ends_nobody_elses_subscription():
+    heard = Hearer()
+    async with everything_server() as (server, url), served_gate(Callgate.open("memory://")) as served:
+        await served.gate.attach(McpServer("everything", url=url, prefix="every_thing", declare=ALL))
+        async with client_of(served, name="before", mode="legacy") as before:
+            await _subscribe(before, OPEN)
+            await served.gate.detach("everything")
+            await served.gate.attach(McpServer("everything", url=url, prefix="every_thing", declare=ALL))
+            async with client_of(served, name="after", mode="legacy", message_handler=heard) as after:
+                await _subscribe(after, OPEN)
+                await _unsubscribe(before, OPEN)
+                assert not server.left.is_set()
+                await server.change(OPEN)
+                assert await heard.next() == ("ResourceUpdatedNotification", PREFIX + OPEN)
+                await _unsubscribe(after, OPEN)
+                assert server.watched == {}
 
 
 async def test_the_policy_knows_what_servers_have_beside_tools(tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -11,9 +11,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from callgate.errors import ToolExecutionError
-from callgate.model.visible import brief
-
 if TYPE_CHECKING:
     from mcp import Client
 
@@ -29,43 +26,59 @@ class Following:
     Args:
         client: Gives the session, waited for so many seconds.
         missed: Told of each resource that may have changed while nobody listened.
+        told: Told what a stream named, and of which of these the server tells on it.
     """
 
-    def __init__(self, client: Callable[[float], Awaitable[Client]], *, missed: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: Callable[[float], Awaitable[Client]],
+        *,
+        missed: Callable[[str], None],
+        told: Callable[[frozenset[str], frozenset[str]], None],
+    ) -> None:
         self._client = client
         self._missed = missed
+        self._told = told
         self._task: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
-    async def follow(self, wanted: Callable[[], frozenset[str]], patience: float) -> None:
+    async def follow(self, wanted: Callable[[], frozenset[str]], patience: float, *, needed: str) -> frozenset[str]:
         """Follow these from now on, and no others; none is the end of it.
 
+        Returns:
+            Of which the server does not tell. Where `needed` is among them, what was followed before still is.
+
         Raises:
-            ToolExecutionError: The server does not tell of one of them.
             MCPError: It refuses.
             TimeoutError: It does not answer in time.
         """
         async with self._turn:
             uris = wanted()
-            begun = await self._begun(uris, patience) if uris else None
+            begun, honored = await self._begun(uris, patience) if uris else (None, uris)
+            missing = uris - honored
+            if needed in missing:
+                await _ended(begun)
+                return missing
+            self._told(uris, honored)
             last, self._task = self._task, begun
             await _ended(last)
+            return missing
 
     async def close(self) -> None:
         """Leave."""
         last, self._task = self._task, None
         await _ended(last)
 
-    async def _begun(self, uris: frozenset[str], patience: float) -> asyncio.Task[None]:
+    async def _begun(self, uris: frozenset[str], patience: float) -> tuple[asyncio.Task[None], frozenset[str]]:
+        """A stream that names these, and of which of them the server tells."""
         told: asyncio.Future[frozenset[str]] = asyncio.get_running_loop().create_future()
         task = asyncio.ensure_future(self._keep(uris, told))
         try:
             async with asyncio.timeout(patience):
-                _refuse_missing(uris, await told)
+                return task, await told
         except BaseException:
             await _ended(task)
             raise
-        return task
 
     async def _keep(self, uris: frozenset[str], told: asyncio.Future[frozenset[str]]) -> None:
         while True:
@@ -82,19 +95,15 @@ class Following:
         """Listen until the stream ends."""
         client = await self._client(_PATIENCE)
         async with client.listen(resource_subscriptions=sorted(uris)) as changes:
+            honored = frozenset(changes.honored.resource_subscriptions or ())
             if not told.done():
-                told.set_result(frozenset(changes.honored.resource_subscriptions or ()))
+                told.set_result(honored)
             else:
-                for uri in uris:
+                self._told(uris, honored)
+                for uri in uris & honored:
                     self._missed(uri)
             async for _ in changes:
                 pass
-
-
-def _refuse_missing(wanted: frozenset[str], honored: frozenset[str]) -> None:
-    missing = sorted(wanted - honored)
-    if missing:
-        raise ToolExecutionError(f"the server does not tell of changes of {brief(missing[0])!r}")
 
 
 async def _ended(task: asyncio.Task[None] | None) -> None:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp import MCPError
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 from mcp_types import INVALID_PARAMS
 
-from callgate.serve.mcp.upstream import PROMPT, READ, ShownServer, Upstream
+from callgate.serve.mcp.upstream import PROMPT, READ, Upstream
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
+    from callgate.runtime.relaying import Held
     from callgate.serve.mcp.asker import Asker
     from callgate.serve.mcp.line import Line
 
-_log = logging.getLogger("callgate.mcp")
 _MOST = 1000
 """Resources that one client subscribes to."""
+
+
+class _Subscribed(NamedTuple):
+    source: str
+    own: str
+    """What the source calls the resource."""
+    held: Held
 
 
 class Ear:
@@ -37,7 +42,7 @@ class Ear:
         self._upstream = Upstream(gate)
         self._asker = asker
         self._line = line
-        self._subscribed: dict[str, tuple[ShownServer, str]] = {}
+        self._subscribed: dict[str, _Subscribed] = {}
         self._asking = 0
         self._closed = False
         sources = {place.source for method in (READ, PROMPT) for place in self._upstream.places(method, asker)}
@@ -49,26 +54,29 @@ class Ear:
         Raises:
             MCPError: There is none that this asker may read, it is denied, its server refuses, or it is one too many.
         """
-        if uri in self._subscribed:
+        before = self._subscribed.get(uri)
+        if before is not None and before.held.is_made():
             return
         if len(self._subscribed) + self._asking >= _MOST:
             raise MCPError(INVALID_PARAMS, f"one client subscribes to {_MOST} resources at most")
         place, own = self._upstream.resource(uri, asker)
         self._asking += 1
         try:
-            await self._upstream.subscribe(place, own, asker=asker)
+            held = await self._upstream.subscribe(place, own, asker=asker)
         finally:
             self._asking -= 1
-        if self._closed or uri in self._subscribed:  # It left meanwhile, or asked twice at once.
-            await self._release([(place, own)])
-        else:
-            self._subscribed[uri] = place, own
+        if self._closed or self._subscribed.get(uri) is not before:  # It left meanwhile, or asked twice at once.
+            await self._gate.relay_release([held])
+            return
+        self._subscribed[uri] = _Subscribed(place.source, own, held)
+        if before is not None:
+            await self._gate.relay_release([before.held])
 
     async def unsubscribe(self, uri: str) -> None:
         """Be told no more; what was not asked for is none."""
         found = self._subscribed.pop(uri, None)
         if found is not None:
-            await self._release([found])
+            await self._gate.relay_release([found.held])
 
     async def close(self) -> None:
         """Leave."""
@@ -76,19 +84,9 @@ class Ear:
         for end in self._ends:
             end()
         self._ends = []
-        left = [*self._subscribed.values()]
+        left = [each.held for each in self._subscribed.values()]
         self._subscribed.clear()
-        await self._release(left)
-
-    async def _release(self, left: list[tuple[ShownServer, str]]) -> None:
-        """All at once, so that none is left behind where there is no time for the others."""
-        by_source: dict[str, list[str]] = {}
-        for place, own in left:
-            by_source.setdefault(place.source, []).append(own)
-        releases = (self._gate.relay_release(source, uris) for source, uris in by_source.items())
-        for error in await asyncio.gather(*releases, return_exceptions=True):
-            if error is not None:
-                _log.debug("a source goes on telling of a resource: %s", type(error).__name__)
+        await self._gate.relay_release(left)
 
     def _listener(self, source: str) -> Callable[[str, str | None], None]:
         def heard(kind: str, uri: str | None) -> None:
@@ -105,5 +103,5 @@ class Ear:
             return None
         if kind != "resources/updated":
             return PromptsListChanged() if kind == "prompts/list" else ResourcesListChanged()
-        told = (out for out, (place, own) in self._subscribed.items() if (place.source, own) == (source, uri))
+        told = (out for out, each in self._subscribed.items() if (each.source, each.own) == (source, uri))
         return next((ResourceUpdated(uri=out) for out in told), None)

@@ -21,6 +21,7 @@ from callgate.serve.mcp.waiting import HOLD
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
+    from callgate.runtime.relaying import Held
     from callgate.serve.mcp.asker import Asker
 
 _log = logging.getLogger("callgate.mcp")
@@ -136,19 +137,20 @@ class Upstream:
                 return place, own
         raise MCPError(INVALID_PARAMS, f"Unknown resource: {uri}")
 
-    async def subscribe(self, place: ShownServer, own: str, *, asker: Asker) -> None:
-        """Have a server tell when its resource changes, as far as this asker may read it.
+    async def subscribe(self, place: ShownServer, own: str, *, asker: Asker) -> Held:
+        """Have a server tell when its resource changes, as far as this asker may read it; what to release.
 
         Raises:
             MCPError: It does not tell, and why.
         """
         try:
-            made, outcome = await self._gate.relay_subscribe(place.source, own, asker.context, wait=HOLD)
+            held, outcome = await self._gate.relay_subscribe(place.source, own, asker.context, wait=HOLD)
         except NotFound as error:
             raise MCPError(INTERNAL_ERROR, str(error)) from None
-        if not made:
+        if held is None:
             text = "it was not subscribed to with this request; ask again" if outcome.ok else told(outcome)
             raise MCPError(INTERNAL_ERROR, text)
+        return held
 
     async def _all(
         self, method: str, asker: Asker, *, renamed: Callable[[dict[str, Any], ShownServer], dict[str, Any]]
