@@ -47,6 +47,16 @@ async def test_entries_are_found_by_what_their_fields_are(entries: Store):
     assert await _found(entries, equal={}) == "abcde"
 
 
+@pytest.mark.parametrize("field", ["session", "role"])
+async def test_a_name_with_a_nul_is_not_the_one_before_it(store: Store, field: str):
+    def unit(tx: Transaction) -> None:
+        tx.put_projection("calls", "a", {"key": "a", field: "ops"})
+        tx.put_projection("calls", "b", {"key": "b", field: "ops\0evil"})
+
+    await store.write(unit)
+    assert [await _found(store, equal={field: name}) for name in ("ops", "ops\0evil")] == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     "equal",
     [

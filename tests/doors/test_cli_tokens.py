@@ -33,6 +33,7 @@ def test_an_agent_is_let_in_with_its_limits_and_its_token_is_all_that_is_on_stdo
     token = done.out.strip()
     assert token.startswith("cga_")
     assert token not in done.err
+    assert done.err.endswith("is let in. The token is printed on stdout, once, and kept nowhere.\n")
     found = _whose(token)
     assert found is not None
     assert (found.kind, found.name, found.session, found.user) == (CredentialKind.AGENT, "crawler", "night", "ada")

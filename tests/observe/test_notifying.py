@@ -115,8 +115,18 @@ async def test_a_webhook_is_told_signed_and_without_the_arguments(
     assert headers["webhook-signature"] == f"v1,{proof}"
 
 
-async def test_a_key_that_is_none_is_told_in_the_record_and_signs_nothing(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("CALLGATE_SECRET_HOOK_KEY", "whsec_not base64")
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("whsec_not base64", "its key begins with whsec_, and what follows is no base64"),
+        ("whsec_", "its key is whsec_ with no bytes behind it"),
+    ],
+    ids=["no base64", "no bytes"],
+)
+async def test_a_key_that_is_none_is_told_in_the_record_and_signs_nothing(
+    monkeypatch: pytest.MonkeyPatch, written: str, why: str
+):
+    monkeypatch.setenv("CALLGATE_SECRET_HOOK_KEY", written)
     async with hook() as found, Callgate.open("memory://") as gate:
         gate.add(pay)
         recorded = _recorded(gate)
@@ -126,7 +136,7 @@ async def test_a_key_that_is_none_is_told_in_the_record_and_signs_nothing(monkey
         (event,) = await gate.newest_events(1, types=["notification.failed"])
     assert found.heard.empty()
     assert event.payload is not None
-    assert event.payload["reason"] == "its key begins with whsec_, and what follows is no base64"
+    assert event.payload["reason"] == why
 
 
 async def test_a_notice_that_fails_is_tried_again_under_the_same_id():

@@ -1,6 +1,7 @@
 """The SQLite store's file: how it is made, checked, migrated, and what a later process finds in it."""
 
 import asyncio
+import json
 import sqlite3
 import stat
 from collections.abc import AsyncGenerator
@@ -253,6 +254,22 @@ async def test_entries_from_before_they_could_be_looked_up_are_found(path: Path,
         found = await store.read(lambda reader: reader.projections("calls", equal={"tool": "pay"}))
         later = await store.read(lambda reader: reader.projections_since("calls", 6.0))
     assert (found, later) == ([{"tool": "pay", "asked_at": 5.5}], [{"tool": "look", "asked_at": 6.5}])
+
+
+async def test_names_from_before_are_looked_up_whole_a_nul_among_them_too(path: Path, monkeypatch: pytest.MonkeyPatch):
+    steps = migrations()[:4]
+    with monkeypatch.context() as before:
+        before.setattr("callgate.stores.sqlite.schema.migrations", lambda: steps)
+        async with opened(path):
+            pass
+    bodies: dict[str, dict[str, Any]] = {"a": {"session": "ops"}, "b": {"session": "ops\0evil", "tool": 3}}
+    with closing(sqlite3.connect(path)) as db, db:
+        written = [(key, json.dumps(body)) for key, body in bodies.items()]
+        db.executemany("INSERT INTO projections VALUES ('calls', ?, ?)", written)
+    async with opened(path) as store:
+        for body in bodies.values():
+            equal = {"session": body["session"]}
+            assert await store.read(lambda reader, equal=equal: reader.projections("calls", equal=equal)) == [body]
 
 
 async def test_an_empty_file_becomes_a_store(path: Path):

@@ -45,7 +45,7 @@ def ask(place: Place, moment: Moment, *, host: Host, limits: Mapping[str, Any], 
     async def work() -> Reply:
         async with gate_of(place, need=Need.MAKE, tools=Tools.NONE) as gate:
             prepare(gate, Path.cwd())
-            answers = Answers(gate, host, context=context)
+            answers = Answers(gate, host, context=context, show=place.show)
             left = until - time.monotonic()
             async with asyncio.timeout(max(_LEAST, left)):
                 return await answers.answer(moment, wait=max(0.0, left - _MARGIN))

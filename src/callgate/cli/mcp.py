@@ -51,6 +51,7 @@ def command(place: Place, /, **options: Any) -> ExitCode:
         attended=options["attended"],
         source=options["source"],
         url=settings.url,
+        show=place.show,
         prompts=options["permission_prompt"],
     )
     wire = Wire.take()

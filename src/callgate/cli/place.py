@@ -26,6 +26,15 @@ class Place:
         kept = [pair for pair in self.typed if tools or pair[0] != "--module"]
         return shlex.join(["callgate", *words, *(word for pair in kept for word in pair)])
 
+    def command_elsewhere(self, *words: str) -> str:
+        """As `command`, for another shell of this folder: it need not have what our environment said."""
+        said = (("--store", self.store), ("--config", self.config))
+        return shlex.join(["callgate", *words, *(word for name, it in said if it is not None for word in (name, it))])
+
+    def show(self, approval_id: str) -> str:
+        """The command that shows a question to somebody at another terminal."""
+        return self.command_elsewhere("approvals", "show", approval_id)
+
 
 def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --store, --config and --module; the command reaches them as its context's object, a `Place`."""

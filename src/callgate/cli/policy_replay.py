@@ -76,7 +76,8 @@ def _show(screen: Screen, found: Sequence[Replayed], *, everything: bool) -> Non
     told = [f"{counts[word]} would be {text}" for word, text in _TOLD.items() if word in counts]
     told += [f"{counts[_UNDECIDABLE]} {_UNDECIDABLE}"] if _UNDECIDABLE in counts else []
     changed = sum(each.changed for each in found)
-    screen.say(f"{len(found)} calls: {', '.join(told)}; {changed} otherwise than then")
+    calls = "1 call" if len(found) == 1 else f"{len(found)} calls"
+    screen.say(f"{calls}: {', '.join(told)}; {changed} otherwise than then")
 
 
 def _row(each: Replayed, screen: Screen) -> list[str | Cell]:

@@ -220,7 +220,8 @@ def _show_token(made: Credential, token: str, *, as_json: bool) -> None:
         print_document(credential_document(made) | {"token": token})
         return
     screen = Screen(sys.stderr)
-    screen.say(f"{made.name} is let in with this token, which is not shown again:")
+    # Right also where stdout is taken up, and nothing follows here.
+    screen.say(f"{made.name} is let in. The token is printed on stdout, once, and kept nowhere.")
     sys.stdout.write(f"{token}\n")
 
 

@@ -35,17 +35,22 @@ def _key_bytes(key: str) -> bytes:
     if not key.startswith(_WRITTEN):
         return key.encode()
     try:
-        return base64.b64decode(key.removeprefix(_WRITTEN), validate=True)
+        found = base64.b64decode(key.removeprefix(_WRITTEN), validate=True)
     except ValueError:
         message = f"its key begins with {_WRITTEN}, and what follows is no base64"
         raise ValueError(message) from None
+    if not found:
+        # Everybody has a key of no bytes: whoever likes could sign with it.
+        message = f"its key is {_WRITTEN} with no bytes behind it"
+        raise ValueError(message)
+    return found
 
 
 def signed(message: dict[str, Any], *, message_id: str, at: float, key: str) -> tuple[bytes, dict[str, str]]:
     """The bytes that are sent, and the headers that prove from whom, when, and that nobody changed them.
 
     Raises:
-        ValueError: The key begins with `whsec_`, and no base64 follows; the message holds nothing of it.
+        ValueError: The key begins with `whsec_`, and no base64 follows or no bytes; the message holds nothing of it.
     """
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
     moment = str(int(at))

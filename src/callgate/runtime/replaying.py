@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import StoreError
+from callgate.errors import StoreError, ToolNotFoundError
 from callgate.model.call import Call
 from callgate.model.ids import uuid7
 from callgate.model.levels import Verdict
@@ -32,6 +32,11 @@ _NO_DECISION = frozenset({"deduped", "resumed"})
 _NOT_KEPT = (
     "its exact arguments were not kept: only those of calls that may change something, or were asked about, are sealed"
 )
+_NOT_BEGUN = {
+    "refused": "it was refused, so its exact arguments were not sealed",
+    "previewed": "it was only shown, so its exact arguments were not sealed",
+}
+_NO_TOOL = "no tool of that name is here"
 _GONE = "its sealed arguments are gone: the time they are kept for is over, or they were erased"
 _NOT_HERE = frozenset({"tool_not_found", "tool_unavailable"})
 
@@ -136,4 +141,11 @@ def _sealed(parts: Parts, reader: Reader, entry: dict[str, Any]) -> Sealed | str
         blob = reader.sealed(sealed_id)
         if blob is not None:
             return open_blob(parts, sealed_id, blob)
-    return _GONE if known else _NOT_KEPT
+    return _GONE if known else _never_sealed(parts, entry)
+
+
+def _never_sealed(parts: Parts, entry: dict[str, Any]) -> str:
+    never_there = entry.get("error_code") == ToolNotFoundError.code
+    if never_there and parts.registry.snapshot.find(entry.get("tool", "")) is None:
+        return _NO_TOOL
+    return _NOT_BEGUN.get(entry["status"], _NOT_KEPT)

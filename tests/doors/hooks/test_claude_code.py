@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -82,11 +83,26 @@ def test_paths_outside_the_project_are_denied_wherever_the_host_wandered(host: H
         assert "fs allows" in no["permissionDecisionReason"]
 
 
+@pytest.mark.parametrize("said", ["typed", "in the environment"])
+def test_the_command_that_shows_a_question_works_where_the_store_is_another(host: HostRun, said: str):
+    with pytest.MonkeyPatch.context() as patch:
+        if said == "typed":
+            host.options = ("--store", "another place.db")
+        else:
+            patch.setenv("CALLGATE_STORE", "another place.db")
+        reason = host.before("Bash", {"command": "make deploy"})["permissionDecisionReason"]
+    program, *words = shlex.split(reason.rpartition("finds it with: ")[2])
+    assert program == "callgate"
+    shown = host.run(*words)
+    assert shown.code == 0, shown
+    assert "make deploy" in shown.out
+
+
 def test_a_command_waits_for_a_person_and_the_same_command_again_runs_once(host: HostRun):
     arguments = {"command": "make deploy", "description": "x"}
     denied = host.before("Bash", arguments, use="toolu_1")
     approval = asked(denied)
-    assert f": callgate approvals show {approval} ." in str(denied)
+    assert denied["permissionDecisionReason"].endswith(f": callgate approvals show {approval}")
     assert host.run("approvals", "show", approval).code == 0
     with Callgate.open_sync(STORE) as gate:
         gate.approve(approval, by="ada", assurance=Assurance.LOCAL)

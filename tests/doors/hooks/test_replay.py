@@ -59,6 +59,22 @@ def test_what_was_not_kept_is_undecidable(cli: Cli):
     assert {each["tool"]: each["now"] for each in gone.body["calls"]}["pay"] == "undecidable", "its tool is not here"
 
 
+def test_why_the_arguments_are_not_there_is_said_of_each_call(cli: Cli):
+    (cli.folder / "callgate.yaml").write_text("global: {rules: [{match: pay, verdict: deny, why: never}]}\n")
+    assert cli.call("pay", {"to": "bob", "amount": 5}).code == 3
+    shown = cli("policy", "replay", "--module", TOOLS).out
+    assert "1 call: 1 undecidable; 0 otherwise than then" in shown
+    assert cli.call("nosuch", {}).code != 0
+    (cli.folder / "callgate.yaml").write_text("global: {rules: [{match: pay, verdict: preview, why: look first}]}\n")
+    cli.call("pay", {"to": "bob", "amount": 6})
+    calls = replayed(cli)["calls"]
+    assert [(each["tool"], each["now"], each["why"]) for each in calls] == [
+        ("pay", "undecidable", "it was refused, so its exact arguments were not sealed"),
+        ("nosuch", "undecidable", "no tool of that name is here"),
+        ("pay", "undecidable", "it was only shown, so its exact arguments were not sealed"),
+    ]
+
+
 def test_a_question_that_waits_is_decided_again_by_its_sealed_call(cli: Cli):
     cli.ask_to_pay(7)
     (cli.folder / "new.yaml").write_text("autonomy: A4\n")

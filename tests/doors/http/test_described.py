@@ -1,6 +1,7 @@
 """The API as it describes itself: every route is there, and nothing answers otherwise than it says."""
 
 import asyncio
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -33,6 +34,7 @@ _EXAMPLES = int(os.environ.get("CALLGATE_EXAMPLES", "8"))
 _SEED = int(os.environ.get("CALLGATE_SEED", "7"))
 """The same requests every time, unless somebody looks for others."""
 _TOO_LARGE = 413
+_MADE_ANEW = frozenset({"call_id", "trace_id", "duration_ms", "approval_id", "expires_at"})
 _PAGE = ROOT / "docs" / "api.md"
 _PLACE = r"\{[^}]*\}"
 _ENDLESS = "/api/v1/events/stream"
@@ -75,6 +77,22 @@ async def test_the_page_documents_every_route(served: Served):
         for verb in _VERBS & set(item):
             short = re.sub(_PLACE, "{}", path.removeprefix("/api/v1"))
             assert f"`{verb.upper()} {short}`" in text, f"docs/api.md lacks {verb.upper()} {path}"
+
+
+async def test_the_answers_on_the_page_are_those_of_real_calls(served: Served):
+    text = await asyncio.to_thread(_PAGE.read_text, encoding="utf-8")
+    shown = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
+    asked = {"word_count": {"text": "a b"}, "pay": {"amount": 900}}
+    assert [each["tool"] for each in shown] == [*asked]
+    async with await served.agent() as agent:
+        for told in shown:
+            headers = {} if told["key"] is None else {"Idempotency-Key": told["key"]}
+            body = {"tool": told["tool"], "arguments": asked[told["tool"]]}
+            answer = (await agent.post("/api/v1/calls", json=body, headers=headers)).json()
+            assert [*told] == [*answer]
+            assert {name: answer[name] for name in told.keys() - _MADE_ANEW} == {
+                name: told[name] for name in told.keys() - _MADE_ANEW
+            }
 
 
 async def _known(served: Served) -> dict[str, str]:

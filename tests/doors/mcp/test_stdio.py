@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
@@ -62,6 +63,20 @@ async def test_who_started_it_says_how_much_may_be_done(tmp_path: Path):
     assert (tmp_path / "paid").read_text() == "4\n"
     async with Client(stdio_client(_server(tmp_path, "--read-only")), cache=None) as client:
         assert "pay" not in {tool.name for tool in (await client.list_tools()).tools}
+
+
+async def test_who_has_no_console_is_told_the_command_that_shows_the_question(tmp_path: Path):
+    server = _server(tmp_path, "--store", "another place.db")
+    async with Client(stdio_client(server), cache=None) as client:
+        answer = await client.call_tool("pay", {"amount": 4}, meta=cast("Any", {"callgate/wait": 0}))
+    program, *words = shlex.split(text_of(answer).rpartition("They find it with: ")[2])
+    assert program == "callgate"
+    command = [sys.executable, "-m", "callgate", *words]
+    shown = await asyncio.to_thread(
+        subprocess.run, command, cwd=tmp_path, env=server.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert shown.returncode == 0, shown
+    assert "pay" in shown.stdout
 
 
 async def test_a_host_asks_before_its_own_tools_run_where_that_was_wanted(tmp_path: Path):

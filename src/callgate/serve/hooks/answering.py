@@ -17,6 +17,7 @@ from callgate.runtime.host_searches import advice
 from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.telling import reasons, told
 from callgate.serve.hooks.moment import Host, Kind, Moment, Reply
+from callgate.serve.showing import Show, show_here
 
 if TYPE_CHECKING:
     from callgate.runtime.calls import Judgement
@@ -53,12 +54,14 @@ class Answers:
         gate: The gate, prepared.
         host: How the host speaks.
         context: Who asks.
+        show: How people find a question.
     """
 
-    def __init__(self, gate: Callgate, host: Host, *, context: Context) -> None:
+    def __init__(self, gate: Callgate, host: Host, *, context: Context, show: Show = show_here) -> None:
         self._gate = gate
         self._host = host
         self._context = context
+        self._show = show
 
     async def answer(self, moment: Moment, *, wait: float) -> Reply:
         """What the gate says to this moment; whatever is raised is a no, and for the caller to tell."""
@@ -73,7 +76,7 @@ class Answers:
             return await self._edited(call, moment, edited=judgement.edited)
         if judgement.allowed:
             return self._host.allow(moment, None)
-        return self._host.deny(moment.told, visible(why_not(judgement, call)))
+        return self._host.deny(moment.told, visible(why_not(judgement, call, show=self._show)))
 
     async def _edited(self, call: Call, moment: Moment, *, edited: Mapping[str, Any]) -> Reply:
         """What a person allowed is not what was asked: the host runs that, or is told what to ask for instead."""
@@ -101,11 +104,11 @@ def _call(moment: Moment) -> Call:
     return Call(moment.tool, placed(moment), id=moment.use or None)
 
 
-def why_not(judgement: Judgement, call: Call) -> str:
+def why_not(judgement: Judgement, call: Call, *, show: Show = show_here) -> str:
     """Why the host may not run it, for its model and for whoever watches."""
     outcome = judgement.outcome
     if isinstance(outcome, Pending):
-        return _waits(outcome)
+        return _waits(outcome, show)
     if call.tool.startswith("host:"):
         name = call.tool.partition(":")[2]
         why = f"{name} is not declared at the gate. Do not retry; choose another way or ask the operator."
@@ -148,13 +151,13 @@ def _bounded(output: Any) -> Any:
     return output if size <= _LARGEST else {"left_out": f"{size} bytes"}
 
 
-def _waits(outcome: Pending) -> str:
+def _waits(outcome: Pending, show: Show) -> str:
     why = "; ".join(reasons(outcome))
     return (
         f"Not run yet: a person has to decide about {outcome.tool} first{f' ({why})' if why else ''}. "
-        "Nothing has happened so far. "
+        "Nothing has happened so far. Once it is decided, make the same call again. "
         f"The question is approval {outcome.approval_id}; a person decides it in the console, or finds it with: "
-        f"callgate approvals show {outcome.approval_id} . Once it is decided, make the same call again."
+        f"{show(outcome.approval_id)}"
     )
 
 

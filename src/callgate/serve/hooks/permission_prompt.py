@@ -16,6 +16,7 @@ from callgate.runtime.host_arguments import Misread
 from callgate.serve.hooks.answering import as_given, placed, why_not
 from callgate.serve.hooks.claude_code import as_told, named
 from callgate.serve.hooks.moment import Kind, Moment, mapping, text
+from callgate.serve.showing import Show, show_here
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -38,7 +39,9 @@ DEFINITION: dict[str, Any] = {
 }
 
 
-async def answer_prompt(gate: Callgate, context: Context, *, arguments: Mapping[str, Any], wait: float) -> str:
+async def answer_prompt(
+    gate: Callgate, context: Context, *, arguments: Mapping[str, Any], wait: float, show: Show = show_here
+) -> str:
     """The JSON text that the host reads: allow, with what is to be run, or deny, with the reason.
 
     Args:
@@ -46,15 +49,18 @@ async def answer_prompt(gate: Callgate, context: Context, *, arguments: Mapping[
         context: Who asks.
         arguments: What the host called the tool with.
         wait: Seconds to wait for a person.
+        show: How people find a question.
     """
     try:
-        return json.dumps(await _answer(gate, context, arguments=arguments, wait=wait))
+        return json.dumps(await _answer(gate, context, arguments=arguments, wait=wait, show=show))
     except Exception as error:  # noqa: BLE001 - nothing may run that the gate did not judge
         why = str(error) if isinstance(error, CallgateError | Misread) else type(error).__name__
         return json.dumps(_denied(f"Not run: the gate could not judge it ({why}). Nothing has happened."))
 
 
-async def _answer(gate: Callgate, context: Context, *, arguments: Mapping[str, Any], wait: float) -> dict[str, Any]:
+async def _answer(
+    gate: Callgate, context: Context, *, arguments: Mapping[str, Any], wait: float, show: Show
+) -> dict[str, Any]:
     given = mapping(arguments, "input")
     name, told = named(text(arguments, "tool_name"), given)
     moment = Moment(kind=Kind.BEFORE, tool=name, arguments=told, folder=context.working_directory)
@@ -63,7 +69,7 @@ async def _answer(gate: Callgate, context: Context, *, arguments: Mapping[str, A
     call = gate.as_searched(Call(name, placed(moment), id=use, distinct=True), context)
     judgement = await gate.judge_use(call, context, wait=wait)
     if not judgement.allowed:
-        return _denied(why_not(judgement, call))
+        return _denied(why_not(judgement, call, show=show))
     if judgement.edited is None:
         return {"behavior": "allow", "updatedInput": given}
     edited = as_given(judgement.edited, moment)

@@ -25,6 +25,7 @@ from callgate.serve.mcp.results import COMPLETE
 from callgate.serve.mcp.tracing import traced
 from callgate.serve.mcp.upstream import Upstream
 from callgate.serve.mcp.waiting import COLLECT, DEFINITION, Waiting
+from callgate.serve.showing import Show, show_here
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
@@ -58,9 +59,10 @@ class McpDoor(Server[Any]):
         gate: An open gate.
         who: Finds out who asks.
         url: Where people decide; None where there is no console.
+        show: How people find a question where there is none.
     """
 
-    def __init__(self, gate: Callgate, who: Who, *, url: str | None) -> None:
+    def __init__(self, gate: Callgate, who: Who, *, url: str | None, show: Show = show_here) -> None:
         super().__init__(
             "callgate",
             version=callgate.__version__,
@@ -81,10 +83,11 @@ class McpDoor(Server[Any]):
         self.middleware[:] = [traced]
         self._gate = gate
         self._who = who
+        self._show = show
         self._names = Names(gate)
         self._listening: set[ListenHandler] = set()
         self._upstream = Upstream(gate)
-        self._calling = Calling(gate, self._names, waiting=Waiting(gate, url=url))
+        self._calling = Calling(gate, self._names, waiting=Waiting(gate, url=url, show=show))
         self._changes = Changes(gate, self._seen)
         self.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
         self.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)

@@ -25,5 +25,6 @@ class PromptingDoor(McpDoor):
         if params.name != PERMISSION_PROMPT:
             return await super()._call_tool(asked, params)
         context = self._who(asked).context
-        told = await answer_prompt(self._gate, context, arguments=params.arguments or {}, wait=HOLD)
+        arguments = params.arguments or {}
+        told = await answer_prompt(self._gate, context, arguments=arguments, wait=HOLD, show=self._show)
         return COMPLETE | mcp.result(told, is_error=False)

@@ -20,6 +20,7 @@ from callgate.serve.hooks.answering import prepare
 from callgate.serve.mcp.asker import always
 from callgate.serve.mcp.door import McpDoor
 from callgate.serve.mcp.prompting import PromptingDoor
+from callgate.serve.showing import Show, show_here
 
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
@@ -60,6 +61,8 @@ class Client:
     source: str | None = None
     url: str | None = None
     """Where people decide, where there is a console."""
+    show: Show = show_here
+    """How they find a question, where there is none."""
     prompts: bool = False
     """Whether it asks here before its own tools run."""
 
@@ -70,7 +73,7 @@ async def serve_stdio(gate: Callgate, client: Client, *, wire: Wire) -> None:
     kind = PromptingDoor if client.prompts else McpDoor
     if client.prompts:
         prepare(gate, Path.cwd())
-    async with _door(kind(gate, who, url=client.url)) as door, _streams(wire) as (reading, writing):
+    async with _door(kind(gate, who, url=client.url, show=client.show)) as door, _streams(wire) as (reading, writing):
         await door.run(reading, writing, door.create_initialization_options())
 
 

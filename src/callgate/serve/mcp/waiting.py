@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import Conflict, NotFound
 from callgate.formats import mcp
 from callgate.model.outcome import Outcome, Pending
+from callgate.serve.showing import Show, show_here
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -45,12 +46,14 @@ class Waiting:
     Args:
         gate: Whose questions these are.
         url: Where people decide; None where there is no console.
+        show: How people find a question where there is none.
         hold: Seconds a request is held at most.
     """
 
-    def __init__(self, gate: Callgate, *, url: str | None, hold: float = HOLD) -> None:
+    def __init__(self, gate: Callgate, *, url: str | None, show: Show = show_here, hold: float = HOLD) -> None:
         self._gate = gate
         self._url = url
+        self._show = show
         self._hold = hold
 
     async def held(self, pending: Pending, context: Context, *, teller: Teller, wish: Any = None) -> Outcome:
@@ -82,15 +85,17 @@ class Waiting:
     def where(self, approval_id: str) -> str:
         """Where a person decides about it."""
         if self._url is None:
-            return f"callgate approvals show {approval_id}"
+            return self._show(approval_id)
         return f"{self._url}/approvals/{approval_id}"
 
     def told(self, outcome: Outcome) -> str:
         """What is said after the text of a call that still waits."""
         if not isinstance(outcome, Pending):
             return ""
-        where = self.where(outcome.approval_id)
-        return f" A person decides at {where} ; then {COLLECT} with this id makes the call and gives its result."
+        # What people copy stands at the end, with nothing behind it.
+        then = f" Once a person has decided, {COLLECT} with this id makes the call and gives its result."
+        place = "They find it with" if self._url is None else "They decide at"
+        return f"{then} {place}: {self.where(outcome.approval_id)}"
 
 
 async def _saying(work: Awaitable[Outcome], teller: Teller, *, note: str) -> Outcome:

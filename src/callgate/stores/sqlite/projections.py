@@ -75,6 +75,12 @@ def to_columns(body: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
+def text_in(body: str, field: str) -> str | None:
+    """A text of an entry as it was written, whole, for a column beside it."""
+    found = (as_mapping(read_back(body)) or {}).get(field)
+    return found if isinstance(found, str) and _is_text(found) else None
+
+
 def _searching(statement: str, equal: Mapping[str, str]) -> tuple[str, list[str]]:
     """The statement with these conditions, and their values.
 
@@ -83,8 +89,10 @@ def _searching(statement: str, equal: Mapping[str, str]) -> tuple[str, list[str]
     known = [field for field in _LOOKED_UP if field in equal]
     others = [field for field in equal if field not in known]
     conditions = [f"AND {field} = ?" for field in known]
-    conditions += ["AND CASE WHEN json_valid(body) THEN json_extract(body, ?) END = ?"] * len(others)
-    values = [equal[field] for field in known] + [each for field in others for each in (f'$."{field}"', equal[field])]
+    # As JSON: json_extract ends a text at a NUL, and would find what belongs to another name.
+    conditions += ["AND CASE WHEN json_valid(body) THEN body -> ? END = ?"] * len(others)
+    values = [equal[field] for field in known]
+    values += [each for field in others for each in (f'$."{field}"', recordable_bytes(equal[field]).decode())]
     index = f"INDEXED BY projections_by_{known[0]}" if known else ""
     return statement.replace(_BY, index).replace(_EQUAL, " ".join(conditions)), values
 

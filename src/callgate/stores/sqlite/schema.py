@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from callgate.errors import StoreError
 from callgate.model.ids import uuid7
+from callgate.stores.sqlite.projections import text_in
 
 APPLICATION_ID = 0x43474154
 """Says `CGAT` in the file's header: the database is a Callgate store."""
@@ -66,6 +67,7 @@ def _migrate(db: sqlite3.Connection, steps: list[Migration], *, now: float) -> N
         )
     if version == 0:
         _begin_store(db)
+    db.create_function("text_in", 2, text_in, deterministic=True)
     for step in steps[version:]:
         for statement in _statements(step.script):
             db.execute(statement)
