@@ -84,22 +84,25 @@ class _Seen:
 
 
 def _look(arguments: Mapping[str, Any], grounds: Grounds) -> _Seen:
-    folder = os.path.realpath(os.path.join(grounds.directory, str(arguments.get("path") or ".")))  # noqa: PTH118
-    seen = _Seen(folder)
-    if not os.path.isdir(folder):  # noqa: PTH112 - a text all along
-        return seen
-    if grounds.path_refused(folder, None) is not None:
-        # Where it says no path, nobody else looks at the folder.
-        seen.found.append(folder)
-        return seen
-    _Walk(seen, Chosen(arguments.get("glob"), arguments.get("type")), grounds).go()
+    said = os.path.join(grounds.directory, str(arguments.get("path") or "."))  # noqa: PTH118 - `..` stays as it was said
+    # A host that tidies the path first means another folder wherever a link stands before a `..`.
+    folders = dict.fromkeys((os.path.realpath(said), os.path.realpath(os.path.normpath(said))))
+    seen = _Seen(next(iter(folders)))
+    chosen = Chosen(arguments.get("glob"), arguments.get("type"))
+    for folder in filter(os.path.isdir, folders):
+        if grounds.path_refused(folder, None) is None:
+            _Walk(folder, seen, chosen, grounds).go()
+        else:
+            # Where it says no path, nobody else looks at the folder.
+            seen.found.append(folder)
     return seen
 
 
 class _Walk:
     """One way through a folder: first to where own files are known to lie, then everywhere."""
 
-    def __init__(self, seen: _Seen, chosen: Chosen, grounds: Grounds) -> None:
+    def __init__(self, folder: str, seen: _Seen, chosen: Chosen, grounds: Grounds) -> None:
+        self._top = folder
         self._seen = seen
         self._chosen = chosen
         self._grounds = grounds
@@ -127,13 +130,13 @@ class _Walk:
         """The folders in which own files are known to lie."""
         for path in self._grounds.closed:
             above = Path(os.path.realpath(os.path.dirname(path)))  # noqa: PTH120 - a text all along
-            if above.is_relative_to(self._seen.folder):
-                parts = above.relative_to(self._seen.folder).parts
+            if above.is_relative_to(self._top):
+                parts = above.relative_to(self._top).parts
                 if not any(map(self._chosen.passes_by, parts)):
                     yield parts
 
     def _folder(self, place: tuple[str, ...], *, closed: bool) -> Iterator[tuple[tuple[str, ...], bool]]:
-        folder = os.path.join(self._seen.folder, *place)  # noqa: PTH118 - a text all along
+        folder = os.path.join(self._top, *place)  # noqa: PTH118 - a text all along
         known = key_of(folder) in self._known_keys
         for entry in _listed(folder):
             self._left -= 1
@@ -160,7 +163,7 @@ class _Walk:
         return self._grounds.path_refused(entry.path, status) is not None
 
     def _note(self, parts: Sequence[str]) -> None:
-        places = [os.path.join(self._seen.folder, *parts[: at + 1]) for at in range(len(parts))]  # noqa: PTH118
+        places = [os.path.join(self._top, *parts[: at + 1]) for at in range(len(parts))]  # noqa: PTH118
         self._seen.found.append(places[-1])
         # To leave out a hidden folder takes less away than every `settings.json` or `hooks` there is.
         self._seen.names.add(
@@ -176,7 +179,7 @@ class _Walk:
         if all_known and self._chosen.passes_by(STORE_FOLDER) and not self._second_names:
             return
         self._seen.unsure = True
-        self._seen.found.append(os.path.join(self._seen.folder, STORE_FOLDER))  # noqa: PTH118 - a text all along
+        self._seen.found.append(os.path.join(self._top, STORE_FOLDER))  # noqa: PTH118 - a text all along
         self._seen.names.add(STORE_FOLDER)
 
 

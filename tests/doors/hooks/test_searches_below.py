@@ -141,4 +141,25 @@ async def test_a_folder_outside_is_not_searched_for_want_of_a_path(tmp_path: Pat
     (tmp_path / "src").mkdir()
     async with Callgate.open("memory://", config=tmp_path / "callgate.yaml", working_directory=tmp_path) as gate:
         gate.add(*host_tools())
-        assert isinstance(await found(gate, tmp_path, glob="*.env"), str)
+        assert isinstance(await found(gate, tmp_path, type="py"), str)
+        assert await found(gate, tmp_path, type="py", path="src") == set()
+
+
+async def test_a_folder_behind_a_link_counts_in_both_its_senses(gate: Callgate, tmp_path: Path):
+    """`link/..` is above what the link leads to, and to a host that tidies it first, above the link."""
+    (tmp_path / "src" / "deep").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "src" / "deep")
+    assert await found(gate, tmp_path, path="src/deep/..") == {"open.txt"}
+    assert isinstance(await found(gate, tmp_path, path="link/.."), str)
+
+
+async def test_a_folder_that_leads_elsewhere_by_now_is_not_searched(gate: Callgate, tmp_path: Path):
+    (tmp_path / "work").symlink_to(tmp_path / "src")
+    there = Context(session="s", working_directory=str(tmp_path / "work"))
+    search = Call("host.grep", {"pattern": MARK})
+    assert (await gate.judge(search, there)).allowed
+    (tmp_path / "work").unlink()
+    (tmp_path / "work").symlink_to(tmp_path)
+    no = await gate.judge(search, there)
+    assert not no.allowed
+    assert "led to" in str(no.outcome)
