@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import OutcomeConflict, OutcomeNotFound, StoreError
 from callgate.events.row_digest import ROW_DIGEST, row_digest
 from callgate.ledger.transitions import Answer, Settle, move
-from callgate.model.attempt import Attempt, AttemptState
+from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Draft
 from callgate.model.levels import Category, Happened, Origin, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded
@@ -50,6 +50,9 @@ async def judge(parts: Parts, asked: Asked) -> Judgement:
         _need_host(parts, asked)
         permit = await permit_or_stop(parts, asked)
     except (Stopped, StoreError) as stop:
+        before = await _said_before(parts, asked, stop)
+        if before is not None:
+            return before
         outcome = await record(parts, asked, stop)
         return Judgement(id=asked.call_id, allowed=False, decision=outcome.decision, outcome=outcome, key=outcome.key)
     if permit.let_go:  # pragma: no branch - see `landed`
@@ -64,6 +67,24 @@ async def judge(parts: Parts, asked: Asked) -> Judgement:
         key=permit.key,
         edited=dict(permit.arguments) if permit.edited else None,
     )
+
+
+async def _said_before(parts: Parts, asked: Asked, stop: Stopped | StoreError) -> Judgement | None:
+    """The yes to this very use, while its host has not said how it ended: two hooks may ask about one."""
+    if isinstance(stop, StoreError) or not asked.again or asked.key is None:
+        return None
+    if stop.outcome.error is None or stop.outcome.error.code != "in_flight":
+        return None
+    key = AttemptKey(asked.context.principal, asked.context.session, asked.key)
+    row = await parts.store.read(lambda reader: reader.attempt(key))
+    # A person's yes is for one: a use with another id may have taken it.
+    if row is None or row.state is not AttemptState.STARTED or row.approval_id is not None:
+        return None
+    if (row.deadline or 0.0) <= parts.clock.now():  # pragma: no cover - the moment between its end and its burial
+        return None
+    payload = {"tool": row.tool, "key": row.key.key, "original_call": row.call_id}
+    await record(parts, asked, Stopped(stop.outcome, event="tool_call.deduped", payload=payload))
+    return Judgement(id=row.call_id, allowed=True, decision=None, deadline=row.deadline, key=row.key.key)
 
 
 def _need_host(parts: Parts, asked: Asked) -> None:

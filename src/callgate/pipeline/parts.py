@@ -127,3 +127,5 @@ class Asked:
     wait: float | None
     judged: bool = False
     """The host runs it; the gate only decides and records."""
+    again: bool = False
+    """The host may have asked about this very use before: what was said then is said again, and not waited for."""

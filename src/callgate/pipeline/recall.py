@@ -104,7 +104,7 @@ async def _meet_row(parts: Parts, authorized: Authorized, row: Attempt, *, looki
     answer = look(row, authorized.fingerprint, idempotent=again)
     if answer is _CLAIMED:
         return
-    if answer is _RUNNING and not looking:
+    if answer is _RUNNING and not looking and not authorized.asked.again:
         row = await _wait(parts, authorized, row)
         answer = look(row, authorized.fingerprint, idempotent=again)
         if answer is _CLAIMED:

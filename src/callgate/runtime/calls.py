@@ -108,10 +108,14 @@ class Calls(Face):
         ground = context or opened.default_context
         return time_limit(found or tool, ground, opened.parts.settings, per_call=timeout, instance=instance)
 
-    async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
+    async def judge(
+        self, call: Call, context: Context | None = None, *, wait: float | None = None, again: bool = False
+    ) -> Judgement:
         """Decide about a tool that its host runs itself, and write the intent; settle it with `report`.
 
-        A tool that the gate can run is refused: it is called, so that nobody only says that it ran.
+        A tool that the gate can run is refused: it is called, so that nobody only says that it ran. With `again`,
+        the key is of one use that its host may ask about more than once: a yes that no person gave is said again while
+        it runs.
         """
         opened = self._open()
         ground = context or opened.default_context
@@ -119,7 +123,7 @@ class Calls(Face):
 
         async def core(inner: Call, inner_context: Context) -> Outcome:
             asked = as_asked(inner, inner_context, wait)
-            asked.judged = True
+            asked.judged, asked.again = True, again
             found.append(await judging.judge(opened.parts, asked))
             return found[-1].outcome or _may_run(found[-1], inner)
 

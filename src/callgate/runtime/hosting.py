@@ -40,17 +40,20 @@ _LOOKED_AT = 1000
 class Hosting(Calls):
     """Judging the tools of a host, in one process, and hearing of their end in another."""
 
-    async def judge(self, call: Call, context: Context | None = None, *, wait: float | None = None) -> Judgement:
+    async def judge(
+        self, call: Call, context: Context | None = None, *, wait: float | None = None, again: bool = False
+    ) -> Judgement:
         """Decide about a tool that its host runs itself, and write the intent; settle it with `report`.
 
         A tool that the gate can run is refused: it is called, so that nobody only says that it ran. A search is judged
-        by the files out of reach that it would read, also as a person edited it.
+        by the files out of reach that it would read, also as a person edited it. With `again`, the key is of one
+        use that its host may ask about more than once: a yes that no person gave is said again while it runs.
         """
         ground = context or self._open().default_context
-        return await self._judge(self.as_searched(call, ground), ground, wait=wait)
+        return await self._judge(self.as_searched(call, ground), ground, wait=wait, again=again)
 
-    async def _judge(self, call: Call, ground: Context, *, wait: float | None) -> Judgement:
-        judgement = await super().judge(call, ground, wait=wait)
+    async def _judge(self, call: Call, ground: Context, *, wait: float | None, again: bool) -> Judgement:
+        judgement = await super().judge(call, ground, wait=wait, again=again)
         if judgement.edited is None:
             return self._advised(judgement, call, ground)
         reads = self.as_searched(Call(call.tool, judgement.edited), ground).arguments.get(SEARCHED)
@@ -77,7 +80,8 @@ class Hosting(Calls):
             body = {"key": key, "at": now}
             await parts.store.write(lambda tx: tx.put_document(AREA, _place("use", context, use), body))
         words = context.intent or await self.words(context)
-        return await self._judge(call._replace(key=key), replace(context, intent=words), wait=wait)
+        again = call.id is not None and key == call_key(use, context)  # two hooks of a host may ask about one use
+        return await self._judge(call._replace(key=key), replace(context, intent=words), wait=wait, again=again)
 
     def as_searched(self, call: Call, context: Context) -> Call:
         """A tool use as it has to be judged: a search with those files out of every tool's reach that it would read."""

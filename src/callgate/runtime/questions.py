@@ -101,11 +101,11 @@ def _listed(
         )
     except RowUnreadable as error:
         _log.warning("%s", error)
-    readable = [
-        found for found in _one_by_one(reader) if (states is None or found.state in states) and asker.fits(found)
-    ]
+    readable = list(_one_by_one(reader))
     ordered = readable[::-1] if newest_first else readable
-    return (ordered if behind is None else _after(ordered, behind))[:limit]
+    # The one to go on behind may have another state by now: it is looked for among all.
+    rest = ordered if behind is None else _after(ordered, behind)
+    return [found for found in rest if (states is None or found.state in states) and asker.fits(found)][:limit]
 
 
 def _after(ordered: list[Approval], question: str) -> list[Approval]:

@@ -121,6 +121,27 @@ def test_a_yes_for_one_folder_is_none_for_another(host: HostRun):
     assert host.before("Bash", {"command": "rm -r build"}, use="toolu_4")["permissionDecision"] == "allow"
 
 
+def test_one_use_that_two_hooks_ask_about_is_allowed_once_and_told_to_both(host: HostRun):
+    (host.folder / "callgate.yaml").write_text("autonomy: A4\n")
+    arguments = {"file_path": str(host.folder / "a.txt"), "content": "x"}
+    for _ in range(2):
+        assert host.before("Write", arguments)["permissionDecision"] == "allow"
+    other = host.before("Write", arguments | {"content": "y"})
+    assert "other arguments" in other["permissionDecisionReason"]
+    assert host.after("Write", arguments, tool_response={}).code == 0
+    assert host.before("Write", arguments)["permissionDecision"] == "deny"
+    assert [call["status"] for call in calls()] == ["succeeded", "deduped", "refused", "deduped"]
+
+
+def test_a_persons_yes_is_told_to_one_hook_alone(host: HostRun):
+    arguments = {"command": "rm -r build"}
+    approval = asked(host.before("Bash", arguments))
+    with Callgate.open_sync(STORE) as gate:
+        gate.approve(approval, by="ada", assurance=Assurance.LOCAL)
+    assert host.before("Bash", arguments, use="toolu_2")["permissionDecision"] == "allow"
+    assert "still running" in host.before("Bash", arguments)["permissionDecisionReason"]
+
+
 def test_a_rejection_is_told_with_its_reason(host: HostRun):
     approval = asked(host.before("Bash", {"command": "ls"}))
     with Callgate.open_sync(STORE) as gate:

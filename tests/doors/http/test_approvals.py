@@ -255,6 +255,22 @@ async def test_people_page_through_questions_that_change_meanwhile(served: Serve
     assert all(newer not in found for found in pages)
 
 
+async def test_a_page_goes_on_behind_what_was_decided_also_where_one_row_cannot_be_read(tmp_path: Path):
+    async with (
+        served_gate(Callgate.open(f"sqlite:///{tmp_path}/gate.db")) as served,
+        await served.agent() as agent,
+        await served.person() as ada,
+    ):
+        asked = [await _asked(agent, number) for number in range(7)]
+        with closing(sqlite3.connect(tmp_path / "gate.db")) as other, other:
+            other.execute("UPDATE approvals SET body = '{' WHERE id = ?", (asked[0],))
+        first = (await ada.get("/api/v1/approvals", params={"limit": 3})).json()
+        await ada.post(f"/api/v1/approvals/{asked[4]}/reject")
+        rest = (await ada.get("/api/v1/approvals", params={"limit": 3, "cursor": first["next"]})).json()
+    pages = [[each["id"] for each in found["items"]] for found in (first, rest)]
+    assert pages == [asked[6:3:-1], asked[3:0:-1]]
+
+
 async def test_an_id_that_never_was_is_not_found_by_anybody(served: Served):
     async with await served.agent() as agent, await served.person() as ada:
         for client in (agent, ada):

@@ -7,9 +7,16 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const plots = [];
 
+  // The whole page is in English, and of hours and days everybody reads these alike.
+  const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+  const whole = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5, 6].map((zeros) => each * 10 ** zeros)).sort((one, other) => one - other);
+  const when = { label: "Time", value: (_, time) => (time === null || time === undefined ? "–" : `${day.format(time * 1000)} ${clock.format(time * 1000)}`) };
+
   function axes(unit) {
     const common = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px sans-serif" };
-    return [{ ...common, grid: { show: false } }, { ...common, size: 56, values: (_, values) => values.map((each) => (each === null ? "" : `${each}${unit}`)) }];
+    const times = (_plot, marks, _axis, _space, step) => marks.map((time) => (step < 86400 ? clock : day).format(time * 1000));
+    return [{ ...common, grid: { show: false }, values: times }, { ...common, size: 56, ...(unit ? {} : { incrs: whole }), values: (_, values) => values.map((each) => (each === null ? "" : `${each}${unit}`)) }];
   }
   function later(plot, low, high) {
     // The last bar needs room to its right.
@@ -40,11 +47,11 @@
       label: named[at][0], fill: colour(named[at][1]), stroke: colour(named[at][1]), width: 0, paths: bars, points: { show: false },
       value: (_plot, _value, _series, place) => (place === null ? "–" : rows[at][place]),
     }));
-    draw(element, { axes: axes(""), series: [{}, ...series], scales: { x: { range: later }, y: { range: (_, low, high) => [0, Math.max(high, 1)] } } }, [figures.times, ...order.map((at) => sums[at])]);
+    draw(element, { axes: axes(""), series: [when, ...series], scales: { x: { range: later }, y: { range: (_, low, high) => [0, Math.max(high, 1)] } } }, [figures.times, ...order.map((at) => sums[at])]);
   }
   function line(element, figures, row, unit, name) {
     const stroke = colour("--accent");
-    const series = [{}, { label: name, stroke, width: 2, fill: colour("--accent-soft"), spanGaps: true, points: { show: true, size: 6, fill: stroke }, value: (_, value) => (value === null || value === undefined ? "–" : `${value.toFixed(1)}${unit}`) }];
+    const series = [when, { label: name, stroke, width: 2, fill: colour("--accent-soft"), spanGaps: true, points: { show: true, size: 6, fill: stroke }, value: (_, value) => (value === null || value === undefined ? "–" : `${value.toFixed(1)}${unit}`) }];
     draw(element, { axes: axes(unit), series, scales: { x: { range: later }, y: { range: (_, low, high) => [0, Math.max(high || 0, 1)] } } }, [figures.times, row]);
   }
   function tools(element, figures) {
