@@ -1,119 +1,212 @@
 """Searches of hosts: which of the files that no tool may touch one would read. Looks at names, and opens nothing.
 
-A host's search goes through all that lies in a folder. What it leaves out is known only where a glob or a type says so,
-and a glob is taken in the widest sense: by what stands behind its last slash.
+A host's search goes through all that lies in a folder. Each file there is judged as one that is read by its name; those
+that a glob or a type surely leaves out do not count. Links are not followed, as a search does not.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from callgate.model.call import Call
+from callgate.model.grounds import Grounds
+from callgate.model.outcome import Outcome, Refused
+from callgate.policy.own_files import STORE_FOLDER, key_of
+from callgate.runtime.host_globs import Chosen
 
-_SEARCH = "host.grep"
-_MOST = 20
-"""So many are named; one is enough for a no."""
-_MOST_LOOKED_AT = 5000
-_BETWEEN = re.compile(r"[\s,]+(?![^{]*\})")
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_MOST_ALTERNATIVES = 64
-_SUFFIXES = {
-    "c": ".c .h",
-    "cpp": ".cpp .cc .cxx .hpp .hh .h .inl",
-    "cs": ".cs",
-    "css": ".css .scss",
-    "go": ".go",
-    "html": ".htm .html .ejs",
-    "java": ".java .jsp",
-    "js": ".js .jsx .mjs .cjs .vue",
-    "kotlin": ".kt .kts",
-    "md": ".md .markdown .mdown .mkdn .mdwn .mkd .mdx",
-    "php": ".php",
-    "py": ".py .pyi",
-    "ruby": ".rb .gemspec",
-    "rust": ".rs",
-    "swift": ".swift",
-    "ts": ".ts .tsx .mts .cts",
-}
-"""What a host's type of files goes by; one that is not here may be any."""
+SEARCH = "host.grep"
 SEARCHED = "searched"
 """The argument that says which of the files out of reach a search would read: paths, judged like the others."""
-_NARROWER = " Search a folder without these files, or say a glob or type that leaves them out."
+_MOST = 20
+"""So many are handed on; one is enough for a no."""
+_MOST_NAMED = 4
+_MOST_LOOKED_AT = 200_000
+_MOST_OWN = 20_000
+_ROOT = STORE_FOLDER.strip(".")
+_PLAIN = re.compile(r"[\w.@+=~-]+", re.ASCII)
 
 
-def with_searched(call: Call, protected: Iterable[str], *, folder: str) -> Call:
-    """The call, with what it would read of the protected files where it is a search that would.
+def with_searched(call: Call, grounds: Grounds) -> Call:
+    """The search, with what it would read of the files out of reach where it would read one.
 
     Args:
-        call: A tool of a host, by its name at the gate.
-        protected: What no tool may touch.
-        folder: Where relative paths are meant.
+        call: A search of a host.
+        grounds: Where it may go.
     """
-    found = searched(call.arguments, protected, folder=folder) if call.tool == _SEARCH else []
-    return call._replace(arguments={**call.arguments, SEARCHED: found}) if found else call
+    found = _look(call.arguments, grounds).found
+    return call._replace(arguments={**call.arguments, SEARCHED: found[:_MOST]}) if found else call
 
 
-def advice(call: Call) -> str:
-    """What helps where a search was denied for what it would read; nothing of other calls."""
-    return _NARROWER if SEARCHED in call.arguments else ""
+def advised(outcome: Outcome | None, call: Call, grounds: Grounds) -> Outcome | None:
+    """The outcome, and where a search was denied for what it would read, with the glob that leaves it out."""
+    if not isinstance(outcome, Refused) or outcome.error is None or f"argument {SEARCHED}" not in outcome.error.message:
+        return outcome
+    seen = _look(call.arguments, grounds)
+    if not seen.names:
+        return outcome
+    names = [os.path.relpath(path, seen.folder) for path in seen.found]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    unsure = " (there are more files than can be looked at)" if seen.unsure else ""
+    message = f"this search would read Callgate's own files, or what switches hooks on and off{unsure}"
+    glob = _glob(call.arguments, grounds)
+    advice = "Search a folder without these files, or with a glob that leaves them out."
+    if glob is not None:
+        advice = f'Make the same search with glob: "{glob}", which leaves them out, or search a folder without them.'
+    error = replace(outcome.error, message=f"{message}: {', '.join(names[:_MOST_NAMED])}{more}", suggestion=advice)
+    return replace(outcome, error=error)
 
 
-def searched(arguments: Mapping[str, Any], protected: Iterable[str], *, folder: str) -> list[str]:
-    """Those of the protected files that a search with these arguments may read."""
-    folder = os.path.realpath(os.path.join(folder, str(arguments.get("path") or ".")))  # noqa: PTH118 - a text all along
-    if not os.path.isdir(folder):  # noqa: PTH112 - a text all along
-        return []
-    chosen = _Chosen(arguments.get("glob"), arguments.get("type"))
-    below = (path for path in protected if os.path.realpath(path).startswith(folder.rstrip("/") + "/"))
-    there = islice((file for path in dict.fromkeys(below) for file in _files(Path(path))), _MOST_LOOKED_AT)
-    return list(islice((str(file) for file in there if chosen.may_have(file.name)), _MOST))
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield from [path] if path.exists() else []
-        return
-    for above, _, names in os.walk(path):
-        yield from (Path(above) / name for name in names)
-
-
-class _Chosen:
-    """Which files of a folder are searched, as far as a call says."""
-
-    def __init__(self, glob: Any, kind: Any) -> None:
-        self._suffixes = tuple(_SUFFIXES[kind].split()) if isinstance(kind, str) and kind in _SUFFIXES else None
-        self._ends = _ends(glob) if isinstance(glob, str) and glob.strip() else None
-
-    def may_have(self, name: str) -> bool:
-        folded = name.casefold()
-        if self._suffixes is not None and not folded.endswith(self._suffixes):
-            return False
-        return self._ends is None or any(fnmatch.fnmatchcase(folded, end) for end in self._ends)
-
-
-def _ends(glob: str) -> list[str] | None:
-    """The patterns of names that a glob has; None where it may have any."""
-    words = [word for word in _BETWEEN.split(glob.strip().casefold()) if word]
-    if "\\" in glob or "(" in glob or any(word.startswith("!") for word in words):
+def _glob(arguments: Mapping[str, Any], grounds: Grounds) -> str | None:
+    """A glob that leaves out all that would be read without one; None where none is sure to."""
+    names = sorted(_look({**arguments, "glob": None}, grounds).names)
+    if not all(map(_PLAIN.fullmatch, names)):
         return None
-    alternatives = words
-    while any(_BRACES.search(word) for word in alternatives):
-        alternatives = [each for word in alternatives for each in _opened(word)]
-        if len(alternatives) > _MOST_ALTERNATIVES:
-            return None
-    # `[!a]` and `[^a]` are one thing to some, and an unclosed brace is anything.
-    ends = [word.rpartition("/")[2] or "*" for word in alternatives]
-    return None if any(sign in end for end in ends for sign in "{}[") else ends
+    # Names alone, since where a glob with a slash counts from is up to the host.
+    glob = f"!{names[0]}" if len(names) == 1 else f"!{{{','.join(names)}}}"
+    return None if _look({**arguments, "glob": glob}, grounds).found else glob
 
 
-def _opened(word: str) -> list[str]:
-    found = _BRACES.search(word)
-    if found is None:
-        return [word]
-    return [f"{word[: found.start()]}{each}{word[found.end() :]}" for each in found[1].split(",")]
+@dataclass(slots=True)
+class _Seen:
+    """What a search would read of what is out of reach."""
+
+    folder: str
+    found: list[str] = field(default_factory=list[str])
+    names: set[str] = field(default_factory=set[str])
+    """What has to be left out for it: names of files, or of folders above them."""
+    unsure: bool = False
+
+
+def _look(arguments: Mapping[str, Any], grounds: Grounds) -> _Seen:
+    said = os.path.join(grounds.directory, str(arguments.get("path") or "."))  # noqa: PTH118 - `..` stays as it was said
+    # A host that tidies the path first means another folder wherever a link stands before a `..`.
+    folders = dict.fromkeys((os.path.realpath(said), os.path.realpath(os.path.normpath(said))))
+    seen = _Seen(next(iter(folders)))
+    chosen = Chosen(arguments.get("glob"), arguments.get("type"))
+    for folder in filter(os.path.isdir, folders):
+        if grounds.path_refused(folder, None) is None:
+            _Walk(folder, seen, chosen, grounds).go()
+        else:
+            # Where it says no path, nobody else looks at the folder.
+            seen.found.append(folder)
+    return seen
+
+
+class _Walk:
+    """One way through a folder: first to where own files are known to lie, then everywhere."""
+
+    def __init__(self, folder: str, seen: _Seen, chosen: Chosen, grounds: Grounds) -> None:
+        self._top = folder
+        self._seen = seen
+        self._chosen = chosen
+        self._grounds = grounds
+        self._left = _MOST_LOOKED_AT
+        self._gone: set[tuple[str, ...]] = set()
+        self._known = tuple(self._where_known())
+        self._known_keys = frozenset(key_of(os.path.realpath(os.path.dirname(path))) for path in grounds.closed)  # noqa: PTH120
+        self._second_names = _have_second_names(grounds.closed)
+
+    def go(self) -> None:
+        first = [(place, False) for place in self._known]
+        rest: list[tuple[tuple[str, ...], bool]] = [((), False)]
+        while first or rest:
+            place, closed = (first or rest).pop()
+            if place in self._gone:
+                continue
+            self._gone.add(place)
+            for parts, below_closed in self._folder(place, closed=closed):
+                (first if below_closed else rest).append((parts, below_closed))
+            if self._left <= 0:
+                self._stop(all_known=not first)
+                return
+
+    def _where_known(self) -> Iterator[tuple[str, ...]]:
+        """The folders in which own files are known to lie."""
+        for path in self._grounds.closed:
+            above = Path(os.path.realpath(os.path.dirname(path)))  # noqa: PTH120 - a text all along
+            if above.is_relative_to(self._top):
+                parts = above.relative_to(self._top).parts
+                if not any(map(self._chosen.passes_by, parts)):
+                    yield parts
+
+    def _folder(self, place: tuple[str, ...], *, closed: bool) -> Iterator[tuple[tuple[str, ...], bool]]:
+        folder = os.path.join(self._top, *place)  # noqa: PTH118 - a text all along
+        known = key_of(folder) in self._known_keys
+        for entry in _listed(folder):
+            self._left -= 1
+            if self._left <= 0:
+                return
+            out = closed or self._is_closed(entry, known=known)
+            if entry.is_dir(follow_symlinks=False):
+                if not self._chosen.passes_by(entry.name):
+                    yield (*place, entry.name), out
+            elif out and not entry.is_symlink() and not self._chosen.leaves_out((*place, entry.name)):
+                self._note((*place, entry.name))
+
+    def _is_closed(self, entry: os.DirEntry[str], *, known: bool) -> bool:
+        """Whether it is out of reach. Few names can be, and only they are judged, as there are many files."""
+        by_name = known or not entry.name.isascii() or _ROOT in entry.name.casefold()
+        if not by_name and not self._second_names:
+            return False
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            status = None
+        if not by_name and status is not None and status.st_nlink == 1:
+            return False
+        return self._grounds.path_refused(entry.path, status) is not None
+
+    def _note(self, parts: Sequence[str]) -> None:
+        places = [os.path.join(self._top, *parts[: at + 1]) for at in range(len(parts))]  # noqa: PTH118
+        self._seen.found.append(places[-1])
+        # To leave out a hidden folder takes less away than every `settings.json` or `hooks` there is.
+        self._seen.names.add(
+            next(
+                name
+                for name, place in zip(parts, places, strict=True)
+                if name.startswith(".") or place == places[-1] or self._grounds.path_refused(place, None) is not None
+            )
+        )
+
+    def _stop(self, *, all_known: bool) -> None:
+        """There is more than can be looked at: what could lie there counts, unless it is left out by its name."""
+        if all_known and self._chosen.passes_by(STORE_FOLDER) and not self._second_names:
+            return
+        self._seen.unsure = True
+        self._seen.found.append(os.path.join(self._top, STORE_FOLDER))  # noqa: PTH118 - a text all along
+        self._seen.names.add(STORE_FOLDER)
+
+
+def _have_second_names(paths: Sequence[str]) -> bool:
+    """Whether own files may have other names; so it is said where there are too many to look at."""
+    files = (file for path in paths for file in _files(path))
+    looked_at = 0
+    for file in islice(files, _MOST_OWN):
+        looked_at += 1
+        try:
+            if os.lstat(file).st_nlink > 1:
+                return True
+        except OSError:
+            continue
+    return looked_at >= _MOST_OWN
+
+
+def _files(path: str) -> Iterator[str]:
+    if not os.path.isdir(path):  # noqa: PTH112 - a text all along
+        yield path
+    for above, _, names in os.walk(path):
+        yield from (os.path.join(above, name) for name in names)  # noqa: PTH118 - a text all along
+
+
+def _listed(path: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            yield from entries
+    except OSError:
+        return

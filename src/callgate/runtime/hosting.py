@@ -6,7 +6,9 @@ user's own words are kept sealed for the session they were said in.
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import hashlib
 from dataclasses import replace
 from itertools import count
@@ -20,10 +22,11 @@ from callgate.pipeline import judge as judging
 from callgate.pipeline.question import question_about
 from callgate.runtime.call_key import call_key
 from callgate.runtime.calls import Calls
-from callgate.runtime.host_searches import SEARCHED, with_searched
+from callgate.runtime.host_searches import SEARCH, SEARCHED, advised, with_searched
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
+    from callgate.model.grounds import Grounds
     from callgate.model.outcome import Outcome
     from callgate.pipeline.judge import Judgement
     from callgate.ports import Reader, Transaction
@@ -48,10 +51,14 @@ class Hosting(Calls):
         use that its host may ask about more than once: a yes that no person gave is said again while it runs.
         """
         ground = context or self._open().default_context
-        judgement = await super().judge(self.as_searched(call, ground), ground, wait=wait, again=again)
+        return await self._judge(await self._searched(call, ground), ground, wait=wait, again=again)
+
+    async def _judge(self, call: Call, ground: Context, *, wait: float | None, again: bool) -> Judgement:
+        judgement = await super().judge(call, ground, wait=wait, again=again)
         if judgement.edited is None:
-            return judgement
-        reads = self.as_searched(Call(call.tool, judgement.edited), ground).arguments.get(SEARCHED)
+            # A folder may hold many files: they are looked at on a thread, and not while everybody waits.
+            return judgement if call.tool != SEARCH else await asyncio.to_thread(self._advised, judgement, call, ground)
+        reads = (await self._searched(Call(call.tool, judgement.edited), ground)).arguments.get(SEARCHED)
         if not reads:
             return judgement
         error = f"not run: as a person edited it, it would read what no tool may touch: {', '.join(reads)}"
@@ -66,6 +73,7 @@ class Hosting(Calls):
         when the last was reported.
         """
         parts = self._open().parts
+        call = await self._searched(call, context)
         use = call.id or await self._by_order(call, context)
         standing = await question_about(parts, call._replace(key=None), context, judged=True)
         key = call_key(use, context)
@@ -75,13 +83,39 @@ class Hosting(Calls):
             await parts.store.write(lambda tx: tx.put_document(AREA, _place("use", context, use), body))
         words = context.intent or await self.words(context)
         again = call.id is not None and key == call_key(use, context)  # two hooks of a host may ask about one use
-        return await self.judge(call._replace(key=key), replace(context, intent=words), wait=wait, again=again)
+        return await self._judge(call._replace(key=key), replace(context, intent=words), wait=wait, again=again)
+
+    async def _searched(self, call: Call, context: Context) -> Call:
+        return call if call.tool != SEARCH else await asyncio.to_thread(self.as_searched, call, context)
 
     def as_searched(self, call: Call, context: Context) -> Call:
         """A tool use as it has to be judged: a search with those files out of every tool's reach that it would read."""
+        try:
+            grounds = self._grounds_of(call, context)
+        except PermissionError:
+            # Where it works is not what it was: the judgement of any path says so, and it may have named none.
+            return call._replace(arguments={**call.arguments, SEARCHED: ["."]})
+        return call if grounds is None else with_searched(call, grounds)
+
+    def _advised(self, judgement: Judgement, call: Call, context: Context) -> Judgement:
+        if judgement.allowed:
+            return judgement
+        with contextlib.suppress(PermissionError):
+            if (grounds := self._grounds_of(call, context)) is not None:
+                return replace(judgement, outcome=advised(judgement.outcome, call, grounds))
+        return judgement
+
+    def _grounds_of(self, call: Call, context: Context) -> Grounds | None:
+        """Where a search may go; nothing of other calls, nor of one that is not declared, which is refused anyway.
+
+        Raises:
+            PermissionError: The context's working directory is not what it was.
+        """
+        if call.tool != SEARCH:
+            return None
         parts = self._open().parts
-        folder = context.working_directory or parts.working_directory
-        return with_searched(call, parts.policy.protect(()), folder=folder)
+        tool = parts.unlisted.get(SEARCH) or parts.registry.snapshot.find(SEARCH)
+        return None if tool is None else parts.policy.grounds(tool, context)
 
     async def report_use(
         self, call: Call, context: Context, *, ok: bool, output: Any = None, error: str | None = None

@@ -59,6 +59,14 @@ def found(host: HostRun, use: str, **chosen: str) -> set[str]:
         {"glob": "call[g]ate.yaml"},
         {"type": "yaml"},
         {"type": "json"},
+        {"glob": "*.yaml", "type": "py"},
+        {"glob": "*", "type": "py"},
+        {"glob": "#x"},
+        {"glob": "!callgate.yaml"},
+        {"glob": "!{callgate.yaml,.mcp.json} *.yaml"},
+        {"glob": "!{callgate.yaml,.mcp.json,.callgate/**}"},
+        {"glob": "!{Callgate.yaml,.mcp.json,.callgate}"},
+        {"glob": "!call[g]ate.yaml"},
     ],
     ids=str,
 )
@@ -70,7 +78,16 @@ def test_a_search_of_the_whole_does_not_read_what_is_out_of_reach(host: HostRun,
 @pytest.mark.usefixtures("ripgrep")
 @pytest.mark.parametrize(
     "chosen",
-    [{"path": "src"}, {"glob": "*.py"}, {"glob": "**/*.{py,js}"}, {"type": "py"}, {"path": "src", "glob": "*"}],
+    [
+        {"path": "src"},
+        {"glob": "*.py"},
+        {"glob": "**/*.{py,js}"},
+        {"type": "py"},
+        {"path": "src", "glob": "*"},
+        {"glob": "!{callgate.yaml,.mcp.json,.callgate}"},
+        {"glob": "!{callgate.yaml,.mcp.json,.callgate}", "type": "py"},
+        {"glob": "!{*.yaml,*.json,.callgate*}"},
+    ],
     ids=str,
 )
 def test_a_search_that_leaves_it_out_goes_on(host: HostRun, marked: Path, chosen: dict[str, str]):
@@ -78,11 +95,36 @@ def test_a_search_that_leaves_it_out_goes_on(host: HostRun, marked: Path, chosen
     assert found(host, "1", **chosen) == {"a.py"}
 
 
+@pytest.mark.usefixtures("ripgrep")
+@pytest.mark.parametrize("chosen", [{}, {"path": "."}, {"glob": "*.yaml"}], ids=str)
+def test_the_glob_that_is_advised_works(host: HostRun, marked: Path, chosen: dict[str, str]):
+    (marked / ".claude").mkdir()
+    (marked / ".claude" / "settings.json").write_text(MARK)
+    (marked / "service" / ".callgate").mkdir(parents=True)
+    (marked / "service" / ".callgate" / "callgate.db").write_text(MARK)
+    no = host.before("Grep", {"pattern": MARK, **chosen}, "1")
+    assert no["permissionDecision"] == "deny"
+    told = no["permissionDecisionReason"]
+    assert "Do not retry" not in told
+    assert "argument" not in told, "nobody sent one that is called so"
+    advised = re.search(r'glob: "([^"]+)"', told)
+    assert advised, told
+    assert advised[1] == "!{.callgate,.claude,.mcp.json,callgate.yaml}"
+    assert found(host, "2", **{**chosen, "glob": advised[1]}) == {"a.py"}
+
+
+def test_a_search_that_says_no_pattern_is_told_that(host: HostRun, marked: Path):
+    assert marked.is_dir()
+    told = host.before("Grep", {"path": "."}, "1")["permissionDecisionReason"]
+    assert "pattern" in told
+    assert "glob" not in told
+
+
 def test_it_holds_for_other_hosts_and_says_which_files(cursor: CursorRun, marked: Path):
     assert marked.is_dir()
     no = cursor.use("Grep", {"pattern": "x"}, "1")
     assert no["permission"] == "deny"
-    assert re.search(r"callgate\.yaml.* own files", no["agent_message"])
+    assert re.search(r"own files.*: .*callgate\.yaml", no["agent_message"])
     assert cursor.use("Grep", {"pattern": "x", "path": "src"}, "2")["permission"] == "allow"
     assert cursor.use("Grep", {"pattern": "x", "glob": "{" * 3 + "a,b}" * 70}, "3")["permission"] == "deny"
     assert cursor.use("Grep", {"pattern": "x", "glob": "{a,b}" * 8}, "4")["permission"] == "deny", "too many to look at"
@@ -95,3 +137,10 @@ def test_it_holds_for_other_hosts_and_says_which_files(cursor: CursorRun, marked
 def test_a_pattern_with_braces_is_judged_by_each_of_its_words(host: HostRun, pattern: str):
     assert host.before("Glob", {"pattern": pattern}, "1")["permissionDecision"] == "deny"
     assert host.before("Glob", {"pattern": "{src,tests}/*.{py,md}"}, "2")["permissionDecision"] == "allow"
+
+
+def test_a_glob_that_is_too_long_to_read_leaves_nothing_out(host: HostRun, marked: Path):
+    for use, glob in (("toolu_1", "," * 20_000 + "}"), ("toolu_2", "*.py" + " " * 2_000 + "*.py")):
+        no = host.before("Grep", {"pattern": MARK, "glob": glob, "type": "py"}, use)
+        assert no["permissionDecision"] == "deny"
+        assert "own files" in no["permissionDecisionReason"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_agent_sdk import (
     HookContext,
@@ -30,12 +30,7 @@ from callgate.model.outcome import Outcome, Pending, Succeeded
 from callgate.model.shapes import as_mapping
 from callgate.runtime.call_key import call_key
 from callgate.runtime.host_arguments import Misread, as_host_said, renamed
-from callgate.runtime.host_searches import advice
 from callgate.runtime.telling import reasons, told
-
-if TYPE_CHECKING:
-    from callgate.runtime.calls import Judgement
-    from callgate.runtime.gate import Callgate
 
 _log = logging.getLogger("callgate")
 _ASK: HookJSONOutput = {
@@ -115,22 +110,19 @@ class Judge:
         what = hashlib.sha256(dumps([tool, said])).hexdigest()
         # The same call again is the same question and has the same answer, though the host gives it a new id.
         key = call_key(self._waiting.get(what, tool_use_id), self._desk.context)
-        call, judgement = await self._desk.do(lambda gate: self._asked(gate, Call(tool, said, tool_use_id, key)))
+        call = Call(tool, said, tool_use_id, key)
+        judgement = await self._desk.do(lambda gate: gate.judge(call, self._desk.context, wait=self._wait))
         if isinstance(judgement.outcome, Pending):
             self._waiting.setdefault(what, tool_use_id)
             return PermissionResultDeny(message=_waits(judgement.outcome))
         if not judgement.allowed:
             known = name in self._host_names
-            why = _why(judgement.outcome) + advice(call)
+            why = _why(judgement.outcome)
             return PermissionResultDeny(message=why if known else _undeclared(name))
         self._waiting.pop(what, None)
         self._judged[tool_use_id] = judgement.id
         edited = judgement.edited
         return PermissionResultAllow(updated_input=edited and as_host_said(tool, arguments, edited=edited))
-
-    async def _asked(self, gate: Callgate, call: Call) -> tuple[Call, Judgement]:
-        whole = gate.as_searched(call, self._desk.context)
-        return whole, await gate.judge(whole, self._desk.context, wait=self._wait)
 
     async def _is_own(self, name: str, tool_use_id: str) -> bool:
         """Whether it is certain that this is a tool of our server, whose calls go through the gate anyway."""

@@ -13,7 +13,6 @@ from callgate.model.canonical import dumps
 from callgate.model.context import Context
 from callgate.model.outcome import Outcome, Pending, Succeeded
 from callgate.model.visible import visible
-from callgate.runtime.host_searches import advice
 from callgate.runtime.host_tools import every_host_tool
 from callgate.runtime.telling import reasons, told
 from callgate.serve.hooks.moment import Host, Kind, Moment, Reply
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 64 * 1024
 _PATHS = ("file_path", "path", "notebook_path", "cwd")
-_WHERE = {"host.bash": "cwd", "host.glob": "path", "host.grep": "path"}
+_WHERE = {"host.bash": "cwd", "host.glob": "path", "host.grep": "path", "host.list": "path"}
 """What says where a tool works; the host's own folder when it says nothing."""
 _HOST_FILES = (
     ".claude/settings.json",
@@ -70,7 +69,7 @@ class Answers:
             return self._host.quiet
         if moment.kind is Kind.AFTER:
             return await self._report(moment)
-        call = self._gate.as_searched(_call(moment), self._context)
+        call = _call(moment)
         judgement = await self._gate.judge_use(call, self._context, wait=wait)
         if judgement.allowed and judgement.edited is not None:
             return await self._edited(call, moment, edited=judgement.edited)
@@ -114,7 +113,7 @@ def why_not(judgement: Judgement, call: Call, *, show: Show = show_here) -> str:
         why = f"{name} is not declared at the gate. Do not retry; choose another way or ask the operator."
         return f"Not run (tool_not_found): {why}"
     assert outcome is not None  # noqa: S101 - a no always says why, and an error here is one as well
-    return _said(outcome) + advice(call)
+    return _said(outcome)
 
 
 def placed(moment: Moment) -> dict[str, Any]:
@@ -124,19 +123,26 @@ def placed(moment: Moment) -> dict[str, Any]:
         return arguments
     for name in _PATHS:
         path = arguments.get(name)
-        if isinstance(path, str) and path and not os.path.isabs(path) and not path.startswith("~"):  # noqa: PTH117
+        if isinstance(path, str) and path.strip() and not os.path.isabs(path) and not path.startswith("~"):  # noqa: PTH117
             arguments[name] = os.path.join(moment.folder, path)  # noqa: PTH118 - `..` must stay as it was said
     # Where it runs belongs to what it does: a yes for one folder is none for another.
-    missing = _WHERE.get(moment.tool)
-    if missing is not None and missing not in arguments:
-        arguments[missing] = moment.folder
+    arguments.update(dict.fromkeys(_added(moment), moment.folder))
     return arguments
+
+
+def _added(moment: Moment) -> set[str]:
+    """What says where the tool works, where the host said nothing or a blank: it works in its own folder then."""
+    where = _WHERE.get(moment.tool)
+    if where is None or moment.folder is None:
+        return set()
+    said = moment.arguments.get(where, "")
+    return {where} if isinstance(said, str) and not said.strip() else set()
 
 
 def as_given(edited: Mapping[str, Any], moment: Moment) -> dict[str, Any] | None:
     """What a person changed, without what was added here; None where that is what they changed."""
     judged = placed(moment)
-    added = judged.keys() - moment.arguments.keys()
+    added = _added(moment)
     if any(edited.get(name, judged[name]) != judged[name] for name in added):
         return None
     return {name: value for name, value in edited.items() if name not in added}

@@ -66,7 +66,7 @@ async def _answer(
     moment = Moment(kind=Kind.BEFORE, tool=name, arguments=told, folder=context.working_directory)
     use = text(arguments, "tool_use_id", needed=False) or None
     # Nobody will report its end: what nobody knows of one must not stop the next.
-    call = gate.as_searched(Call(name, placed(moment), id=use, distinct=True), context)
+    call = Call(name, placed(moment), id=use, distinct=True)
     judgement = await gate.judge_use(call, context, wait=wait)
     if not judgement.allowed:
         return _denied(why_not(judgement, call, show=show))
