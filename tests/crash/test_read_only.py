@@ -19,7 +19,7 @@ from tests.crash.promises import CLOSING, broken_promises, gather
 from tests.crash.protection import Protection
 from tests.crash.waiting import WITHIN, until
 from tests.crash.worker import Order, Worker
-from tests.crash.workload import FREE, TOOLS, effects_in, happen, key_of, log_effects_to
+from tests.crash.workload import FREE, TOOLS, effects_in, happen, key_of, log_effects_to, tool_of
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
@@ -42,6 +42,11 @@ def is_refused(outcome: Outcome | None) -> bool:
 
 async def takes_calls(worker: Worker, number: int) -> bool:
     return not is_refused(await worker.call(number))
+
+
+async def is_known(gate: Callgate, number: int) -> bool:
+    """Whether a handler that outlived its call has said how it ended: an equal call is a new one from then on."""
+    return not isinstance(await gate.outcome(key_of(number)), Unknown)
 
 
 async def nothing_runs(gate: Callgate) -> bool:
