@@ -77,6 +77,8 @@ async def test_a_database_that_becomes_read_only_refuses_before_any_effect_and_g
                 assert isinstance(kept, Succeeded)
                 assert kept.output == told[number].output
         await until(lambda: takes_calls(worker, 100))
+        for number in filter(lambda number: tool_of(number) == "pay_late", range(20)):
+            await until(partial(is_known, worker.gate, number))
         for number in (*range(20), *range(100, 120), *range(200, 220)):
             await worker.ask_again(number)
         await until(lambda: nothing_runs(worker.gate))
