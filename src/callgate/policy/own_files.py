@@ -134,7 +134,7 @@ def _below(path: str) -> Iterator[os.stat_result]:
     """What lies in a folder and in those below it, links followed for what they are; nothing for a file."""
     pending = [path]
     while pending:
-        for entry in _listed(pending.pop()):
+        for entry in listed(pending.pop()):
             yield from _status(entry.path)
             if _is_folder(entry):
                 pending.append(entry.path)
@@ -147,7 +147,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _listed(path: str) -> Iterator[os.DirEntry[str]]:
+def listed(path: str) -> Iterator[os.DirEntry[str]]:
+    """What lies in a folder; nothing where it cannot be seen."""
     try:
         with os.scandir(path) as entries:
             yield from entries

@@ -17,7 +17,7 @@ from typing import Any
 from callgate.model.call import Call
 from callgate.model.grounds import Grounds
 from callgate.model.outcome import Outcome, Refused
-from callgate.policy.own_files import STORE_FOLDER, key_of
+from callgate.policy.own_files import STORE_FOLDER, key_of, listed
 from callgate.runtime.host_globs import Chosen
 
 SEARCH = "host.grep"
@@ -138,7 +138,7 @@ class _Walk:
     def _folder(self, place: tuple[str, ...], *, closed: bool) -> Iterator[tuple[tuple[str, ...], bool]]:
         folder = os.path.join(self._top, *place)  # noqa: PTH118 - a text all along
         known = key_of(folder) in self._known_keys
-        for entry in _listed(folder):
+        for entry in listed(folder):
             self._left -= 1
             if self._left <= 0:
                 return
@@ -202,11 +202,3 @@ def _files(path: str) -> Iterator[str]:
         yield path
     for above, _, names in os.walk(path):
         yield from (os.path.join(above, name) for name in names)  # noqa: PTH118 - a text all along
-
-
-def _listed(path: str) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            yield from entries
-    except OSError:
-        return
