@@ -62,6 +62,13 @@ BOUNDS: list[tuple[str, tuple[str, ...], str, float, float | None]] = [
         None,
     ),
     ("monte_carlo_native, one core over two", ("sampling", "one_core_over_two", "wall_ratio"), ">=", 1.7, 2),
+    (
+        "the same: two programs over two threads",
+        ("sampling", "two_programs_over_two_threads", "wall_ratio"),
+        ">=",
+        0.85,
+        1,
+    ),
     ("search_files over ripgrep, this repository", ("searches", "usual", "wall_ratio"), "<=", 1.5, 1.25),
     ("the same, with hits in hundreds of files", ("searches", "much", "wall_ratio"), "<=", 1.5, 1.25),
     ("the same, with about 1,000 hits", ("searches", "most", "wall_ratio"), "<=", 1.5, 1.25),

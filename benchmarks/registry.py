@@ -62,7 +62,7 @@ def measure() -> dict[str, Any]:
     snapshot = Snapshot()
     begun = time.process_time()
     for tool in tools:
-        snapshot = snapshot.with_tool(tool)
+        snapshot = snapshot.with_tools([tool])
     adds = time.process_time() - begun
     begun = time.process_time()
     snapshot.search("tool number")

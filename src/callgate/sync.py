@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 _PATIENCE = 10.0
 """Seconds a loop has to begin what it is handed, before whoever blocks for it is told that it does not run."""
+_INHERITED = "the gate is its parent process's; a forked process opens one of its own"
 
 
 class Portal:
@@ -18,6 +20,9 @@ class Portal:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._handing = threading.Lock()
+        self._closed = False
+        self._process = os.getpid()
         self._thread = threading.Thread(target=self._loop.run_forever, name="callgate-portal", daemon=True)
         self._thread.start()
 
@@ -25,23 +30,39 @@ class Portal:
         """The result of a coroutine.
 
         Raises:
-            RuntimeError: Called on the portal's own loop, where waiting would never end, or after `close`.
+            RuntimeError: Called on the portal's own loop or in a forked process, where waiting would never end, or
+                after `close`.
         """
-        if threading.current_thread() is self._thread:
+        try:
+            self.check_thread()
+        except RuntimeError:
             work.close()
-            message = "blocking calls are not possible on the portal's own thread; use the async gate there"
-            raise RuntimeError(message)
-        if self._loop.is_closed():
+            raise
+        with self._handing:
+            # Whatever is handed over before `close` begins is cancelled by it; later there is nobody to answer.
+            future = None if self._closed else asyncio.run_coroutine_threadsafe(work, self._loop)
+        if future is None:
             work.close()
             message = "the gate is closed"
             raise RuntimeError(message)
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            # The person pressed Ctrl-C: the call is cancelled and settled before the prompt comes back.
-            future.cancel()
-            raise
+        return _result(future)
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this is a forked process, which has nothing of the loop but a copy that stands still."""
+        return os.getpid() != self._process
+
+    def check_thread(self) -> None:
+        """See that something can be waited for here.
+
+        Raises:
+            RuntimeError: It would never end.
+        """
+        if self.inherited:
+            raise RuntimeError(_INHERITED)
+        if threading.current_thread() is self._thread:
+            message = "blocking calls are not possible on the portal's own thread; use the async gate there"
+            raise RuntimeError(message)
 
     def iterate(self, source: AsyncIterator[T]) -> Iterator[T]:
         """A blocking view of an async iterator."""
@@ -54,10 +75,13 @@ class Portal:
             yield item
 
     def close(self) -> None:
-        """Stop the loop; what still runs on it is cancelled first."""
-        if self._loop.is_closed():
-            return
-        self.run(self._cancel_rest())
+        """Stop the loop; what still runs on it is cancelled first. Twice is once."""
+        with self._handing:
+            if self._closed:
+                return
+            self._closed = True
+            resting = asyncio.run_coroutine_threadsafe(self._cancel_rest(), self._loop)
+        _result(resting)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -68,6 +92,15 @@ class Portal:
             task.cancel()
         await asyncio.gather(*rest, return_exceptions=True)
         await self._loop.shutdown_asyncgens()
+
+
+def _result(future: Future[T]) -> T:
+    try:
+        return future.result()
+    except KeyboardInterrupt:
+        # The person pressed Ctrl-C: the call is cancelled and settled before the prompt comes back.
+        future.cancel()
+        raise
 
 
 class Bridge:
@@ -81,6 +114,7 @@ class Bridge:
     def __init__(self, loop: asyncio.AbstractEventLoop, *, patience: float = _PATIENCE) -> None:
         self._loop = loop
         self._patience = patience
+        self._process = os.getpid()
 
     async def wait(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The result of a coroutine, awaited on whatever loop this is.
@@ -122,6 +156,9 @@ class Bridge:
             return False
 
     def _hand_over(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        if os.getpid() != self._process:
+            work.close()
+            raise RuntimeError(_INHERITED)
         try:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from callgate.errors import ConfigurationError
 from callgate.model.approval import Approval
 from callgate.model.levels import Assurance
 from callgate.ports import Answer
 from callgate.runtime.gate import Callgate
+from callgate.settings.values import Settings
 
 _EPOCH = 1_750_000_000.0
+_KINDS = ("approve", "reject", "respond", "edit", "wait")
 
 
 class HandClock:
@@ -38,6 +41,16 @@ class ScriptedApprover:
     """Answers questions by a script: one answer after the other, or a function of the approval.
 
     `seen` has every question that was asked. When the script is used up, nobody answers and calls stay pending.
+
+    Args:
+        answers: "approve", "reject", "wait" (nobody answers), or `Answer` values, also of the kinds "respond" (with
+            its text) and "edit" (with the arguments).
+        decide: Gives the answer to a question. What is none leaves the question open, and is in `told`.
+        by: Who answers.
+        assurance: How certain that is.
+
+    Raises:
+        ConfigurationError: Something in the script is no answer.
     """
 
     def __init__(
@@ -47,13 +60,13 @@ class ScriptedApprover:
         by: str = "tester",
         assurance: Assurance = Assurance.LOCAL,
     ) -> None:
-        self._answers: list[Answer | str] = list(answers)
+        self._answers = [_answer(each) for each in answers]
         self._decide = decide
         self._by = by
         self._assurance = assurance
         self.seen: list[Approval] = []
         self.told: list[str] = []
-        """Why answers did not count."""
+        """Why answers did not count, and what was none."""
 
     @property
     def assurance(self) -> Assurance:
@@ -64,15 +77,34 @@ class ScriptedApprover:
         """The next answer of the script."""
         self.seen.append(approval)
         if self._decide is not None:
-            answer: Answer | str = self._decide(approval)
+            given = self._decided(approval)
         else:
-            answer = self._answers.pop(0) if self._answers else "wait"
-        given = Answer(answer) if isinstance(answer, str) else answer
+            given = self._answers.pop(0) if self._answers else Answer("wait")
         return given if given.by else given._replace(by=self._by)
+
+    def _decided(self, approval: Approval) -> Answer:
+        assert self._decide is not None  # noqa: S101 - asked by the caller
+        try:
+            return _answer(self._decide(approval))
+        except ConfigurationError as error:
+            self.told.append(str(error))
+            raise
 
     def tell(self, message: str) -> None:
         """Remember why the answer did not count."""
         self.told.append(message)
+
+
+def _answer(given: Answer | str) -> Answer:
+    """What a script says, as an answer. Another word would read as a no, and a test of a refusal pass by mistake."""
+    answer = Answer(given) if isinstance(given, str) else given
+    if not isinstance(answer, Answer) or answer.kind not in _KINDS:  # pyright: ignore[reportUnnecessaryIsInstance] - tests write anything
+        said = answer.kind if isinstance(answer, Answer) else given  # pyright: ignore[reportUnnecessaryIsInstance] - as above
+        words = ", ".join(f'"{kind}"' for kind in _KINDS)
+        raise ConfigurationError(f"{said!r} is no answer; write one of {words}, or an Answer of such a kind")
+    if answer.kind == "edit" and answer.arguments is None:
+        raise ConfigurationError('an edit needs its arguments: Answer("edit", arguments={...})')
+    return answer
 
 
 def memory_gate(
@@ -80,15 +112,23 @@ def memory_gate(
 ) -> Callgate:
     """An unopened gate on a memory store with these tools added; `answers` makes a scripted approver.
 
+    It is the same in whatever folder a test is run: `./callgate.yaml` is read only where `config` names it.
+
     Args:
         tools: Whatever `gate.add` takes.
         clock: A clock turned by hand; the machine's when left out.
-        answers: What the person says, one after the other: "approve", "reject", or `Answer` values.
-        options: Everything else `Callgate.open` takes.
+        answers: What the person says, one after the other, as `ScriptedApprover` takes it: "approve", "reject",
+            "wait", or `Answer` values.
+        options: Everything else `Callgate.open` takes; without `config`, a gate of tests has no configuration file.
+
+    Raises:
+        ConfigurationError: Something given here cannot be.
     """
     script = list(answers)
     if script:
         options.setdefault("ask", ScriptedApprover(*script))
+    if options.get("config") is None:
+        options["config"] = Settings()
     gate = Callgate.open(options.pop("store", "memory://"), clock=clock, **options)
     if tools:
         gate.add(*tools)

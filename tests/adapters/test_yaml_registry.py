@@ -121,7 +121,7 @@ async def test_both_shapes_of_the_file_give_the_same_tools(tmp_path: Path, text:
     assert (fetch.read_only, fetch.scopes, fetch.declared) == (True, {"net:outbound"}, True)
     assert fetch.input_schema == {
         "type": "object",
-        "properties": {"url": {"type": "string", "description": "Where"}, "depth": {"type": "integer"}},
+        "properties": {"url": {"type": "string", "description": "Where"}, "depth": {"type": "integer", "default": 1}},
         "required": ["url"],
         "additionalProperties": False,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from callgate.compat import (
     ToolRegistry,
     ToolSource,
 )
-from callgate.errors import ApprovalRequired, ConfigurationError, ScopeViolation, ToolNotFoundError
+from callgate.errors import ApprovalRequired, ConfigurationError, ScopeViolation, ToolError, ToolNotFoundError
 from callgate.model.health import Health
 from callgate.model.layer import Layer, LayerKind
 from callgate.model.levels import HealthStatus, Risk
@@ -269,6 +270,46 @@ async def test_a_tool_with_actions_is_registered_found_and_its_health_told():
             registry.update_health("slack", ToolHealth())
 
 
+@pytest.mark.requirement("REG-10")
+async def test_the_health_of_a_tool_follows_its_calls():
+    """A success zeroes the errors in a row, an error counts up and is kept."""
+    line_up = True
+
+    class Mail(Gmail):
+        def execute(self, action: str, request: dict[str, Any], context: ToolCallContext) -> Any:
+            if not line_up:
+                raise ConnectionRefusedError(f"no answer to {request['to']}")
+            return "sent"
+
+    async with memory_gate() as gate:
+        registry, executor = ToolRegistry(gate), ToolExecutor(gate)
+        registry.register(Mail())
+
+        async def health_after(to: str) -> ToolHealth:
+            granted = frozenset({"gmail:use"})
+            asker = ToolCallContext(trace_id="t", idempotency_key=to, autonomy_level="A4", granted_scopes=granted)
+            with suppress(ToolError):
+                await executor.call("gmail", "search", {"to": to}, asker)
+            found = registry.get("gmail")
+            assert found is not None
+            return found.health
+
+        first = await health_after("ada")
+        assert (first.consecutive_errors, first.last_error) == (0, None)
+        assert first.last_success_at is not None
+        line_up = False
+        one, two = await health_after("bob"), await health_after("cid")
+        assert [each.consecutive_errors for each in (one, two)] == [1, 2]
+        assert two.last_error is not None
+        assert two.last_success_at == first.last_success_at
+        line_up = True
+        last = await health_after("dan")
+        assert (last.status, last.consecutive_errors) == (HealthStatus.HEALTHY, 0)
+        assert last.last_error == two.last_error
+        assert last.last_success_at is not None
+        assert last.last_success_at > first.last_success_at
+
+
 async def test_an_action_that_is_not_there_has_no_risk():
     async with memory_gate() as gate:
         with pytest.raises(ConfigurationError, match="no action 'delete'"):
@@ -314,6 +355,21 @@ async def test_atomic_tools_are_found_by_id_and_name_and_listed_by_source_and_ta
             registry.register(AtomicTool(name="one", permissions=["fs:read"]).bind(_cast))
 
 
+@pytest.mark.requirement("REG-05")
+async def test_after_an_update_one_entry_has_the_name_and_the_old_id_is_gone():
+    """T25: no orphan of a replaced tool stays."""
+    async with memory_gate() as gate:
+        registry = ToolRegistry(gate)
+        one = AtomicTool(name="one", description="One", permissions=["fs:read"]).bind(_cast)
+        registry.register(one)
+        newer = AtomicTool(name="one", description="Newer", permissions=["fs:read"]).bind(_cast).as_tool()
+        gate.add(newer, update=True)
+        assert [each.tool_id for each in registry.list_tools()] == [newer.id]
+        assert registry.get_by_id(newer.id).description == "Newer"
+        with pytest.raises(ToolNotFoundError):
+            registry.get_by_id(one.tool_id)
+
+
 @pytest.mark.requirement("ADP-02", "ADP-08")
 async def test_registered_toolkits_load_and_what_fails_is_named(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -343,3 +399,24 @@ async def test_registered_toolkits_load_and_what_fails_is_named(
         assert registry.list_tools(tags=["toolkit:birds"]) == [sing]
         assert BirdsToolkit().sing() == await sing.execute() == "la"
         assert gate.pool().names == ("sing",)
+
+
+def test_a_tool_that_is_updated_under_its_id_leaves_the_groups_it_is_in_no_more(tmp_path: Path):
+    def made(effects: str) -> Any:
+        def note(text: str) -> str:
+            """Note."""
+            (tmp_path / effects).write_text(text)
+            return text
+
+        return tool(id="note-1", effects=effects, risk="low")(note)
+
+    with Callgate.open_sync("memory://") as gate:
+        gate.add(made("read_only"))
+        registry = ToolRegistry(gate)
+        registry.add_role_policy("front", PolicyLayer("front", allow=frozenset({"group:read"})))
+        assert registry.can_use_tool("front", "note")
+        assert registry.invoke("note", role="front", text="hi").ok
+        gate.add(made("system_state"), update=True)
+        assert not registry.can_use_tool("front", "note")
+        registry.invoke("note", role="front", text="hi")
+    assert [each.name for each in tmp_path.iterdir()] == ["read_only"]

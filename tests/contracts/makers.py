@@ -1,12 +1,12 @@
 """Values to store, each whole and each a little different, and a clock that is turned by hand."""
 
-import asyncio
-from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 from callgate.events.recordable import recordable_bytes
 from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope, Vote
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
+from callgate.model.canonical import dumps
 from callgate.model.event import Draft
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Happened, Risk, Severity
@@ -24,13 +24,6 @@ class HandClock:
 
     def monotonic(self) -> float:
         return self.time
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what nobody tells of, not for ever."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
 
 
 def an_attempt(key: str = "k1", **changes: Any) -> Attempt:
@@ -154,6 +147,11 @@ def a_draft(kind: str = "tool_call.attempted", **changes: Any) -> Draft:
         "payload": {"tool": "pay", "arguments": {"amount": 3}},
     }
     return Draft(**fields | changes)
+
+
+def envelope_hash(envelope: dict[str, Any]) -> str:
+    """What an event's hash has to be: made from its canonical envelope, apart from the code that records."""
+    return sha256(dumps(envelope)).hexdigest()
 
 
 def a_checkpoint(name: str = "c1", **changes: Any) -> Checkpoint:

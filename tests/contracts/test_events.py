@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from callgate.model.canonical import dumps
-from callgate.model.event import GENESIS, Draft, Event, envelope_hash, from_json, payload_digest
+from callgate.model.event import GENESIS, Draft, Event, from_json, payload_digest
 from callgate.ports import Store, Transaction
-from tests.contracts.makers import HandClock, a_draft
+from tests.contracts.makers import HandClock, a_draft, envelope_hash
 
 
 def assert_chained(events: list[Event]) -> None:
@@ -47,9 +47,13 @@ async def test_a_store_begins_with_the_opening_of_its_stream(store: Store, clock
 
 
 @pytest.mark.requirement("EVT-11")
-async def test_every_event_has_a_trace(store: Store):
+async def test_every_event_keeps_its_trace_and_what_a_store_records_by_itself_has_one(store: Store):
     await append(store, a_draft(call=None), a_draft(trace="other"))
-    assert all(event.trace for event in await all_events(store))
+    store.behind(a_draft(trace="behind"))
+    await append(store, a_draft(trace="last"))
+    opened, *others = await all_events(store)
+    assert opened.trace.strip()
+    assert [event.trace for event in others] == ["trace-1", "other", "behind", "last"]
 
 
 @pytest.mark.requirement("EVT-06")

@@ -118,6 +118,28 @@ async def test_unresolved_finds_unknown_rows_of_the_session_by_asked_and_by_fina
     assert await store.write(ask) == expected
 
 
+async def test_unresolved_finds_an_unknown_row_also_while_it_is_tried_again(store: Store):
+    unknown = an_attempt("k", state=AttemptState.UNKNOWN, final_fingerprint="edited")
+    again = unknown._replace(state=AttemptState.STARTED, happened=Happened.POSSIBLE, call_id="again", fence=2, tries=2)
+    place = AttemptKey("agent", "s1", "free")
+
+    def ask(reader: Reader) -> list[Attempt | None]:
+        direct = [reader.unresolved("agent", "s1", each) for each in ("asked-k", "edited")]
+        return direct + [reader.past(place, each, 0.0).unresolved for each in ("asked-k", "edited")]
+
+    def unit(tx: Transaction) -> list[Attempt | None]:
+        tx.put_attempt(unknown)
+        tx.put_attempt(again)
+        return ask(tx)
+
+    assert await store.write(unit) == [again] * 4
+    assert await store.read(ask) == [again] * 4
+    assert await store.read(lambda reader: reader.open_count()) == 0
+    assert await store.read(lambda reader: reader.attempts(state=AttemptState.UNKNOWN)) == []
+    await put(store, again._replace(state=AttemptState.SUCCEEDED, happened=None, ended_at=9.0))
+    assert await store.write(ask) == await store.read(ask) == [None] * 4
+
+
 async def test_unresolved_forgets_a_row_once_it_is_resolved(store: Store):
     unknown = an_attempt("k", state=AttemptState.UNKNOWN)
     later = an_attempt("k2", state=AttemptState.UNKNOWN, fingerprint="asked-k", final_fingerprint="asked-k")
@@ -219,6 +241,28 @@ async def test_rows_are_listed_oldest_first_by_state_and_owner(store: Store):
     assert await listed(newest_first=True, state=AttemptState.STARTED, owner="owner-2") == "3"
     assert await listed(newest_first=True, state=AttemptState.SUCCEEDED, owner="owner-2") == "4"
     assert await listed(newest_first=True, owner="owner-2", limit=2) == "54"
+
+
+async def test_calls_that_may_still_run_are_listed_by_owner(store: Store):
+    ended = {"ended_at": 101.0}
+    rows = [
+        an_attempt("ended", owner="a", state=AttemptState.SUCCEEDED, **ended),
+        an_attempt("late", owner="a", state=AttemptState.UNKNOWN),
+        an_attempt("running", owner="b"),
+        an_attempt("known", owner="b", state=AttemptState.SUCCEEDED),
+        an_attempt("lost", owner="a", state=AttemptState.UNKNOWN, **ended),
+        an_attempt("first", owner="a"),
+    ]
+    await put(store, *rows)
+
+    def listed(reader: Reader) -> list[list[str]]:
+        return [[row.key.key for row in reader.unended(owner)] for owner in ("a", "b", "c", None)]
+
+    expected = [["late", "first"], ["running", "known"], [], ["late", "running", "known", "first"]]
+    assert await store.read(listed) == expected
+    assert await store.write(listed) == expected
+    await put(store, rows[1]._replace(ended_at=102.0), rows[-1]._replace(state=AttemptState.FAILED, ended_at=102.0))
+    assert await store.read(listed) == [[], ["running", "known"], [], ["running", "known"]]
 
 
 async def test_what_nobody_knows_is_listed_and_counted(store: Store):

@@ -10,9 +10,6 @@ import pytest
 
 from tests.crash.protection import Protection, mount_a_disk
 
-collect_ignore_glob = ["test_*.py"] if os.name == "nt" else list[str]()
-"""Windows has neither the signals nor the forks that these tests are made of."""
-
 
 @pytest.fixture
 def seed() -> int:

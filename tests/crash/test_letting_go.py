@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from callgate import Call, Callgate, Context, tool
+from callgate import Call, Callgate, Context, Failed, tool
 from callgate.errors import StoreUnavailable
+from callgate.model.levels import Happened
 from callgate.ports.promise import promised
 from tests.crash.waiting import WITHIN
 from tests.crash.workload import FREE
@@ -41,7 +42,7 @@ class HeldWrite:
 
     def __init__(self, gate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         self.entered, self.go = asyncio.Event(), asyncio.Event()
-        self.fails = False
+        self.fails, self.arrives = False, False
         self._store = gate._opened.parts.store
         self._submit = self._store.submit
         monkeypatch.setattr(self._store, "submit", self._promise)
@@ -53,6 +54,8 @@ class HeldWrite:
         self._store.submit = self._submit
         self.entered.set()
         await self.go.wait()
+        if self.arrives:
+            await self._submit(unit)
         if self.fails:
             raise StoreUnavailable("the disk is gone for a moment")
         return await self._submit(unit)
@@ -101,6 +104,11 @@ async def test_an_effect_is_closed_without_effect_and_its_key_is_free(
     await let_go_during(HeldWrite(gate, monkeypatch), gate.call("pay", {}, KEY))
     assert await types(gate) == ["tool_call.attempted", "tool_call.failed"]
     assert (await gate.outcome("k"), done) == (None, [])
+    [entry] = await gate.calls()
+    told = await gate.outcome_of_call(entry["call"])
+    assert isinstance(told, Failed)
+    assert (told.happened, told.error and told.error.code) == (Happened.NONE, "cancelled")
+    assert (await gate.verify_audit()).problems == ()
     assert (await gate.call("pay", {}, KEY)).ok
     assert done == ["pay"]
 
@@ -140,6 +148,21 @@ async def test_an_intent_that_could_not_be_written_leaves_nothing(
     assert await types(gate) == []
     assert (await gate.call("pay", {}, KEY)).ok
     assert done == ["pay"]
+
+
+async def test_an_intent_that_arrived_though_that_was_said_to_fail_is_closed_too(
+    gate: Callgate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = HeldWrite(gate, monkeypatch)
+    held.fails = held.arrives = True
+    await let_go_during(held, gate.call("pay", {}, KEY))
+    # Who comes next under the key waits until that is written.
+    async with asyncio.timeout(WITHIN):
+        assert (await gate.call("pay", {}, KEY)).ok
+    closed = ["tool_call.attempted", "tool_call.failed"]
+    assert await types(gate) == [*closed, "tool_call.attempted", "tool_call.succeeded"]
+    assert done == ["pay"]
+    assert (await gate.verify_audit()).problems == ()
 
 
 async def test_a_store_whose_folder_of_owners_was_removed_still_answers(gate: Callgate, tmp_path: Path) -> None:

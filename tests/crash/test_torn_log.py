@@ -65,15 +65,18 @@ async def test_a_torn_end_of_the_log_loses_nothing_that_was_told(
 ) -> None:
     dice = random.Random(seed)
     busy_until_killed(url, tmp_path, dice)
-    log = tmp_path / "store" / "callgate.db-wal"
-    assert log.stat().st_size > _HEADER
+    store = tmp_path / "store"
+    left = store.rename(tmp_path / "left")
+    log = (left / "callgate.db-wal").read_bytes()
+    assert len(log) > _HEADER
     for number in range(TAILS):
-        copy = shutil.copytree(tmp_path / "store", tmp_path / f"copy {number}")
-        (copy / "callgate.db-wal").write_bytes(torn(log.read_bytes(), dice))
-        (copy / "callgate.db-shm").unlink(missing_ok=True)
-        # Each copy is the only heir of the store, and of what was seen of it from outside.
+        # Each heir takes the place of the store, and has what was seen of it from outside.
+        shutil.copytree(left, store)
+        (store / "callgate.db-wal").write_bytes(torn(log, dice))
+        (store / "callgate.db-shm").unlink(missing_ok=True)
         monkeypatch.setenv("XDG_CONFIG_HOME", str(shutil.copytree(home / ".config", tmp_path / f"config {number}")))
-        await assert_whole(f"sqlite:///{copy / 'callgate.db'}", tmp_path)
+        await assert_whole(url, tmp_path)
+        shutil.rmtree(store)
 
 
 async def assert_whole(url: str, folder: Path) -> None:

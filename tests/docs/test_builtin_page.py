@@ -11,7 +11,8 @@ from callgate import Callgate
 from callgate.settings.values import BuiltinToolsSettings, LanguageSettings
 from callgate.tools.catalogue import CATEGORIES, SHIPPED, make_builtin
 
-PAGE = (Path(__file__).parents[2] / "docs" / "builtin.md").read_text()
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "builtin.md").read_text()
 SECTIONS = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 OVERVIEW = {
     name: (needs, set(re.findall(r"`(\w+:\w+)`", scopes)))
@@ -46,3 +47,8 @@ def test_the_overview_tells_what_a_category_needs(name: str) -> None:
 async def test_the_overview_tells_what_a_shipped_plugin_needs(name: str, tmp_path: Path) -> None:
     async with Callgate.open("memory://", working_directory=tmp_path, builtin_tools=[name]) as gate:
         assert OVERVIEW[name] == (" ", {str(scope) for tool in gate.tools() for scope in tool.scopes})
+
+
+def test_the_readme_counts_them() -> None:
+    number = sum(len(category.tools) for category in CATEGORIES.values()) + sum(map(len, SHIPPED.values()))
+    assert f"the {number} [built-in tools](docs/builtin.md)" in (ROOT / "README.md").read_text()

@@ -105,8 +105,13 @@ class Terminal:
             start_new_session=True,
         )
         os.close(line)
-        self.seen = ""
+        self._told = b""
         self._at = 0
+
+    @property
+    def seen(self) -> str:
+        """What the screen was told, decoded as a whole: a read may end amid a character or a line's end."""
+        return self._told.decode(errors="replace").replace("\r\n", "\n")
 
     def __enter__(self) -> Self:
         return self
@@ -143,5 +148,5 @@ class Terminal:
             found = os.read(self._screen, 65536)
         except OSError:  # what Linux says when the other side is gone
             return False
-        self.seen += found.decode(errors="replace").replace("\r\n", "\n")
+        self._told += found
         return bool(found)

@@ -1,6 +1,7 @@
 """`callgate approvals`: people look, decide and answer; deciding runs nothing; nothing here says yes by itself."""
 
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -24,6 +25,12 @@ def test_what_waits_is_listed_and_shown_with_the_exact_call(cli: Cli):
     assert "  | +pay 5.0 to bob" in shown.out
     assert "high risk at autonomy A2 is confirm" in shown.out
     assert f"callgate approvals reject {approval} --why" in shown.out
+
+
+def test_equal_calls_are_told_apart_by_their_keys(cli: Cli):
+    for key in ("rent-may", "rent-june"):
+        shown = cli("approvals", "show", cli.ask_to_pay(5, "--key", key))
+        assert re.search(rf"^key +{key}$", shown.out, re.MULTILINE)
 
 
 def test_approvals_as_json_hold_nothing_sealed(cli: Cli):

@@ -103,7 +103,7 @@ def test_filters_choose_and_the_limit_takes_the_newest(used: Cli):
     assert ["amount: 6.0" in whats[0], "amount: 7.0" in whats[1]] == [True, True]
     newest = listed("--all", "--limit", "3")
     assert len(newest) == 3
-    assert newest[-1]["type"] == "audit.checkpoint"
+    assert newest[-1]["type"] == "stream.closed"
     (call,) = {event["call"] for event in listed("--type", "tool_call.succeeded")}
     assert [event["type"] for event in listed("--call", call)] == ["tool_call.attempted", "tool_call.succeeded"]
     assert listed("--since", "1h") == listed()
@@ -211,6 +211,7 @@ def test_erased_content_is_gone_and_the_record_still_verifies(used: Cli):
     assert used(
         "audit", "erase", "--call", call, "--why", "asked for", "--by", "ann", "--confirmed", "--json"
     ).body == {"erased": 1}
+    assert used("audit", "show", call).out.startswith("(erased) ")
     assert "its content was erased" in used("audit", "show", call).out
     assert "(erased)" in used("audit", "list").out
     (erased,) = used("audit", "list", "--type", "audit.erased", "--json").body["events"]
@@ -222,6 +223,7 @@ def test_erased_content_is_gone_and_the_record_still_verifies(used: Cli):
 def test_erasing_asks_a_person_at_the_terminal(used: Cli):
     words = ("audit", "erase", "--type", "gate.*", "--why", "asked for")
     with Terminal(*words, cwd=used.folder) as terminal:
+        terminal.expect("The content of 1 event of 1 call will be gone.")
         terminal.expect("Type erase to go on")
         terminal.type("no\n")
         assert terminal.end() == 2
@@ -265,10 +267,28 @@ def test_evidence_verifies_elsewhere_without_store_and_key(used: Cli, tmp_path_f
     assert verified.out.startswith("verified: evidence.zip, ")
     body = used("evidence", "verify", "evidence.zip", "--json").body
     assert body["ok"] is True
-    assert used("evidence", "verify", "evidence.zip", "--trust", body["keys"][0]).code == 0
-    stranger = used("evidence", "verify", "evidence.zip", "--trust", "0000:0000")
+    assert "its signatures are checked with the keys it brings" in used("evidence", "verify", "evidence.zip").out
+    known = used("evidence", "verify", "evidence.zip", "--trust", body["keys"][0].upper())
+    assert known.code == 0
+    assert "the keys it brings" not in known.out, "it was told which to trust"
+    odd = used("evidence", "verify", "evidence.zip", "--trust", "0000:0000")
+    assert (odd.code, "is no fingerprint" in odd.err) == (2, True)
+    stranger = used("evidence", "verify", "evidence.zip", "--trust", ":".join(["0000"] * 8))
+    assert "its signatures are checked with the keys it brings" in stranger.out
     assert stranger.code == 7
     assert "which you do not trust" in stranger.out
+
+
+def test_who_trusts_a_key_is_not_told_that_unsigned_evidence_is_verified(used: Cli):
+    """Without its signature, whoever has the package can change its approvals and the manifest with them."""
+    used("evidence", "export", "evidence")
+    [key] = used("evidence", "verify", "evidence", "--json").body["keys"]
+    Path("evidence/manifest.sig").unlink()
+    done = used("evidence", "verify", "evidence", "--trust", key)
+    assert done.code == 7
+    assert "the package itself is not signed" in done.out
+    assert used("evidence", "verify", "evidence", "--trust", key, "--json").body["ok"] is False
+    assert used("evidence", "verify", "evidence").code == 0, "who trusts nobody is told in a note"
 
 
 def test_changed_evidence_exits_with_seven(used: Cli):
@@ -303,6 +323,8 @@ def test_evidence_never_replaces_anything(used: Cli):
         (["audit", "erase", "--call", "x"], "Missing option '--why'"),
         (["audit", "erase", "--call", "x", "--why", " ", "--confirmed"], "--why is empty"),
         (["audit", "erase", "--call", "x", "--why", "x"], "say --confirmed"),
+        (["audit", "erase", "--call", "x", "--why", "x", "--confirmed"], "no event fits that has content to erase"),
+        (["evidence", "export", "x.zip", "--call", "x"], "no event fits, so nothing was packed"),
         (["audit", "verify", "extra"], "unexpected extra argument"),
         (["audit", "rebuild", "extra"], "unexpected extra argument"),
         (["audit", "usage", "extra"], "unexpected extra argument"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors.cli_tools import PAID
-from tests.doors.running import ODD_TOOLS, TOOLS, Cli, Terminal, start
+from tests.doors.running import ODD_TOOLS, TOOLS, Cli, Done, Terminal, start
 
 
 def test_the_output_is_on_stdout_and_the_rest_on_stderr(cli: Cli):
@@ -291,3 +291,45 @@ def test_texts_of_several_lines_are_shown_as_they_are_at_a_terminal_and_as_json_
         assert terminal.end() == 0
         assert "\\n" not in terminal.seen
     assert json.loads(start(*words, cwd=tmp_path).out)["plot"].count("\n") > 1
+
+
+SIGNING = """
+from callgate import ToolContext, tool
+
+@tool(effects="network_access", risk="low", scopes=["secrets:read"])
+def sign_letter(key: str, ctx: ToolContext) -> str:
+    token = ctx.get_secret("desk", key)
+    raise RuntimeError(f"the pen broke at {token}")
+"""
+
+
+def test_the_traceback_of_a_tools_own_exception_is_shown_to_who_debugs_with_secrets_struck(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CALLGATE_SECRET_DESK_TOKEN", "s3cr3t-t0ken-of-the-desk")
+    Path("signing_letters.py").write_text(SIGNING)
+    Path("callgate.yaml").write_text(
+        "modules: [signing_letters.py]\nroles: {default: {scopes: ['*', 'secrets:*'], allow: ['group:all']}}\n"
+    )
+
+    def sign(key: str, *more: str) -> Done:
+        words = ("call", "sign_letter", json.dumps({"key": key}), *more)
+        waiting = cli(*words, "--json").body["metadata"]["approval_id"]
+        assert cli("approvals", "approve", waiting, "--by", "ann").code == 0
+        return cli(*words)
+
+    quiet = sign("token")
+    assert (quiet.code, "Traceback" in quiet.err) == (1, False)
+    assert "sign_letter failed unexpectedly (RuntimeError)" in quiet.err
+    missing = sign("stamp")
+    assert missing.code == 1
+    assert "there is no secret desk/stamp; set CALLGATE_SECRET_DESK_STAMP" in missing.err
+    monkeypatch.setenv("CALLGATE_DEBUG", "1")
+    for more in ((), ("--json",)):
+        done = sign("token", "--session", f"debugging{len(more)}", *more)
+        assert done.code == 1
+        assert "Traceback (most recent call last)" in done.err
+        assert "signing_letters.py" in done.err
+        assert "RuntimeError: the pen broke at " in done.err
+        assert "s3cr3t-t0ken" not in done.err + done.out
+    assert done.body["ok"] is False

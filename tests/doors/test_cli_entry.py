@@ -15,6 +15,7 @@ from callgate import errors
 from callgate.cli import entry, trouble
 from callgate.cli.exit_codes import ExitCode, code_of_error
 from tests.doors.running import ROOT, TOOLS, Cli, environment, start
+from tests.needed import missing
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
 HEAVY = ("asyncio", "sqlite3", "pydantic", "cryptography", "yaml", "jsonschema_rs", "callgate.runtime.gate")
@@ -125,6 +126,61 @@ def test_a_fault_of_our_own_is_one_line_and_a_traceback_only_when_asked_for(cli:
     assert "Traceback" not in quiet.err
     monkeypatch.setenv(trouble.DEBUG, "1")
     assert "Traceback" in cli("tools", "list").err
+
+
+FULL = Path("/dev/full")
+
+
+def shell(cli: Cli, line: str) -> subprocess.CompletedProcess[str]:
+    """The command line as a shell starts it, with what the line does to its streams."""
+    if "/dev/full" in line and not FULL.exists():
+        missing("no device that is always full")
+    return subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m callgate {line}', sys.executable],
+        cwd=cli.folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("out", [">/dev/full", ">&-"])
+def test_a_call_whose_answer_cannot_be_written_says_that_it_was_made(cli: Cli, out: str):
+    for more in ("", " --json"):
+        done = shell(cli, f"""call word_count '{{"text": "a b"}}' --module {TOOLS}{more} {out}""")
+        assert done.returncode == 74, done
+        assert done.stderr.startswith("callgate: the answer could not be written on stdout (")
+        assert "word_count was made and ended as succeeded, call " in done.stderr
+        (line,) = done.stderr.splitlines()
+        call_id = line.rpartition("audit show ")[2]
+        assert cli("audit", "show", call_id, "--json").body["invocation"]["success"]
+
+
+@pytest.mark.parametrize("line", ["tools list", "tools list --json", "tokens agent bot --by ann", "audit export -"])
+def test_an_answer_that_cannot_be_written_is_told_as_that(cli: Cli, line: str):
+    assert cli.call("word_count", {"text": "a b"}).code == 0
+    for out in (">/dev/full", ">&-"):
+        done = shell(cli, f"{line} --module {TOOLS} {out}")
+        assert done.returncode == 74, done
+        assert "callgate: the answer could not be written on stdout (" in done.stderr
+        assert "fault" not in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_where_nothing_can_be_said_at_all_the_exit_code_says_it(cli: Cli):
+    for streams, code in (
+        (">/dev/full 2>/dev/full", 74),
+        (">&- 2>&-", 74),
+        ("<&- >&- 2>&-", 74),
+        ("2>&-", 0),
+        ("2>/dev/full", 0),
+    ):
+        done = shell(cli, f"tools list --module {TOOLS} {streams}")
+        assert (done.returncode, done.stderr) == (code, ""), streams
+    assert shell(cli, "nonsense 2>/dev/full").returncode == 74
 
 
 def test_an_error_with_hidden_characters_shows_them(cli: Cli):

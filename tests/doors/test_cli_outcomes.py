@@ -40,6 +40,52 @@ def test_what_is_unknown_is_listed_with_its_cause(unknown: Cli):
     assert body.keys().isdisjoint({"fingerprint", "sealed_id"})
 
 
+def test_of_several_calls_under_a_key_it_is_said_which_one_was_looked_at(unknown: Cli):
+    first = unknown("outcomes", "show", "k1", "--json").body["call_id"]
+    assert unknown("outcomes", "resolve", "k1", "--absent", "--by", "ann").code == 0
+    assert unknown.call("flaky", {}, *FREE).code == 5
+    last = unknown("outcomes", "show", "k1", "--json").body["call_id"]
+    assert f"callgate outcomes resolve k1 --absent --call {last}" in unknown("outcomes", "show", "k1").out
+    for named in ((), ("--call", first)):
+        done = unknown("outcomes", "resolve", "k1", "--absent", "--by", "ann", *named)
+        assert done.code != 0
+        assert last in done.err
+    assert unknown("outcomes", "resolve", "k1", "--absent", "--by", "ann", "--call", last).code == 0
+
+
+def test_a_command_that_needs_the_tool_names_its_module_or_asks_for_it(unknown: Cli):
+    assert "callgate outcomes verify k1 --module NAME\n" in unknown("outcomes", "show", "k1").out
+    named = unknown("outcomes", "show", "k1", "--module", TOOLS).out
+    assert f"callgate outcomes verify k1 --module {TOOLS}\n" in named
+    Path("callgate.yaml").write_text(f"modules: [{TOOLS}]\n")
+    assert "callgate outcomes verify k1\n" in unknown("outcomes", "show", "k1").out
+
+
+def test_an_equal_call_is_told_what_to_add_in_the_words_of_the_shell(unknown: Cli):
+    done = unknown.call("flaky", {}, "--key", "k2", "--autonomy", "A4")
+    assert (done.code, "or add --distinct if this is meant to happen again" in done.err) == (3, True), done
+
+
+def test_what_somebody_found_is_one_of_the_two(unknown: Cli):
+    for words in (("--happened", "--absent"), ("--absent", "--happened")):
+        done = unknown("outcomes", "resolve", "k1", *words, "--by", "ann")
+        assert (done.code, "--happened and --absent exclude each other" in done.err) == (2, True), done
+    assert "--happened or --absent" in unknown("outcomes", "resolve", "k1", "--by", "ann").err
+    assert unknown("outcomes", "show", "k1", "--json").body["state"] == "unknown"
+
+
+def test_options_that_contradict_each_other_are_refused(unknown: Cli):
+    for words, named in (
+        (("outcomes", "list", "--all", "--state", "failed"), "--state and --all"),
+        (("approvals", "list", "--all", "--state", "approved"), "--state and --all"),
+        (("connect", "cursor", "--write", "--no-hooks", "--no-mcp"), "--no-hooks and --no-mcp"),
+        (("connect", "cursor", "--undo", "--no-mcp"), "--undo and --no-mcp"),
+        (("grants", "give", "pay", "--session", "s", "--task", "t", "--anywhere"), "--session, --task and --anywhere"),
+    ):
+        done = unknown(*words)
+        assert (done.code, f"{named} exclude each other" in done.err) == (2, True), (words, done)
+
+
 @pytest.fixture
 def half_done(cli: Cli) -> Cli:
     """A call that failed and may have left something behind, under the key k1."""

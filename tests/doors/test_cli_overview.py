@@ -131,6 +131,22 @@ def test_a_grant_lets_one_agents_calls_through_until_it_is_taken_back(cli: Cli):
     assert cli("grants", "revoke", "nothing").code == 2
 
 
+def test_a_grant_below_the_risk_of_its_tool_says_that_it_does_not_help(cli: Cli):
+    cli.ask_to_pay(7)
+    first = cli("grants", "give", "pay", "--by", "ann", "--module", TOOLS)
+    assert "agent is not asked about pay, up to medium risk" in first.out
+    assert "pay is of high risk: agent is still asked about it, unless you give --risk high" in first.out
+    assert cli.call("pay", {"to": "bob", "amount": 5}).code == 4
+    second = cli("grants", "give", "pay", "--risk", "high", "--by", "ann", "--module", TOOLS)
+    assert "still asked" not in second.out
+    low, high = (each["id"] for each in cli("grants", "list", "--json").body["grants"])
+    taken = cli("grants", "revoke", low, "--by", "ann").out
+    assert "is asked about pay again" not in taken
+    assert f"Of pay, this is still granted: {high} (pay, up to high, agent, session default)" in taken
+    assert cli.call("pay", {"to": "bob", "amount": 5}).code == 0
+    assert "agent is asked about pay again." in cli("grants", "revoke", high, "--by", "ann").out
+
+
 def test_a_grant_that_cannot_be_is_refused(cli: Cli):
     cli.ask_to_pay(7)
     for words, why in (

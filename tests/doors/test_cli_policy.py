@@ -113,6 +113,29 @@ def test_cases_are_decided_and_compared(cli: Cli, name: str):
     assert cli("policy", "test", name).code == 0
 
 
+def test_a_case_that_names_what_is_not_there_is_wrong_itself(cli: Cli):
+    Path("callgate.yaml").write_text(RULES)
+    Path("cases.yaml").write_text(
+        "- {tool: pya, expect: deny}\n"
+        "- tool: pay\n  role: clark\n  arguments: {to: bob, amount: 500}\n  expect: deny\n"
+        "- {name: slip, tool: pay, arguments: {to: bob, amont: 500}, expect: deny}\n"
+        "- {tool: pya, expect: deny, code: tool_not_found}\n"
+        "- {tool: pay, arguments: {to: bob, amount: 500}, expect: allow}\n"
+    )
+    done = cli("policy", "test", "cases.yaml")
+    assert done.code == 2
+    assert "not ok: case 1: pya\n  - cases.yaml:1: there is no tool pya; did you mean pay?" in done.out
+    assert "not ok: case 2: pay\n  - cases.yaml:2: there is no role clark; " in done.out
+    assert "not ok: slip\n  - cases.yaml:6: " in done.out
+    assert "amont" in done.out
+    assert "ok: case 4: pya\nnot ok: case 5: pay\n  - expected allow, and it is deny\n" in done.out
+    assert "too much" in done.out
+    assert "5 cases, 1 not as expected, 3 wrong in themselves" in done.out
+    body = cli("policy", "test", "cases.yaml", "--json").body
+    assert [case["usable"] for case in body["cases"]] == [False, False, False, True, True]
+    assert body["cases"][2]["place"] == "cases.yaml:6"
+
+
 def test_the_cases_of_the_page_hold(cli: Cli):
     page = (ROOT / "docs" / "cli.md").read_text()
     Path("cases.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])

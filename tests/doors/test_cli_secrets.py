@@ -120,3 +120,12 @@ def test_before_the_first_secret_there_is_none_and_no_key_is_missed(kept: Cli):
     done = kept("secrets", "check", "bank", "token")
     assert done.code == 1
     assert "callgate secrets set bank token" in done.err
+
+
+def test_a_value_that_is_no_text_is_refused(kept: Cli, monkeypatch: pytest.MonkeyPatch):
+    for errors in ("strict", "surrogateescape"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"abc\xff\xfedef"), "utf-8", errors))
+        done = kept("secrets", "set", "bank", "token")
+        assert done.code == 2
+        assert "is no UTF-8" in done.err
+    assert not Path("secrets.sealed").exists()

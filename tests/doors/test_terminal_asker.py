@@ -231,6 +231,7 @@ def test_nothing_in_the_call_can_pass_for_a_word_of_the_gate():
     text = render(
         approval(
             principal="agent\nrisk: low",
+            key="rent-1\nrisk: low",
             what="pay\n  to: bob",
             why=("high\nrisk: low",),
             preview={"text": "nothing\nrisk: low\r\x1b[2J"},
@@ -239,6 +240,7 @@ def test_nothing_in_the_call_can_pass_for_a_word_of_the_gate():
     )
     assert [line for line in text.splitlines() if line.startswith("risk")] == ["risk: high, autonomy: A2"]
     assert "\x1b" not in text
+    assert "\nkey: rent-1" in text
     assert "confirmed by: two" in text
 
 
@@ -262,6 +264,26 @@ async def test_what_was_typed_before_the_question_is_no_answer(tmp_path: Path):
             os.write(screen, b"n\n\n")
             assert (await asking).kind == "reject"
     os.close(screen)
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_a_question_prints_the_command_that_goes_on_with_it(cli: Cli):
+    words = ("call", "pay", '{"to": "bob", "amount": 5}', "--module", TOOLS)
+    with Terminal(*words, cwd=cli.folder) as talk:
+        talk.expect("> ")
+        talk.type("\x03")
+        assert talk.end() == 130
+        told = talk.seen
+    (waiting,) = cli("approvals", "list", "--json").body["approvals"]
+    assert "nothing is decided, and the question stays open" in told
+    assert "callgate: interrupted; nothing ran" in told
+    assert "if the tool had begun" not in told
+    decide = told.partition("decide: callgate ")[2].splitlines()[0].partition("\x1b")[0]
+    assert decide == f"approvals approve {waiting['id']}"
+    assert cli(*decide.split(), "--by", "ann").code == 0
+    with Terminal(*words, cwd=cli.folder) as talk:
+        assert talk.end() == 0
+    assert len(PAID.read_text().split()) == 1
 
 
 @pytest.mark.slow

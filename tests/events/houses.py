@@ -12,10 +12,11 @@ from typing import Any, Protocol, cast
 
 from callgate.events.chain import Appender, Row
 from callgate.model.canonical import dumps
-from callgate.model.event import Draft, envelope_hash, payload_digest
+from callgate.model.event import Draft, payload_digest
 from callgate.ports import Checkpoint, Head, Store
 from callgate.stores.memory import MemoryStore
 from callgate.stores.sqlite import SqliteStore
+from tests.contracts.makers import envelope_hash
 from tests.events.stories import HandClock
 
 COLUMNS = (

@@ -4,15 +4,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 
 from callgate.events import vocabulary
 from callgate.events.agreement import PagedLedger
 from callgate.events.report import Report
+from callgate.events.row_digest import ROW_BEFORE, ROW_DIGEST, found_row
 from callgate.events.verify import verify, verify_store
 from callgate.model.approval import ApprovalState
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.ports import Reader, Store
+from callgate.secrets.keys import KeyRing, throwaway_keys
 from tests.events.rows import approval_of, put, row_of
 from tests.events.stories import HouseKeys, Story, record
 
@@ -256,3 +259,39 @@ async def test_the_ledger_of_a_file_has_pages_in_the_order_of_its_keys(store: St
         lambda tx: (tx.put_attempt(row_of(Story(key="new"), AttemptState.STARTED)), pages(tx))[1]
     )
     assert inside[1][1] == AttemptKey("agent", "s1", "new")
+
+
+def digest_of_before(keys: KeyRing, row: Attempt) -> str:
+    """As it was made when it left out who ran a row and when it ended."""
+    said: list[Any] = [*row.key, row.call_id, row.trace_id, row.tool, row.definition_hash, row.fingerprint]
+    said += [row.final_fingerprint, row.state.value, row.happened, row.tries, row.idempotent, row.has_verify]
+    said += [row.horizon, row.started_at, row.approval_id, row.sealed_id, row.cause, row.resolved_by]
+    return keys.fingerprint(b"ledger row\0" + orjson.dumps(said) + b"null")
+
+
+@pytest.mark.parametrize("edited", [False, True])
+async def test_a_row_from_before_digests_held_its_end_is_held_to_what_they_held(store: Store, edited: bool):
+    own, story = throwaway_keys(), Story(key="k1")
+    row = row_of(story, AttemptState.UNKNOWN, ended_at=5.0)
+    ended = story.unknown()
+    assert isinstance(ended.payload, dict)
+    ended.payload |= {ROW_DIGEST: digest_of_before(own, row._replace(resolved_by="eve") if edited else row)}
+    await put(store, row)
+    await record(store, story.attempted(), ended)
+    report = await verify_store(store, public_keys={}, keys=own)
+    assert ["was edited" in found for found in report.problems] == [True] * edited, report.problems
+
+
+@pytest.mark.parametrize("edited", [False, True])
+async def test_who_finds_a_row_from_before_says_what_is_held_to_what_was_told(store: Store, edited: bool):
+    own, first, again = throwaway_keys(), Story(key="k1"), Story(key="k1")
+    row = row_of(first, AttemptState.UNKNOWN, ended_at=5.0)
+    ended, taken = first.unknown(), again.attempted()
+    assert isinstance(ended.payload, dict)
+    assert isinstance(taken.payload, dict)
+    ended.payload |= {ROW_DIGEST: digest_of_before(own, row)}
+    taken.payload |= {ROW_BEFORE: found_row(own, row._replace(resolved_by="eve") if edited else row)}
+    await put(store, row_of(again, AttemptState.STARTED, tries=2))
+    await record(store, first.attempted(), ended, taken)
+    report = await verify_store(store, public_keys={}, keys=own)
+    assert ["over a row that was edited" in found for found in report.problems] == [True] * edited, report.problems

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from callgate import tool
 from callgate.events.bus import Bus
 from callgate.events.selection import Selection
 from callgate.events.translation import Told, Vocabulary
 from callgate.model.event import Event
 from callgate.ports import Store
 from callgate.stores.memory import MemoryStore
+from callgate.testing import memory_gate
 from tests.events.stories import Story, record
 
 WITHIN = 5.0
@@ -164,6 +166,29 @@ async def test_a_sync_subscriber_that_cancels_harms_nobody(store: Store, bus: Bu
     subscription = bus.on("*", cancel)
     await record(store, Story().attempted())
     assert subscription.failed == 1
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_subscriber_that_exits_ends_neither_the_call_nor_the_loop(kind: str):
+    def leave(_: Event) -> None:
+        raise SystemExit("no such option")
+
+    async def leave_later(_: Event) -> None:
+        raise SystemExit("no such option")
+
+    @tool(effects="system_state", risk="low")
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    async def tell() -> tuple[Any, int]:
+        async with memory_gate(pay) as gate:
+            subscription = gate.on("tool_call.attempted", leave if kind == "sync" else leave_later)
+            outcome = await gate.call("pay", {})
+            await asyncio.wait_for(subscription.drain(), WITHIN)
+            return outcome.output, subscription.failed
+
+    assert asyncio.run(tell()) == ("paid", 1)
 
 
 class Listener:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from callgate.events.chain import Appender, Events, to_event
 from callgate.events.recordable import read_back, recordable_bytes
 from callgate.model.canonical import dumps
-from callgate.model.event import GENESIS, Draft, envelope_hash, payload_digest
+from callgate.model.event import GENESIS, Draft, payload_digest
 from callgate.model.levels import Severity
 from callgate.ports import Head
+from tests.contracts.makers import envelope_hash
 
 values = st.recursive(
     st.none()

@@ -160,14 +160,14 @@ async def test_a_checkpoint_that_cannot_be_made_harms_nobody_and_is_remembered(
 
 
 async def test_anchors_follow_the_checkpoints(store: Store, keys: HouseKeys, clock: HandClock, anchors: AnchorFile):
-    assert "there is no anchor file" in str(anchors.look().note)
+    assert "there is no anchor file" in str(anchors.look().notes)
     signer = Checkpointer(store, keys, clock=clock, anchors=anchors)
     await signer.sign()
     await record_many(store, 1)
     made = await signer.sign(record=False)
     assert made is not None
     look = anchors.look()
-    assert (look.problem, look.note) == (None, None)
+    assert (look.problem, look.notes) == (None, ())
     assert [anchor.number for anchor in look.entries] == [0, 1]
     assert look.last is not None
     assert look.last.digest == digest_of(made)
@@ -185,7 +185,7 @@ async def test_the_history_of_anchors_is_bounded(store: Store, keys: HouseKeys, 
     assert signer.problem is None
     look = anchors.look()
     assert [anchor.number for anchor in look.entries] == list(range(10, 60))
-    assert look.note is None, "it was there from the first checkpoint on"
+    assert look.notes == (), "it was there from the first checkpoint on"
 
 
 async def test_an_anchor_file_that_appears_late_says_so_for_ever(
@@ -197,7 +197,7 @@ async def test_an_anchor_file_that_appears_late_says_so_for_ever(
     await signer.sign()
     await record_many(store, 1)
     await signer.sign()
-    assert "begins with checkpoint number 1: it was missing before" in str(anchors.look().note)
+    assert "begins with checkpoint number 1: it was missing before" in str(anchors.look().notes)
     report = await verify_store(store, public_keys=keys.public_keys, anchored=anchors.look())
     assert report.ok
     assert any("begins with checkpoint number 1" in note for note in report.notes)

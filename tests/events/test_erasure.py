@@ -9,7 +9,7 @@ import pytest
 from callgate.events import vocabulary
 from callgate.events.checkpointer import Checkpointer
 from callgate.events.erasure import erase_selected
-from callgate.events.journal import export_jsonl
+from callgate.events.json_lines import export_jsonl
 from callgate.events.projections import refresh
 from callgate.events.report import Report
 from callgate.events.selection import Selection

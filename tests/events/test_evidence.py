@@ -93,6 +93,9 @@ async def test_a_package_without_a_signature_says_what_is_not_proven(office: Off
     report = verify_evidence(await office.pack("all.zip", sign=False), public_keys=office.keys.public_keys)
     assert report.ok
     assert any("is not signed" in note for note in report.notes)
+    unsigned = office.folder / "all.zip"
+    refused(unsigned, "is not signed", public_keys=office.keys.public_keys, signed=True)
+    assert verify_evidence(await office.pack("signed.zip"), public_keys=office.keys.public_keys, signed=True).ok
 
 
 async def test_a_package_of_another_key_is_refused_by_who_knows_the_right_one(office: Office):

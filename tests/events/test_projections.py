@@ -68,7 +68,8 @@ CASES: list[tuple[Callable[[Story], list[Draft]], str, str | None]] = [
     (lambda s: [s.attempted(), s.unknown()], "unknown", "timed_out"),
     (lambda s: [s.attempted(), s.unknown(), s.draft("tool_call.resolved", state="succeeded")], "succeeded", None),
     (lambda s: [s.attempted(), s.unknown(), s.draft("tool_call.settled_late", outcome="failed")], "failed", None),
-    (lambda s: [s.attempted(), s.unknown(), s.draft("tool_call.settled_late")], "unknown", None),
+    (lambda s: [s.attempted(), s.unknown(), s.draft("tool_call.settled_late", state="succeeded")], "succeeded", None),
+    (lambda s: [s.attempted(), s.unknown(), s.draft("tool_call.settled_late")], "unknown", "timed_out"),
     (lambda s: [s.refused("scope_violation")], "refused", "scope_violation"),
     (lambda s: [s.draft("gate.denied", code="gate_denied")], "refused", "gate_denied"),
     (lambda s: [s.draft("gate.required", approval_id="a1")], "pending", None),
@@ -134,6 +135,25 @@ async def test_the_invocation_log_has_refusals_too(store: Store):
     assert refused["error"] == "not for you"
     assert invocation_of([]) is None
     assert await store.read(lambda reader: invocation(reader, "nobody")) is None
+
+
+@pytest.mark.parametrize(
+    ("late", "status"),
+    [({"state": "failed"}, "failed"), ({"outcome": "failed"}, "failed"), ({}, "succeeded")],
+    ids=["a row that changed", "as it was written before", "a row that did not"],
+)
+async def test_calls_and_the_invocation_log_agree_on_what_a_late_end_changed(
+    store: Store, late: dict[str, Any], status: str
+):
+    story = Story()
+    resolved = story.draft("tool_call.resolved", state="succeeded", output="found")
+    await record(
+        store, story.attempted(), story.unknown(), resolved, story.draft("tool_call.settled_late", output="x", **late)
+    )
+    entry, logged = await one(store, "calls"), await store.read(lambda reader: invocation(reader, story.call))
+    assert logged is not None
+    assert entry["status"] == logged["status"] == status
+    assert logged["result"] == ("found" if status == "succeeded" else "x")
 
 
 async def test_an_approval_is_one_entry_with_who_said_what(store: Store):

@@ -21,6 +21,9 @@ MADE_IN = {
     "Executed": "pipeline/execute.py",
 }
 COPIES = frozenset({"replace", "copy", "deepcopy"})
+SPINE = "pipeline/pipeline.py"
+ONLY_THERE = frozenset({"gate", "claim", "execute", "settle"})
+"""Steps that only the spine takes: whoever takes one elsewhere makes a second way of a call."""
 
 
 def made_elsewhere(source: str, file: str) -> list[str]:
@@ -85,6 +88,35 @@ def test_only_its_own_step_makes_a_proof() -> None:
         for place in made_elsewhere(path.read_text(encoding="utf-8"), file)
     }
     assert made == set()
+
+
+def steps_taken(source: str) -> set[str]:
+    """Which of those steps this file takes from the file of the step."""
+    imported = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    return {each.name for node in imported for each in node.names if node.module == f"callgate.pipeline.{each.name}"}
+
+
+def test_only_the_spine_takes_the_steps_from_the_gate_on() -> None:
+    taken = {
+        path.relative_to(SOURCE).as_posix(): steps
+        for path in sorted(SOURCE.rglob("*.py"))
+        if (steps := steps_taken(path.read_text(encoding="utf-8")) & ONLY_THERE)
+    }
+    assert taken == {SPINE: ONLY_THERE}
+
+
+def test_only_two_files_write_a_row_of_the_ledger() -> None:
+    """The claim makes it; every change goes with an event that has the digest of the row."""
+    writers = {
+        path.relative_to(SOURCE).as_posix()
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "put_attempt"
+    }
+    assert {file for file in writers if not file.startswith("stores/")} == {
+        "pipeline/claim.py",
+        "pipeline/row_change.py",
+    }
 
 
 @pytest.mark.parametrize("proof", MADE_IN)

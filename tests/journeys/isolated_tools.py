@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import os
+import signal
 import subprocess
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from callgate import ToolContext, tool
 from callgate.pipeline.child import LENGTH, Line
@@ -134,6 +137,22 @@ def hang_with_another(fifo: str) -> str:
 
 
 @tool(effects="system_state", risk="low", isolation="process")
+def stop_with_another(fifo: str) -> str:
+    """Start a process and be stopped, as by a debugger."""
+    _start_another(fifo)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return "never"
+
+
+@tool(effects="system_state", risk="low", isolation="process")
+def hold_the_interpreter(fifo: str) -> str:
+    """Start a process, and be in C without letting another thread run."""
+    _start_another(fifo)
+    ctypes.PyDLL(None).sleep(60)
+    return "never"
+
+
+@tool(effects="system_state", risk="low", isolation="process")
 def write_at_once(trace: str) -> str:
     """Leave a trace as soon as it runs."""
     Path(trace).write_text("ran")
@@ -155,3 +174,27 @@ def half_an_answer(fifo: str) -> str:
         out.write(b"started\n")
         time.sleep(60)  # it must hang, to be killed
     return "never"
+
+
+def lost(path: str) -> None:
+    """Write, and lose the answer."""
+    with Path(path).open("a") as file:
+        file.write("x")
+    raise ConnectionResetError
+
+
+def unsendable(path: str) -> Any:
+    """Write, and give back what cannot be sent."""
+    Path(path).write_text("x")
+    return lambda: None
+
+
+class _Unreadable:
+    def __reduce__(self) -> Any:
+        return int, ("no number",)
+
+
+def unreadable(path: str) -> Any:
+    """Write, and give back what can be sent and not be read."""
+    Path(path).write_text("x")
+    return _Unreadable()

@@ -63,6 +63,8 @@ async def test_a_question_says_what_why_how_and_until_when() -> None:
         assert (approval.risk, approval.autonomy) == (Risk.HIGH, "A2")
         assert approval.trace_id == outcome.trace_id
         assert approval.expires_at - approval.created_at == 3600
+        how = (approval.by, approval.assurance, approval.plus, approval.on_expiry)
+        assert how == (ConfirmBy.USER, Assurance.ASSERTED, False, "reject")
         assert [event.type async for event in gate.events(types=["gate.*"])] == ["gate.required"]
         with pytest.raises(ApprovalRequired) as raised:
             outcome.unwrap()
@@ -225,9 +227,13 @@ async def test_a_rejected_call_never_runs_and_says_why() -> None:
             assert isinstance(outcome, Refused)
             assert outcome.error is not None
             assert outcome.error.code == "approval_rejected"
-            assert "not today" in outcome.error.message
+            assert outcome.error.message == "ann rejected this call: not today"
         clock.turn(3600)
         assert (await ask(gate)).approval_id != pending.approval_id
+        # However long ago it was said, it is told in the same words.
+        later = await gate.resume(pending.approval_id)
+        assert later.error is not None
+        assert (later.error.code, later.error.message) == ("approval_rejected", "ann rejected this call: not today")
     assert paid == []
 
 
@@ -351,6 +357,9 @@ async def test_an_approval_binds_what_its_preview_showed() -> None:
         void = await gate.call("publish", {"text": "hi"})
         assert void.error is not None
         assert void.error.code == "approval_void"
+        [gone] = [event.payload async for event in gate.events(types=["approval.withdrawn"])]
+        assert gone is not None
+        assert gone["text"] == "what the preview showed is no longer so"
         fresh = await gate.call("publish", {"text": "hi"})
         assert isinstance(fresh, Pending)
         await gate.approve(fresh.approval_id, by="ann")

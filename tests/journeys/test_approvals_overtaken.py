@@ -255,7 +255,7 @@ async def test_an_approval_that_was_used_stays_used_when_its_old_row_is_put_back
         assert (await gate.call("publish", {"text": "hi"})).ok
         run(file, "UPDATE approvals SET state = ?, body = ?", json.loads(body)["state"], body)
         run(file, "DELETE FROM attempts")
-        assert "it was used before" in why(await gate.call("publish", {"text": "hi"}))
+        assert "is approved, and the events say used" in why(await gate.call("publish", {"text": "hi"}))
     assert page.published == ["hi"]
 
 

@@ -350,6 +350,81 @@ async def test_what_a_tool_lets_be_recorded_of_its_output_is_all_that_is_and_not
         assert outputs == [{"name": "ann"}, "<redact failed: KeyError>"]
 
 
+async def test_what_may_be_recorded_of_an_output_is_not_guessed_once_the_tool_that_was_judged_is_gone() -> None:
+    def redact(_output: Any) -> str:
+        return "hidden"
+
+    @tool(effects="system_state", risk="low", name="hand", source="host", redact=redact)
+    async def hand() -> Any:
+        """Give it at the host."""
+        raise AssertionError
+
+    @tool(effects="system_state", risk="low", name="hand", source="host")
+    async def another() -> Any:
+        """Give something else at the host."""
+        raise AssertionError
+
+    async with memory_gate(hand) as gate:
+        for number, later in enumerate((hand, None, another)):
+            judged = await gate.judge(Call("hand", {}), Context(idempotency_key=f"k{number}"))
+            gate.remove("hand")
+            if later is not None:
+                gate.add(later)
+            assert (await gate.report(judged.id, ok=True, output={"diagnosis": "flu"})).output == {"diagnosis": "flu"}
+            if later is None:
+                gate.add(hand)
+        outputs = [
+            event.payload["output"] async for event in gate.events(types=["tool_call.succeeded"]) if event.payload
+        ]
+    assert outputs[0] == "hidden"
+    assert [output.split(":")[0] for output in outputs[1:]] == ["<withheld", "<withheld"]
+
+
+@pytest.mark.parametrize("hook", ["redact", "reads"])
+async def test_a_function_that_changes_the_output_it_looks_at_changes_no_answer(hook: str) -> None:
+    looked = threading.Event()
+
+    def change(output: dict[str, str]) -> dict[str, str]:
+        output.clear()
+        looked.set()
+        return {}
+
+    def change_beside(_arguments: dict[str, Any], output: dict[str, str]) -> dict[str, str]:
+        return change(output)
+
+    hooks: Any = {hook: change if hook == "redact" else change_beside}
+
+    @tool(effects="system_state", risk="low", **hooks)
+    async def look() -> dict[str, str]:
+        """Look somebody up."""
+        return {"diagnosis": "flu"}
+
+    async with memory_gate(look) as gate:
+        first = await gate.call("look", {}, Context(idempotency_key="k"))
+        assert await asyncio.to_thread(looked.wait, 10)
+        again = await gate.call("look", {}, Context(idempotency_key="k"))
+    assert again.deduped
+    assert first.output == again.output == {"diagnosis": "flu"}
+
+
+async def test_an_output_that_cannot_be_copied_is_recorded_as_its_tool_lets_it_be() -> None:
+    class Report:
+        def __init__(self) -> None:
+            self.name, self.lock = "ann", threading.Lock()
+
+    def redact(output: Report) -> str:
+        return output.name
+
+    @tool(effects="read_only", redact=redact)
+    async def look() -> Any:
+        """Look somebody up."""
+        return Report()
+
+    async with memory_gate(look) as gate:
+        assert (await gate.call("look", {})).ok
+        assert (await only_event(gate, "tool_call.succeeded"))["output"] == "ann"
+
+
 async def test_what_a_tool_says_it_read_is_noted_if_it_can_say_so(caplog: pytest.LogCaptureFixture) -> None:
     def reads(arguments: dict[str, Any], output: Any) -> dict[str, str]:
         if arguments["path"] == "broken":

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from callgate import tool
-from callgate.errors import ToolExecutionError
+from callgate.errors import ConfigurationError, ToolExecutionError
 from callgate.model.call import Call
 from callgate.model.context import Context
 from callgate.testing import memory_gate
@@ -192,3 +192,28 @@ async def test_the_key_of_a_context_names_one_call_and_not_every_call_of_a_batch
     assert [outcome.status for outcome in outcomes] == ["succeeded", "succeeded"]
     assert again.deduped
     assert runs == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        pytest.param(
+            {"name": "echo", "arguments": {"text": "a"}}, "not dict; put the one call into a list", id="object"
+        ),
+        pytest.param(Call("echo", {"text": "a"}), "not Call; put the one call into a list", id="call"),
+        pytest.param(None, "not NoneType", id="nothing"),
+        pytest.param("echo", "not str", id="name"),
+    ],
+)
+async def test_who_gives_no_list_is_told_what_it_was(given: Any, named: str):
+    async with memory_gate(echo) as gate:
+        with pytest.raises(ConfigurationError, match=f"batch takes a list of calls, and {named}$"):
+            await gate.batch(given)
+        with pytest.raises(ConfigurationError, match=f"plan takes a list of calls, and {named}$"):
+            await gate.plan(given)
+
+
+async def test_who_has_a_name_judged_and_no_call_is_told_so():
+    async with memory_gate(echo) as gate:
+        with pytest.raises(ConfigurationError, match=r"judge takes a Call, as in Call\(tool, arguments\), and not str"):
+            await gate.judge("echo")  # pyright: ignore[reportArgumentType]

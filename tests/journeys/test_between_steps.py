@@ -20,6 +20,7 @@ from callgate.settings.values import Settings
 from callgate.testing import memory_gate
 from tests.journeys.faulty import make_faulty
 from tests.journeys.gates import gate_of, parts_of
+from tests.waiting import until
 
 FREE = Settings(autonomy=Autonomy.A4)
 ONE_THREAD = Settings(autonomy=Autonomy.A4, threads_per_connector=1)
@@ -34,12 +35,6 @@ def code(outcome: Outcome) -> str:
 
 async def types(gate: Callgate) -> list[str]:
     return [event.type async for event in gate.events(types=["tool_call.*"])]
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WITHIN):
-        while not holds():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.002)  # as above
 
 
 class Till:

@@ -12,7 +12,7 @@ import pytest
 from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, Unknown, tool
 from callgate.model.levels import Autonomy
 from callgate.settings.values import Settings
-from callgate.testing import memory_gate
+from callgate.testing import HandClock, memory_gate
 
 FREE = Settings(autonomy=Autonomy.A4)
 KEY = Context(idempotency_key="k")
@@ -122,6 +122,22 @@ async def test_who_waits_for_a_person_while_the_gate_closes_is_told_that_nothing
     assert not slow.entered.is_set()
 
 
+async def test_a_gate_whose_clock_stands_still_closes_while_somebody_waits_for_a_person(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("callgate.runtime.opened._GRACE", 0.01)
+    slow = Slow()
+    asked: asyncio.Queue[Any] = asyncio.Queue()
+    async with asyncio.timeout(WITHIN):
+        async with memory_gate(*slow.tools, clock=HandClock()) as gate:
+            gate.on("gate.required", asked.put_nowait)
+            call = asyncio.ensure_future(gate.call("change", {}, Context(autonomy=Autonomy.A1), wait=60))
+            await asked.get()
+        call.cancel()
+        await asyncio.wait({call})
+    assert not slow.entered.is_set()
+
+
 async def test_closing_that_is_cancelled_is_finished_and_then_told(tmp_path: Path) -> None:
     slow = Slow()
     gate: Callgate = memory_gate(*slow.tools, config=FREE, store=url(tmp_path))
@@ -143,3 +159,44 @@ async def test_closing_that_is_cancelled_is_finished_and_then_told(tmp_path: Pat
     async with memory_gate(*slow.tools, config=FREE, store=url(tmp_path)) as gate:
         types = [event.type async for event in gate.events(types=["tool_call.*"])]
         assert types == ["tool_call.attempted", "tool_call.succeeded"]
+
+
+async def test_who_closes_second_waits_until_the_gate_is_closed(tmp_path: Path) -> None:
+    slow = Slow()
+    async with memory_gate(*slow.tools, config=FREE, store=url(tmp_path)) as gate:
+        call = asyncio.ensure_future(gate.call("change", {}, KEY))
+        await slow.begun()
+        # Two at once, one on another loop, and the block around them.
+        closing = [asyncio.ensure_future(gate.close()) for _ in range(2)]
+        await asyncio.sleep(0)
+        elsewhere = asyncio.ensure_future(asyncio.to_thread(asyncio.run, gate.close()))
+        let_go = asyncio.ensure_future(gate.close())
+        await asyncio.sleep(0)
+        let_go.cancel()
+        assert await asyncio.wait({let_go}, timeout=WITHIN) == ({let_go}, set())
+        assert not [each for each in (*closing, elsewhere) if each.done()]
+        slow.leave.set()
+    assert isinstance(await asyncio.wait_for(call, WITHIN), Succeeded)
+    assert list((tmp_path / "gate.db.owners").iterdir()) == []
+    await asyncio.wait_for(asyncio.gather(*closing, elsewhere), WITHIN)
+
+
+async def test_who_closes_second_inside_a_call_is_not_waited_for(tmp_path: Path) -> None:
+    entered, closing = asyncio.Event(), asyncio.Event()
+
+    @tool(effects="system_state", risk="low")
+    async def shut_down() -> str:
+        """Shut down, as somebody else does already."""
+        entered.set()
+        await closing.wait()
+        await gate.close()
+        return "shut down"
+
+    async with memory_gate(shut_down, config=FREE, store=url(tmp_path)) as gate:
+        call = asyncio.ensure_future(gate.call("shut_down", {}, KEY))
+        await asyncio.wait_for(entered.wait(), WITHIN)
+        first = asyncio.ensure_future(gate.close())
+        await asyncio.sleep(0)
+        closing.set()
+        assert isinstance(await asyncio.wait_for(call, WITHIN / 2), Succeeded)
+    await asyncio.wait_for(first, WITHIN)

@@ -5,13 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
-from callgate import Callgate
+from callgate import Callgate, Refused, Skill, tool
 from callgate.errors import ConfigurationError
+from callgate.testing import memory_gate
 
 TOOL = "from callgate import tool\n\n@tool(effects='read_only')\ndef {name}() -> str:\n    return '{name}'\n"
+
+
+@tool(effects="read_only")
+def count() -> str:
+    return "mine"
+
+
+class Counter:
+    """A tool as the protocol has it."""
+
+    name = "count"
+    description = "Count."
+    input_schema: ClassVar[dict[str, Any]] = {"type": "object"}
+    effects = "read_only"
+
+    async def execute(self, arguments: dict[str, Any], context: object) -> str:
+        return f"mine: {arguments}, {context}"
 
 
 @pytest.fixture(autouse=True)
@@ -56,15 +75,17 @@ async def test_faults_in_conditions_are_told_with_all_others_each_with_file_line
         "    - match: pay\n"
         "      verdict: deny\n"
         "      when: amount > 1\n"
+        "    - {match: pay, when: \"'tainted' in labels\", verdict: deny}\n"
         "roles:\n"
         "  clerk: {allow: ['group:raed'], rules: [{match: pay, when: 'args.a.matches(args.b)', verdict: deny}]}\n"
     )
     expected = {
         "1: atuonomy": "unknown key 'atuonomy'; did you mean autonomy?",
         "4: global.rules[0].when": "the condition is not CEL: it ends at character 14",
-        "7: global.rules[1].when": "the condition names amount, which is not one of args, tool, context, labels;",
-        "9: roles.clerk.allow[0]": "unknown group 'raed'; did you mean read?",
-        "9: roles.clerk.rules[0].when": "write the pattern of matches() as one text in quotes",
+        "7: global.rules[1].when": "the condition names amount, which is not one of args, tool, context;",
+        "8: global.rules[2].when": "this version of Callgate does not have labels yet; leave them out",
+        "10: roles.clerk.allow[0]": "unknown group 'raed'; did you mean read?",
+        "10: roles.clerk.rules[0].when": "write the pattern of matches() as one text in quotes",
     }
     told = (await complaint(file)).splitlines()
     assert len(told) == len(expected)
@@ -139,3 +160,64 @@ async def test_a_gate_that_is_opened_again_has_its_modules_again(folder: Path):
     for _ in range(2):
         async with gate:
             assert [tool.name for tool in gate.tools()] == ["again"]
+
+
+async def test_no_module_takes_the_place_of_a_tool_that_was_added_before_opening(folder: Path):
+    (folder / "counting.py").write_text(TOOL.format(name="count"))
+    (folder / "callgate.yaml").write_text("autonomy: A2\nmodules: [counting.py]\n")
+    gate = Callgate.open("memory://", config=folder / "callgate.yaml")
+    gate.add(count)
+    for _ in range(2):  # also at the second try
+        with pytest.raises(ConfigurationError) as told:
+            await gate.__aenter__()
+        assert str(told.value) == (
+            f"{folder}/callgate.yaml:2: modules[0]: tool 'count' of the module counting is already registered by "
+            f"function {__name__}.count; rename one of them, or leave one out"
+        )
+        assert gate.tool("count").original is count
+
+
+async def test_what_is_no_function_and_was_added_before_opening_is_named_by_its_kind(folder: Path):
+    (folder / "counting.py").write_text(TOOL.format(name="count"))
+    (folder / "callgate.yaml").write_text("modules: [counting.py]\n")
+    for thing, where in (
+        (Counter(), f"function {__name__}.Counter"),
+        (Skill(name="count", tools=("other",)), "function"),
+    ):
+        gate = Callgate.open("memory://", config=folder / "callgate.yaml")
+        gate.add(thing)
+        with pytest.raises(ConfigurationError, match=f"is already registered by {where}; rename one"):
+            await gate.__aenter__()
+
+
+async def test_two_modules_that_bring_the_same_name_are_told_apart(folder: Path):
+    for name in ("first", "second"):
+        (folder / f"{name}.py").write_text(TOOL.format(name="both"))
+    (folder / "callgate.yaml").write_text("modules:\n  - first.py\n  - second.py\n")
+    assert await complaint(folder / "callgate.yaml") == (
+        f"{folder}/callgate.yaml:3: modules[1]: tool 'both' of the module second is already registered by "
+        "the module first; rename one of them, or leave one out"
+    )
+
+
+async def test_a_function_that_a_program_adds_and_its_configuration_brings_is_one_tool(folder: Path):
+    (folder / "shared.py").write_text(TOOL.format(name="shared"))
+    (folder / "callgate.yaml").write_text("modules: [shared.py]\n")
+    async with Callgate.open("memory://", config=folder / "callgate.yaml") as first:
+        function = first.tool("shared").original
+    gate = Callgate.open("memory://", config=folder / "callgate.yaml")
+    gate.add(function)
+    async with gate:
+        assert [tool.name for tool in gate.tools()] == ["shared"]
+
+
+async def test_a_gate_of_tests_is_the_same_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder)
+    (folder / "counting.py").write_text(TOOL.format(name="count"))
+    (folder / "callgate.yaml").write_text("modules: [counting.py]\nglobal: {deny: ['*']}\n")
+    for unopened in (memory_gate(count), memory_gate(count, config=None)):
+        async with unopened as gate:
+            assert gate.tool("count").original is count
+            assert (await gate.call("count", {})).output == "mine"
+    async with memory_gate(config="callgate.yaml") as gate:
+        assert isinstance(await gate.call("count", {}), Refused)

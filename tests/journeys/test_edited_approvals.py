@@ -15,6 +15,9 @@ from callgate.errors import ApprovalConflict
 from callgate.events.evidence import verify_evidence
 from callgate.model.approval import ApprovalState
 
+COLUMNS = ("id", "state", "session", "principal", "tool", "asked_fingerprint", "key", "plan_id", "plan_digest")
+"""All that a row is found by."""
+
 
 @tool(effects="system_state", risk="medium")
 async def move(desk: int) -> str:
@@ -74,13 +77,30 @@ async def test_no_field_of_an_approval_can_be_edited_unnoticed(file: Path, chang
         assert any("it is void" in problem for problem in report.problems)
 
 
-@pytest.mark.parametrize("column", ["state", "session", "principal", "tool", "asked_fingerprint", "key"])
-async def test_an_approval_that_is_filed_elsewhere_is_found(file: Path, column: str):
+@pytest.mark.parametrize("column", COLUMNS)
+async def test_an_approval_that_is_filed_elsewhere_is_found_and_void(file: Path, column: str):
     async with gate_on(file) as gate:
-        await ask(gate, 1)
+        asked = await ask(gate, 1)
         run(file, f"UPDATE approvals SET {column} = 'rejected'")
         report = await gate.verify_audit()
         assert any("is filed as something that it is not" in problem for problem in report.problems), report.problems
+        with pytest.raises(ApprovalConflict, match="it is void"):
+            await gate.approve("rejected" if column == "id" else asked, by="ann")
+
+
+@pytest.mark.parametrize("decided", [False, True])
+async def test_a_yes_to_one_question_is_no_yes_to_the_one_that_was_put_in_its_place(file: Path, decided: bool):
+    async with gate_on(file) as gate:
+        small, large = await ask(gate, 1), await ask(gate, 90_000)
+        if decided:
+            await gate.approve(small, by="ann")
+        for old, new in ((small, "x"), (large, small), ("x", large)):
+            run(file, "UPDATE approvals SET id = ? WHERE id = ?", new, old)
+        if not decided:
+            with pytest.raises(ApprovalConflict, match="it is void"):
+                await gate.approve(small, by="ann")
+        assert isinstance(await gate.call("move", {"desk": 90_000}), Pending)
+        assert not (await gate.verify_audit()).ok
 
 
 async def test_an_edited_question_is_shown_as_void_among_all_and_never_as_one_to_decide(file: Path):

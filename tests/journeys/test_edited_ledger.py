@@ -7,11 +7,15 @@ import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callgate import Call, Callgate, Context, Pending, Unknown, tool
+from callgate.errors import StoreError
 from callgate.model.event import Event
+from callgate.pipeline.owners import give_up
+from tests.journeys.gates import parts_of
 
 
 @pytest.fixture
@@ -74,6 +78,11 @@ async def problems(gate: Callgate) -> tuple[str, ...]:
         ("resolved_by = 'ann'", "was edited"),
         ("idempotent = 1", "was edited"),
         ("happened = 'none'", "was edited"),
+        ("ended_at = ended_at - 7200", "was edited"),
+        ("ended_at = NULL", "was edited"),
+        ("deadline = 1.0", "was edited"),
+        ("owner = 'x'", "was edited"),
+        ("fence = 99", "was edited"),
         ("state = 'odd'", "the ledger cannot be read (KeyError)"),
     ],
 )
@@ -117,6 +126,33 @@ async def test_an_older_row_that_is_put_back_is_found(file: Path):
             db.execute("DELETE FROM attempts")
             db.execute("INSERT INTO attempts SELECT * FROM old")
         assert any("is not of the last call under that key" in problem for problem in await problems(gate))
+
+
+async def test_an_end_that_was_moved_back_is_found_although_its_call_ran_again(file: Path):
+    """The other side shows a payment after an hour: what it does not show before that may have happened."""
+    bank: list[str] = []
+
+    async def verify(arguments: dict[str, Any], key: str) -> str:
+        return "absent"
+
+    @tool(effects="system_state", risk="low", verify=verify, horizon=3600)
+    async def pay() -> str:
+        """Pay somebody; the answer of the first time is lost."""
+        bank.append("paid")
+        if len(bank) == 1:
+            raise ConnectionError("the line broke")
+        return "paid"
+
+    async with gate_on(file) as gate:
+        gate.add(pay)
+        assert isinstance(await gate.call("pay", {}, under("k")), Unknown)
+        assert await gate.verify_outcome("k") == "cannot_tell"
+        assert await problems(gate) == ()
+        change(file, "UPDATE attempts SET ended_at = ended_at - 7200")
+        assert await gate.verify_outcome("k") == "absent"
+        assert (await gate.call("pay", {}, under("k"))).ok
+        assert any("is about a row that was edited" in problem for problem in await problems(gate))
+    assert bank == ["paid", "paid"]
 
 
 async def test_a_row_for_a_call_that_took_no_key_is_found(file: Path):
@@ -184,3 +220,122 @@ async def test_a_late_end_agrees_with_its_row_and_is_found_when_edited(file: Pat
         assert any("was edited" in problem for problem in await problems(gate))
         change(file, "UPDATE attempts SET state = 'unknown'")
         assert any("says unknown, and the events say succeeded" in problem for problem in await problems(gate))
+
+
+@pytest.mark.parametrize("resolved", [None, True])
+async def test_what_ended_with_its_process_agrees_with_its_row_and_is_found_when_edited(
+    file: Path, resolved: bool | None
+):
+    release = threading.Event()
+
+    @tool(effects="system_state", risk="low")
+    def prune(plant: str) -> str:
+        """Prune a plant, slowly."""
+        release.wait(10)
+        return f"{plant} pruned"
+
+    async with gate_on(file) as gate:
+        gate.add(prune)
+        try:
+            assert isinstance(await gate.call("prune", {"plant": "yew"}, under("k"), timeout=0.02), Unknown)
+            if resolved:
+                await gate.resolve("k", happened=True, by="ann")
+            told = await gate.outcome("k")
+            parts = parts_of(gate)
+            await give_up(parts, parts.store.owner)  # as if another had found it dead
+            assert await problems(gate) == ()
+            assert await gate.outcome("k") == told
+            change(file, "UPDATE attempts SET ended_at = ended_at - 7200")
+            assert any("was edited" in problem for problem in await problems(gate))
+        finally:
+            release.set()
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        ("UPDATE attempts SET happened = 'perhaps'", "the ledger cannot be read (KeyError)"),
+        ("UPDATE attempts SET state = 'unknown', happened = 'perhaps'", "the ledger cannot be read (KeyError)"),
+        ("UPDATE attempts SET state = 'started', happened = 'perhaps'", "the ledger cannot be read (KeyError)"),
+        (
+            "UPDATE attempts SET state = 'unknown', ended_at = NULL, happened = 'perhaps'",
+            "the ledger cannot be read (KeyError)",
+        ),
+        ("UPDATE checkpoints SET heads = 'x'", "the checkpoints cannot be read (JSONDecodeError)"),
+    ],
+)
+async def test_a_row_that_nobody_can_read_is_found_by_the_next_who_opens_the_store(file: Path, edit: str, found: str):
+    async with gate_on(file) as gate:
+        assert (await gate.call("water", {"plant": "rose"}, under("k"))).ok
+    with closing(sqlite3.connect(file)) as db, db:
+        assert db.execute(edit).rowcount
+    async with gate_on(file) as gate:
+        assert any(found in problem for problem in await problems(gate)), await problems(gate)
+        assert (await gate.call("water", {"plant": "lily"}, under("another"))).ok
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        "not json",
+        "[]",
+        '{"error":{}}',
+        '{"error":5}',
+        '{"error":"x"}',
+        '{"error":{"code":"x","message":"y","category":"z","retryable":false,"suggestion":null,"details":{}}}',
+        '{"error":{"code":5,"message":"y","category":"api_error","retryable":false,"suggestion":null,"details":{}}}',
+        '{"error":{"code":"x","message":"y","category":"api_error","retryable":false,"suggestion":null,"details":5}}',
+        '{"side_effects":5}',
+        '{"side_effects":[5]}',
+        '{"duration_ms":"long"}',
+    ],
+)
+async def test_a_recorded_outcome_that_nobody_can_read_is_told_as_that(file: Path, outcome: str):
+    async with gate_on(file) as gate:
+        await gate.call("water", {"plant": "cactus"}, under("k"))
+        change(file, f"UPDATE attempts SET outcome = '{outcome}'")
+        with pytest.raises(StoreError, match="the recorded outcome of key k cannot be read"):
+            await gate.outcome("k")
+        told = await gate.call("water", {"plant": "cactus"}, under("k"))
+        assert told.error is not None
+        assert (told.status, told.error.code) == ("refused", "store_unavailable")
+
+
+async def test_a_note_of_what_was_cited_that_nobody_can_read_is_made_again(file: Path):
+    async with gate_on(file) as gate:
+        assert (await gate.call("water", {"plant": "rose"}, under("k"))).ok
+    change(file, "UPDATE streams SET cited = 'x'")
+    async with gate_on(file) as gate:
+        assert await problems(gate) == ()
+    with closing(sqlite3.connect(file)) as db:
+        assert {type(cited) for (cited,) in db.execute("SELECT cited FROM streams")} == {int}
+
+
+async def test_who_gives_up_the_calls_of_a_dead_process_reads_none_that_had_ended(file: Path):
+    async with gate_on(file) as gate:
+        assert (await gate.call("water", {"plant": "rose"}, under("k"))).ok
+    async with gate_on(file) as gate:
+        with closing(sqlite3.connect(file)) as db, db:
+            [(dead,)] = db.execute("SELECT owner FROM attempts").fetchall()
+            db.execute("UPDATE attempts SET happened = 'perhaps'")  # who reads it fails
+        left = file.with_name(f"{file.name}.owners") / dead
+        left.touch(0o600)  # as if it had been killed
+        assert (await gate.call("water", {"plant": "lily"}, under("another"))).ok
+        assert not left.exists()
+
+
+async def test_who_uses_an_approval_reads_nothing_else_that_was_recorded_in_its_trace(file: Path):
+    context = Context(trace_id="0198c0de-0000-7000-8000-000000000001")
+    async with gate_on(file) as gate:
+        assert (await gate.call("water", {"plant": "rose"}, context)).ok
+        asked = await gate.call("repot", {"plant": "rose"}, context)
+        assert isinstance(asked, Pending)
+        await gate.approve(asked.approval_id, by="ann")
+        with closing(sqlite3.connect(file)) as db, db:
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                db.execute(f"DROP TRIGGER {name}")
+            other = "type = 'tool_call.succeeded' AND trace = ?"
+            # As if it had been an approval's: who reads it fails.
+            edit = f"UPDATE events SET type = 'approval.used', payload = 'x' WHERE {other}"
+            assert db.execute(edit, (context.trace_id,)).rowcount == 1
+        assert (await gate.resume(asked.approval_id)).ok

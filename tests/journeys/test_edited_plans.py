@@ -109,11 +109,25 @@ async def test_a_row_that_was_put_back_does_not_let_half_a_plan_be_decided_again
         [before] = run(file, "SELECT state, body FROM approvals WHERE number = 2")
         await gate.reject(plan.approval_id, by="ann", why="no")
         run(file, "UPDATE approvals SET state = ?, body = ? WHERE number = 2", *before)
-        assert (await gate.approval(plan.approval_id)).state is ApprovalState.VOID
-        with pytest.raises(ApprovalConflict, match="is void, not pending"):
+        assert {each.state for each in await gate.approvals(states=None)} == {ApprovalState.VOID}
+        with pytest.raises(ApprovalConflict, match="is pending, and the events say rejected"):
             await gate.approve(plan.approval_id, by="ann")
         assert {outcome.status for outcome in await gate.batch(plan)} == {"refused"}
         assert not (await gate.verify_audit()).ok
+    assert moved == []
+
+
+async def test_a_yes_to_one_plan_is_no_yes_to_the_one_that_was_put_in_its_place(file: Path):
+    moved: list[int] = []
+    async with gate_on(file, moved) as gate:
+        seen = await gate.plan(CALLS, ask=True)
+        other = await gate.plan([Call("move", {"desk": desk}) for desk in (7, 8, 9)], ask=True)
+        assert seen.approval_id is not None
+        for old, new in ((seen.approval_id, "x"), (other.approval_id, seen.approval_id)):
+            run(file, "UPDATE approvals SET plan_id = ? WHERE plan_id = ?", new, old)
+        with pytest.raises(ApprovalConflict, match="without the key; it is void"):
+            await gate.approve(seen.approval_id, by="ann")
+        assert {outcome.status for outcome in await gate.batch(other)} == {"refused"}
     assert moved == []
 
 
@@ -142,6 +156,11 @@ async def test_a_store_from_before_there_were_plans_keeps_its_questions(file: Pa
         "ALTER TABLE approvals DROP COLUMN plan_digest",
         "DROP TABLE documents",
         "DROP INDEX attempts_possible",
+        "DROP INDEX attempts_unended",
+        "DROP INDEX attempts_unresolved",
+        "DROP INDEX attempts_unresolved_edited",
+        "CREATE INDEX attempts_unknown ON attempts (fingerprint, session, principal) WHERE state = 'unknown'",
+        "CREATE INDEX attempts_unknown_edited ON attempts (final_fingerprint) WHERE state = 'unknown'",
         "DROP INDEX approvals_of_asker",
         "DROP TABLE projections",
         "CREATE TABLE projections (name TEXT, key TEXT, body TEXT, PRIMARY KEY (name, key)) WITHOUT ROWID",

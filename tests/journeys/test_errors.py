@@ -336,3 +336,13 @@ async def test_an_empty_error_and_a_declared_one_are_values():
     async with memory_gate(empty, report) as gate:
         assert (await gate.call("empty")).unwrap() == {"error": ""}
         assert (await gate.call("report")).unwrap() == {"error": "theirs"}
+
+
+async def test_a_context_that_is_none_is_told_by_its_name():
+    @tool(effects="read_only")
+    def greet() -> str:
+        return "hello"
+
+    async with memory_gate(greet) as gate:
+        with pytest.raises(errors.ConfigurationError, match="who asks is said with a Context, not with dict"):
+            await gate.call("greet", {}, {"user": "ann"})  # pyright: ignore[reportArgumentType]

@@ -152,10 +152,31 @@ async def test_a_sync_tool_reported_as_timed_out_does_not_land_unseen() -> None:
         assert code(await gate.call("save", {"text": "x"})) == "outcome_unknown"
         release.set()
         late = await asyncio.wait_for(heard.get(), 5)
-        assert late.payload["outcome"] == "succeeded"
+        assert late.payload["state"] == "succeeded"
         recorded = await gate.outcome("k")
         assert isinstance(recorded, Succeeded)
     assert landed == ["x"]
+
+
+async def test_a_read_that_ends_late_says_how_though_it_has_no_row() -> None:
+    release = threading.Event()
+
+    @tool(effects="read_only")
+    def look() -> str:
+        """Look slowly."""
+        release.wait(10)
+        return "seen"
+
+    async with memory_gate(look, config=FREE) as gate:
+        heard: asyncio.Queue[Any] = asyncio.Queue()
+        gate.on("tool_call.settled_late", heard.put_nowait)
+        assert code(await gate.call("look", {}, timeout=0.02)) == "timed_out"
+        release.set()
+        late = await asyncio.wait_for(heard.get(), 5)
+        assert (late.payload["state"], "row_digest" in late.payload) == ("succeeded", False)
+        [entry] = await gate.calls()
+        assert entry["status"] == "succeeded"
+        assert (await gate.verify_audit()).problems == ()
 
 
 async def test_a_cancelled_effect_has_its_record() -> None:

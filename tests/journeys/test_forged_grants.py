@@ -12,7 +12,7 @@ import pytest
 
 from callgate import Callgate, tool
 from callgate.approvals.bind import bind, intact
-from callgate.errors import ConfigurationError
+from callgate.errors import ConfigurationError, GrantNotFound
 from callgate.model.approval import Grant, GrantScope
 from callgate.secrets.keys import throwaway_keys
 from tests.contracts.makers import a_grant
@@ -147,3 +147,34 @@ def test_a_seal_fits_one_kind_of_answer_and_one_key():
     assert intact(sealed, keys)
     assert not intact(sealed, throwaway_keys())
     assert not intact(a_grant(), keys)
+
+
+@pytest.mark.parametrize("column", ["id", "principal", "tool", "revoked"])
+async def test_a_grant_that_is_filed_elsewhere_answers_nothing_and_is_found(file: Path, column: str):
+    async with gate_on(file) as gate:
+        grant = await gate.grant("order", by="ann", principal="other")
+        with closing(sqlite3.connect(file)) as db, db:
+            db.execute(f"UPDATE grants SET {column} = ?", (1 if column == "revoked" else "agent",))
+        assert await asks(gate, "pen")
+        assert grant.id not in {each.id for each in await gate.grants()}
+        assert not (await gate.verify_audit()).ok
+
+
+async def test_what_is_revoked_is_what_was_named(file: Path):
+    async with gate_on(file) as gate:
+        named, other = await gate.grant("order", by="ann"), await gate.grant("order", by="ann", principal="other")
+        with closing(sqlite3.connect(file)) as db, db:
+            for old, new in ((named.id, "x"), (other.id, named.id)):
+                db.execute("UPDATE grants SET id = ? WHERE id = ?", (new, old))
+        with pytest.raises(GrantNotFound):
+            await gate.revoke(named.id, by="ann")
+        assert await asks(gate, "pen")
+
+
+async def test_an_edited_grant_can_be_revoked_and_is_found_all_the_same(file: Path):
+    async with gate_on(file) as gate:
+        grant = await gate.grant("order", by="ann", pattern={"items": ["pen"]})
+        put(file, rows(file)[0] | {"pattern": {}})
+        assert (await gate.revoke(grant.id, by="ann")).revoked_at is not None
+        report = await gate.verify_audit()
+        assert any("was edited by somebody without the key" in problem for problem in report.problems), report.problems

@@ -94,7 +94,7 @@ async def test_an_unavailable_tool_is_refused_before_its_arguments_and_scopes_ar
             assert code(refused) == "tool_unavailable"
             assert (await types(gate))[-1] == "tool_call.refused"
         assert gate.pool().names == ("look",)
-        assert [one.name for one in parts_of(gate).registry.list_healthy()] == ["look"]
+        assert [one.name for one in gate.tools(healthy=True)] == ["look"]
         assert [one.name for one in gate.tools()] == ["ask", "look"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from callgate import Context, Failed, Pending, Refused, ToolContext, Unknown, tool
+from callgate import Callgate, Context, Failed, Pending, Refused, ToolContext, Unknown, tool
 from callgate.errors import OutcomeNotFound
 from callgate.model.layer import ConfirmBy, Layer, Rule
 from callgate.model.levels import Autonomy, Verdict
@@ -221,6 +221,73 @@ def test_an_odd_context_is_refused_when_it_is_made(odd: dict[str, Any]) -> None:
 
 def test_a_path_may_be_a_working_directory(tmp_path: Path) -> None:
     assert Context(working_directory=tmp_path).working_directory == str(tmp_path)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("sync", [False, True])
+async def test_a_preview_begins_no_effect(tmp_path: Path, sync: bool) -> None:
+    """A tool that shares its code with its preview."""
+    witness = tmp_path / "witness"
+
+    async def write(ctx: ToolContext) -> None:
+        async with ctx.effect():
+            witness.write_text("written")
+
+    def write_sync(ctx: ToolContext) -> None:
+        with ctx.effect_sync():
+            witness.write_text("written")
+
+    work: Any = write_sync if sync else write
+
+    def preview(_arguments: dict[str, Any], ctx: ToolContext) -> Any:
+        return work(ctx)
+
+    @tool(effects="modifies_files", risk="high", preview=preview)
+    async def act(ctx: ToolContext) -> None:
+        """Act."""
+        await write(ctx)
+
+    async with gate_of(act) as gate:
+        shown = await gate.call("act", {}, Context(autonomy=Autonomy.A0))
+        assert shown.status == "previewed"
+        assert "the preview failed" in str(shown)
+    assert not witness.exists()
+
+
+@pytest.mark.parametrize("sync", [False, True])
+async def test_a_check_makes_no_effect_through_the_gate(tmp_path: Path, sync: bool) -> None:
+    witness, gates, told = tmp_path / "witness", list[Callgate](), list[Any]()
+    loop = asyncio.get_running_loop()
+
+    @tool(effects="system_state", risk="low", concurrency_safe=True)
+    async def count() -> str:
+        """Count."""
+        witness.write_text("counted")
+        return "counted"
+
+    @tool(effects="read_only")
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    async def check(_arguments: dict[str, Any], context: Context) -> None:
+        told.extend([await gates[0].call("count", {}, context), await gates[0].call("look", {}, context)])
+
+    def check_sync(arguments: dict[str, Any], context: Context) -> None:
+        asyncio.run_coroutine_threadsafe(check(arguments, context), loop).result(10)
+
+    @tool(effects="system_state", risk="low", check=check_sync if sync else check)
+    async def act() -> str:
+        """Act."""
+        return "ok"
+
+    async with gate_of(count, look, act, config=Settings(autonomy=Autonomy.A4)) as gate:
+        gates.append(gate)
+        await gate.explain("act", {})
+        assert (await gate.call("act", {})).ok
+    assert not witness.exists()
+    refused, seen = told[:2]
+    assert "a preview or a check of act may only read" in refused.error.message
+    assert seen.output == "seen"
 
 
 async def test_the_state_of_a_preview_is_bound_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from callgate import Call, Context, Failed, NoEffect, Pending, Previewed, Refused, Succeeded, ToolContext, Unknown, tool
 from callgate.errors import OutcomeConflict, OutcomeNotFound, OutcomeUnknown, ToolOutcomeUnknown
 from callgate.model.event import Event
-from callgate.model.levels import Autonomy
+from callgate.model.levels import Autonomy, Category
 from callgate.settings.values import Settings
 from callgate.testing import HandClock
 from tests.journeys.gates import gate_of
@@ -55,6 +55,26 @@ async def test_two_calls_with_one_key_execute_once_and_answer_alike() -> None:
         types = [event.type async for event in gate.events(types=["tool_call.*"], call_id=second.call_id)]
         assert types == ["tool_call.deduped"]
     assert done == [5]
+
+
+async def test_a_replay_is_recorded_with_who_asked() -> None:
+    _, charge = counter()
+    async with gate_of(charge, config=FREE) as gate:
+        first = await gate.call("charge", {"amount": 5}, key(user="ann"))
+        again = await gate.call("charge", {"amount": 5}, key(user="ann"))
+        (event,) = [event async for event in gate.events(types=["tool_call.deduped"])]
+        assert event.payload == {
+            "tool": "charge",
+            "key": "k",
+            "original_call": first.call_id,
+            "role": "default",
+            "principal": "agent",
+            "session": "default",
+            "caller": "direct",
+            "user": "ann",
+        }
+        (entry,) = await gate.calls(principal="agent", status="deduped")
+        assert (entry["call"], entry["user"]) == (again.call_id, "ann")
 
 
 async def test_a_replay_tells_what_was_recorded_whatever_became_of_the_first_answer() -> None:
@@ -249,6 +269,10 @@ async def test_a_twin_that_does_not_end_in_time_is_in_flight() -> None:
         running = await gate.outcome("k")
         assert isinstance(running, Refused)
         assert code(running) == "in_flight"
+        assert running.error == late.error, "asked or called, a key that runs is told alike"
+        assert running.error is not None
+        assert running.error.retryable
+        assert running.error.category is Category.RESOURCE
         leave.set()
         assert (await first).ok
 
@@ -428,6 +452,7 @@ async def test_a_judged_call_is_settled_by_its_report_and_silence_becomes_unknow
         [late] = [event.payload async for event in gate.events(types=["tool_call.settled_late"])]
         assert late is not None
         assert (late["state"], late["reported"]) == ("succeeded", True)
+        assert [call["status"] for call in await gate.calls()] == ["succeeded", "succeeded"]
 
 
 async def test_what_the_gate_runs_itself_is_called_and_not_judged() -> None:

@@ -80,7 +80,7 @@ async def test_an_effect_says_its_key_and_fingerprint_between_what_effects_say_a
     assert [each["key"] for each in told] == [outcome.key for outcome in made] == ['k "1"', "k2", made[2].key]
     assert told[0]["fingerprint"] == told[1]["fingerprint"] != told[2]["fingerprint"]
     assert {each["decision"]["verdict"] for each in told} == {"allow"}
-    assert [(each["output"], len(each["row_digest"])) for each in ended] == [({"sent": text}, 64) for text in "aab"]
+    assert [(each["output"], len(each["row_digest"])) for each in ended] == [({"sent": text}, 66) for text in "aab"]
 
 
 async def test_calls_of_a_flow_say_their_place_in_it():

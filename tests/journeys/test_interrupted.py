@@ -116,7 +116,7 @@ async def test_an_effect_that_fails_while_it_is_being_stopped_is_unknown_as_any_
 async def test_an_effect_that_fails_or_gives_up_after_its_caller_was_let_go_is_a_late_fact(
     late: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("callgate.pipeline.execute._GRACE", 0.01)
+    monkeypatch.setattr("callgate.pipeline.ways_to_run._GRACE", 0.01)
     go_on = asyncio.Event()
 
     @tool(effects="network_access", risk="medium")
@@ -134,7 +134,7 @@ async def test_an_effect_that_fails_or_gives_up_after_its_caller_was_let_go_is_a
         go_on.set()
         event = await asyncio.wait_for(heard.get(), WITHIN)
         assert event.payload is not None
-        assert event.payload["outcome"] == told
+        assert event.payload["state"] == told
         outcome = await gate.outcome("k")
         assert outcome is not None
         assert outcome.status == told

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import multiprocessing
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from callgate import Context, Failed, Succeeded, Unknown, tool
+from callgate import Callgate, Context, Failed, Succeeded, Unknown, tool
 from callgate.errors import SecretNotFound
 from callgate.model.levels import Autonomy, Happened
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
 from callgate.testing import ScriptedApprover, memory_gate
 from tests.journeys import isolated_tools
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
-
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs fifos, which tell when their writers are gone")
+needs_the_kernel = pytest.mark.skipif(not hasattr(fcntl, "F_SETSIG"), reason="only Linux kills it by itself")
 
 
 class Fifo:
@@ -51,12 +52,6 @@ class Fifo:
 
     def close(self) -> None:
         os.close(self._end)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)  # nobody tells when a process ends
 
 
 @pytest.fixture
@@ -212,25 +207,81 @@ from callgate.testing import memory_gate
 from tests.journeys import isolated_tools
 
 async def main():
-    async with memory_gate(isolated_tools.hang_with_another) as gate:
-        await gate.call("hang_with_another", {"fifo": sys.argv[1]}, timeout=60)
+    async with memory_gate(getattr(isolated_tools, sys.argv[2])) as gate:
+        await gate.call(sys.argv[2], {"fifo": sys.argv[1]}, timeout=60)
 
 if __name__ == "__main__":
     asyncio.run(main())
 """
 
 
-def _parent(script: Path, fifo: Path) -> subprocess.Popen[bytes]:
-    script.write_text(PARENT)
+def _parent(text: str, script: Path, *arguments: Path | str) -> subprocess.Popen[bytes]:
+    script.write_text(text)
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    return subprocess.Popen([sys.executable, script, fifo], env={**os.environ, "PYTHONPATH": paths})
+    return subprocess.Popen([sys.executable, script, *arguments], env={**os.environ, "PYTHONPATH": paths})
 
 
-async def test_a_child_does_not_outlive_its_parent(fifo: Fifo, tmp_path: Path) -> None:
-    parent = _parent(tmp_path / "parent.py", fifo.path)
+@pytest.mark.parametrize(
+    "how",
+    [
+        "hang_with_another",
+        pytest.param("stop_with_another", marks=needs_the_kernel),
+        pytest.param("hold_the_interpreter", marks=needs_the_kernel),
+    ],
+)
+async def test_a_child_does_not_outlive_its_parent_whatever_it_does(how: str, fifo: Fifo, tmp_path: Path) -> None:
+    parent = _parent(PARENT, tmp_path / "parent.py", fifo.path, how)
     try:
         await fifo.started()
     finally:
         parent.kill()
         parent.wait(30)
     await fifo.silent()
+
+
+OWNER = """
+import asyncio, os, sys, time
+from callgate import Callgate, Context
+from callgate.model.levels import Autonomy
+from callgate.settings.values import Settings
+from tests.journeys import isolated_tools
+
+async def main():
+    async with Callgate.open(f"sqlite:///{sys.argv[1]}", config=Settings(autonomy=Autonomy.A4)) as gate:
+        gate.add(isolated_tools.write_at_once)
+        await gate.call("write_at_once", {"trace": sys.argv[2]}, Context(idempotency_key="k"), timeout=60)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+else:
+    # In the child, which reads this file again before it knows what to run.
+    held = open(sys.argv[3], "wb", buffering=0)
+    held.write(b"started\\n")
+    while not os.path.exists(sys.argv[3] + ".seen"):
+        time.sleep(0.01)
+"""
+
+
+async def test_an_owner_that_dies_while_its_child_starts_is_not_gone_before_it_and_nothing_happens(
+    fifo: Fifo, tmp_path: Path
+) -> None:
+    db, trace, key = tmp_path / "callgate.db", tmp_path / "trace", Context(idempotency_key="k")
+    async with Callgate.open(f"sqlite:///{db}", config=Settings(autonomy=Autonomy.A4)) as gate:
+        gate.add(isolated_tools.write_at_once)
+        owner = _parent(OWNER, tmp_path / "owner.py", db, trace, fifo.path)
+        try:
+            await fifo.started()
+        finally:
+            owner.kill()
+            owner.wait(30)
+        early = await gate.call("write_at_once", {"trace": str(trace)}, key, timeout=0.2)
+        fifo.heard()
+        await fifo.silent()
+        assert early.error is not None
+        assert early.error.code == "in_flight"
+        late = await gate.call("write_at_once", {"trace": str(trace)}, key)
+        assert late.error is not None
+        assert late.error.code == "outcome_unknown"
+        assert not trace.exists()
+        await gate.resolve("k", happened=False, by="ann")
+        assert (await gate.call("write_at_once", {"trace": str(trace)}, key)).ok

@@ -193,7 +193,7 @@ async def test_a_later_call_under_the_key_is_left_alone() -> None:
 
 
 async def test_what_waits_to_be_closed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callgate.pipeline.claim._SPOOLED_AT_MOST", 3)
+    monkeypatch.setattr("callgate.pipeline.unrun._SPOOLED_AT_MOST", 3)
     world = World()
     async with gate_of(*world.tools, config=FREE) as gate:
         lying = await make_lying(gate)
@@ -227,7 +227,7 @@ async def test_an_end_nobody_knows_to_stand_is_told_once(name: str, lies: int) -
 
 
 async def test_a_late_end_nobody_knows_to_stand_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("callgate.pipeline.execute._GRACE", 0.01)
+    monkeypatch.setattr("callgate.pipeline.ways_to_run._GRACE", 0.01)
     go_on = asyncio.Event()
 
     @tool(effects="system_state", risk="low")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import contextvars
 import threading
 from typing import Any, cast
 
@@ -95,6 +96,42 @@ async def test_a_call_from_a_thread_ends_with_a_handler_that_is_past_its_limit()
         await seen(child.stopped)
         await seen(letting_go)
     assert isinstance(nested[0], concurrent.futures.CancelledError)
+
+
+@pytest.mark.parametrize("way", ["to_thread", "a pool that is handed the context"])
+async def test_a_call_from_a_pool_is_not_entered_once_its_handler_has_ended(way: str) -> None:
+    paid, ended, told = threading.Event(), threading.Event(), threading.Event()
+    nested: list[Outcome] = []
+
+    @tool(effects="system_state", risk="low")
+    async def pay() -> str:
+        """Pay."""
+        paid.set()
+        return "paid"
+
+    def late() -> None:
+        ended.wait(WITHIN)
+        nested.append(anywhere.call_blocking("pay", {}))
+        told.set()
+
+    @tool(effects="read_only")
+    async def survey() -> str:
+        """Look at things in a pool, as libraries that block are used."""
+        if way == "to_thread":
+            await asyncio.to_thread(late)
+        else:
+            await asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, late)
+        return "seen"
+
+    async with gate_of(pay, survey, config=FREE) as gate:
+        anywhere = gate.anywhere()
+        outcome = await asyncio.wait_for(gate.call("survey", {}, timeout=0.1), WITHIN)
+        assert isinstance(outcome, Failed)
+        assert outcome.happened is Happened.NONE
+        ended.set()
+        await seen(told)
+    assert [each.error and each.error.message for each in nested] == ["the call of survey it belongs to has ended"]
+    assert not paid.is_set()
 
 
 async def test_a_call_on_a_loop_of_the_handlers_own_ends_with_it() -> None:

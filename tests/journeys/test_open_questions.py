@@ -24,7 +24,9 @@ from callgate import (
     Unknown,
     tool,
 )
-from callgate.model.levels import Autonomy, Happened
+from callgate.errors import OutcomeConflict
+from callgate.model.event import Event
+from callgate.model.levels import Assurance, Autonomy, Happened
 from callgate.settings.values import Settings
 from tests.journeys.gates import gate_of
 
@@ -99,6 +101,48 @@ async def test_an_answer_that_comes_after_the_question_was_settled_changes_nothi
         settled = await gate.outcome("k")
         assert isinstance(settled, Succeeded)
         assert settled.output == "sent"
+
+
+@pytest.mark.parametrize("end", ["raises", "returns"])
+@pytest.mark.parametrize("who", ["ann", "verify"])
+async def test_what_was_known_is_not_unlearnt_by_a_handler_that_ends_late(who: str, end: str) -> None:
+    sent, go_on = threading.Event(), threading.Event()
+
+    def verify(arguments: dict[str, Any], key: str) -> str:
+        return "happened" if sent.is_set() else "absent"
+
+    @tool(effects="network_access", risk="low", verify=verify)
+    def send() -> str:
+        """Send, and stumble over the receipt afterwards."""
+        sent.set()
+        go_on.wait(30)
+        if end == "raises":
+            raise ValueError("the receipt has no number")
+        return "receipt 12"
+
+    async with gate_of(send, config=FREE) as gate:
+        late: asyncio.Queue[Event] = asyncio.Queue()
+        gate.on("tool_call.settled_late", late.put_nowait)
+        assert isinstance(await gate.call("send", {}, KEY, timeout=0.1), Unknown)
+        await asyncio.to_thread(sent.wait, WITHIN)
+        if who == "ann":
+            await gate.resolve("k", happened=True, by="ann", output="sent, says the other side")
+        else:
+            assert await gate.verify_outcome("k") == "happened"
+        told = await gate.call("send", {}, KEY)
+        assert isinstance(told, Succeeded)
+        go_on.set()
+        await asyncio.wait_for(late.get(), WITHIN)
+        now = await gate.call("send", {}, KEY)
+        assert isinstance(now, Succeeded)
+        assert (now.output, now.metadata["resolved_by"]) == (told.output, who)
+        with pytest.raises(OutcomeConflict, match="nothing to resolve"):
+            await gate.resolve("k", happened=False, by="ann")
+        # How it ended is in the record, and says of no state that it changed.
+        [ended] = [event.payload or {} async for event in gate.events(types=["tool_call.settled_late"])]
+        assert ("state" in ended, "error" in ended) == (False, end == "raises")
+        assert {call["status"] for call in await gate.calls()} == {"succeeded", "deduped"}
+        assert (await gate.verify_audit()).problems == ()
 
 
 # What a host says of what it ran.
@@ -216,11 +260,15 @@ async def test_what_was_asked_for_as_distinct_is_resumed_as_that() -> None:
         return "charged"
 
     async with gate_of(charge) as gate:
-        assert isinstance(await gate.call("charge", {"amount": 5}, Context(autonomy=Autonomy.A4)), Unknown)
+        lost = await gate.call("charge", {"amount": 5}, Context(autonomy=Autonomy.A4))
+        assert isinstance(lost, Unknown)
         assert code(await gate.call("charge", {"amount": 5})) == "outcome_unknown"
         asked = await gate.call("charge", {"amount": 5}, distinct=True)
         assert isinstance(asked, Pending)
-        await gate.approve(asked.approval_id, by="ann", arguments=None)
+        question = await gate.approval(asked.approval_id)
+        told = f"an equal call under key {lost.key} has an unknown outcome, so that this may happen twice"
+        assert f"{told}: the risk goes from high to critical" in question.why
+        await gate.approve(asked.approval_id, by="ann", assurance=Assurance.LOCAL)
         assert (await gate.resume(asked.approval_id)).ok
     assert done == [5, 5]
 

@@ -13,9 +13,11 @@ import pytest
 from callgate import Callgate, Context, Failed, Outcome, Succeeded, Unknown, tool
 from callgate.errors import StoreUnavailable
 from callgate.model.levels import Autonomy, Happened
+from callgate.pipeline.threads import Lane
 from callgate.settings.values import Settings
 from tests.journeys.faulty import make_faulty
 from tests.journeys.gates import gate_of, parts_of
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("on_each_store")
 FREE = Settings(autonomy=Autonomy.A4)
@@ -88,6 +90,25 @@ async def test_there_are_never_more_threads_than_places_however_many_calls_and_l
         assert sorted(outcome.output for outcome in outcomes) == list(range(12))
         assert busy("bounded") == 3
     assert slow.most == 3
+
+
+async def test_two_loops_that_call_a_connector_first_at_once_share_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, both, make = Slow("shared"), threading.Barrier(2), Lane.__init__
+
+    def make_together(lane: Lane, name: str, limit: int) -> None:
+        if name == "shared":
+            both.wait(WITHIN)
+        make(lane, name, limit)
+
+    monkeypatch.setattr(Lane, "__init__", make_together)
+    async with gate_of(slow.tool, config=places(1)) as gate:
+        calls = (
+            elsewhere(lambda number=number: gate.call("hang", {"number": number}, timeout=0.2)) for number in (1, 2)
+        )
+        outcomes = await asyncio.gather(*calls)
+        assert sorted(outcome.status for outcome in outcomes) == ["refused", "unknown"]
+        slow.release.set()
+    assert slow.most == 1
 
 
 async def test_a_thread_that_is_idle_is_used_again() -> None:
@@ -226,10 +247,15 @@ def waiting(gate: Callgate, connector: str) -> int:
     return len(lane._waiters)
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WITHIN):
-        while not condition():  # noqa: ASYNC110 - nobody tells that somebody waits
-            await asyncio.sleep(0.001)  # as above
+async def test_what_comes_while_the_only_thread_still_tells_of_its_work_waits_for_it() -> None:
+    lane, leave = Lane("bank", 1), threading.Event()
+    first = lane.run(lambda: leave.wait(WITHIN))
+    second = lane.run(threading.current_thread)
+    leave.set()
+    one, two = await first, await second
+    assert one is True
+    assert two.name == "callgate-bank"
+    lane.close()
 
 
 # The store.

@@ -308,6 +308,8 @@ async def test_a_question_that_asks_about_too_few_calls_by_now_is_asked_anew():
         assert first != second
         states = {question.id: question.state for question in await gate.approvals(states=None)}
         assert states == {first: ApprovalState.WITHDRAWN, second: ApprovalState.PENDING}
+        told = [event.payload or {} async for event in gate.events(types=["approval.withdrawn"])]
+        assert {said["text"] for said in told} == {"the rules ask about more of its calls"}
         assert [call.asks for call in (await gate.approval(second)).calls] == [False, True, True, True]
         await gate.approve(second, by="ann")
         assert codes(await gate.batch(plan)) == ["succeeded"] * 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from callgate.model.levels import Autonomy
 from callgate.settings.values import PluginsSettings, Settings
 from tests.journeys.gates import gate_of
 from tests.plugin_folders import GREET, tool_entry, write_plugin
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("on_each_store")
 
@@ -43,12 +44,6 @@ async def gate_with(folder: Path, *accept: str, reload: bool = False) -> AsyncGe
 
 async def said(gate: Callgate, tool_name: str = "greet", /, **arguments: Any) -> str:
     return (await gate.call(tool_name, arguments or {"name": "you"})).to_human()
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - nobody tells of it
-            await asyncio.sleep(0.005)  # between two looks
 
 
 async def test_a_plugin_that_was_accepted_is_called_like_any_tool(folder: Path) -> None:

@@ -19,9 +19,9 @@ from callgate.model.levels import Autonomy, HealthStatus, Verdict
 from callgate.pipeline.owners import fall_silent
 from callgate.settings.values import Settings
 from callgate.testing import HandClock, memory_gate
-from tests.contracts.makers import until
 from tests.journeys.faulty import make_faulty
 from tests.journeys.gates import gate_of, parts_of
+from tests.waiting import until
 
 FREE = Settings(autonomy=Autonomy.A4)
 KEY = Context(idempotency_key="k")

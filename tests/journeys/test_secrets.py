@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import html
 import importlib
 import json
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -204,3 +205,27 @@ async def test_what_looks_like_a_credential_leaves_neither_in_results_nor_in_err
         shown += [json.dumps(event.to_json()) async for event in gate.events()]
         for value in (found["key"], "hunter2hunter2"):
             assert not any(value in text for text in shown)
+
+
+ECHOED: dict[str, Callable[[str], str]] = {
+    "a page": lambda known: f'<input value="{html.escape(known)}">',
+    "JSON in JSON": lambda known: json.dumps({"body": json.dumps({"password": known})}),
+    "a mail": lambda known: base64.encodebytes(b"the password is: " + known.encode() * 4).decode(),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOED)
+async def test_a_secret_is_struck_from_what_the_other_side_echoes(monkeypatch: pytest.MonkeyPatch, echo: str) -> None:
+    secret = """Zq&7<k'R"w>x9 of the bank"""
+    monkeypatch.setenv("CALLGATE_SECRET_BANK_TOKEN", secret)
+
+    @tool(effects="read_only", connector="bank")
+    async def login(ctx: ToolContext) -> str:
+        """Log in; the answer shows what was sent."""
+        return ECHOED[echo](ctx.get_secret("bank", "token"))
+
+    async with gate_of(login) as gate:
+        told = (await gate.call("login", {})).unwrap()
+    assert "[secret:bank/token]" in told
+    assert "w>x9" not in html.unescape(told)
+    assert base64.b64encode(secret.encode() * 4).decode()[4:40] not in "".join(told.split())

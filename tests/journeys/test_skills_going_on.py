@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from callgate import Failed, NoEffect, Pending, Unknown, tool
-from callgate.testing import memory_gate
+from callgate.testing import HandClock, memory_gate
 from tests.journeys.gates import parts_of
 from tests.journeys.skill_desk import ASKED_ONCE, Desk, approved_skill, report
 
@@ -94,3 +94,19 @@ async def test_an_edited_skill_goes_on_as_it_was_edited():
         await gate.approve(inside.approval_id, by="ada")
         ended = await gate.resume(inside.approval_id)
         assert (ended.unwrap(), desk.done) == ("sent y", ["before y", "sent y", "after y"])
+
+
+async def test_a_skill_that_went_on_to_its_end_is_asked_about_although_its_row_of_before_was_put_back():
+    desk, clock = Desk(), HandClock()
+    async with memory_gate(report, *desk.tools, clock=clock) as gate:
+        inside = await approved_skill(gate)
+        [row] = await gate.attempts(key="k1")
+        await gate.approve(inside.approval_id, by="ada")
+        assert (await gate.resume(inside.approval_id)).ok
+        done = [*desk.done]
+        clock.turn(20 * 60)  # an equal success so long ago is no reason to ask
+        await parts_of(gate).store.write(lambda tx: tx.put_attempt(row))
+        again = await gate.call("report", {"text": "x"}, ASKED_ONCE)
+        assert isinstance(again, Pending)
+        assert (await gate.approval(again.approval_id)).tool == "report"
+        assert desk.done == done

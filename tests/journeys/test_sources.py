@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -18,6 +16,7 @@ from callgate.model.tool import Tool
 from callgate.ports import Desk
 from callgate.settings.values import Settings
 from tests.journeys.gates import gate_of
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("on_each_store")
 
@@ -57,12 +56,6 @@ class Shelf:
 
     async def close(self) -> None:
         self.closed += 1
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - nobody tells of it
-            await asyncio.sleep(0.005)  # between two looks
 
 
 def names(gate: Callgate) -> list[str]:

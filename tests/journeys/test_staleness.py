@@ -13,7 +13,7 @@ from callgate.events.staleness import content_hash
 from callgate.model.artifact import WithArtifact
 from callgate.model.levels import Autonomy
 from callgate.pipeline import hooks
-from callgate.pipeline.noting_order import NotingOrder
+from callgate.pipeline.reading_order import ReadingOrder
 from callgate.settings.values import Settings
 from callgate.testing import HandClock
 from tests.journeys.gates import gate_of, noted
@@ -216,7 +216,7 @@ async def test_a_note_that_never_comes_keeps_no_other_from_being_told(monkeypatc
 def _taken_by(places: int) -> int:
     tracemalloc.start()
     try:
-        order = NotingOrder()
+        order = ReadingOrder()
         taken = [order.take("agent") for _ in range(places)]
         size, _ = tracemalloc.get_traced_memory()
     finally:
@@ -230,7 +230,7 @@ def test_notes_that_wait_take_memory_by_their_number_and_not_by_its_square():
 
 
 def test_a_place_is_first_when_all_before_it_are_given_up_in_whichever_order():
-    order = NotingOrder()
+    order = ReadingOrder()
     first, second, third, fourth = (order.take("agent") for _ in range(4))
     assert order.take("another").is_first
     for given_up, then_first in ((third, []), (first, [second]), (second, [second, fourth])):

@@ -344,6 +344,55 @@ async def test_a_name_that_the_ledger_would_keep_openly_holds_no_secret(
     assert (await tell(story, tmp_path, monkeypatch)).holds(secret) == []
 
 
+@pytest.mark.parametrize("state", [WORD, f"/orders?token={WORD}", {"etag": WORD}], ids=["text", "path", "mapping"])
+async def test_no_secret_is_in_the_state_of_a_preview_and_its_approval_binds_it(
+    state: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def preview(_arguments: dict[str, Any], _context: ToolContext) -> dict[str, Any]:
+        return {"text": "would", "state": state}
+
+    @tool(effects="system_state", risk="high", preview=preview)
+    async def act(ctx: ToolContext) -> str:
+        """Act."""
+        written = state if isinstance(state, str) else orjson.dumps(state).decode()
+        seen.extend(ctx.is_as_shown(text) for text in (written, "another"))
+        return "done"
+
+    async def story(gate: Callgate, _archive: Archive) -> list[Any]:
+        gate.add(act)
+        previewed = await gate.call("act", {}, Context(autonomy=Autonomy.A0))
+        assert previewed.status == "previewed"
+        asked = await gate.call("act", {}, Context(autonomy=Autonomy.A1))
+        assert isinstance(asked, Pending)
+        await gate.approve(asked.approval_id, by="ann")
+        return [previewed, asked, await gate.resume(asked.approval_id)]
+
+    assert (await tell(story, tmp_path, monkeypatch)).holds(WORD) == []
+    assert seen == [True, False]
+
+
+@pytest.mark.parametrize("trace", [WORD, f"run of {WORD}", "ghp_abcdefghijklmnopqrstuvwxyz0123456789"])
+async def test_no_secret_is_in_the_name_of_a_trace(trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(gate: Callgate, archive: Archive) -> list[Any]:
+        archive.say, context = "given", Context(trace_id=trace, idempotency_key="k")
+        plan = await gate.plan([Call("give", {})], Context(trace_id=trace))
+        judged = await gate.judge(Call("hand", {}), Context(trace_id=trace, idempotency_key="h"))
+        return [
+            await gate.call("give", {}, context),
+            await gate.call("give", {}, context),
+            await gate.call("nosuch", {}, context),
+            await gate.call("keep", {"a": 1}, Context(trace_id=trace, autonomy=Autonomy.A1)),
+            *await gate.batch([Call("give", {}), 7], Context(trace_id=trace)),
+            *await gate.batch(plan, Context(trace_id=trace)),
+            await gate.chain("a = give()", Context(trace_id=trace)),
+            await gate.report(judged.id, ok=True, output="fine"),
+        ]
+
+    assert (await tell(story, tmp_path, monkeypatch)).holds(trace.removeprefix("run of ")) == []
+
+
 async def test_a_key_that_becomes_a_secret_while_its_call_is_on_its_way_is_not_kept(tmp_path: Path) -> None:
     folder, paid = tmp_path / "store", list[int]()
 

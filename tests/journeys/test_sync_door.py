@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from callgate import Call, Callgate, Context, Pending, tool
+from callgate import Call, Callgate, Context, Outcome, Pending, tool
 from callgate.errors import ConfigurationError
+from callgate.model.levels import Autonomy
+from callgate.settings.values import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @tool(effects="read_only")
@@ -62,6 +72,92 @@ def test_a_closed_or_unopened_gate_says_so() -> None:
     with pytest.raises(ConfigurationError, match="not open"):
         gate.call("word_count", {"text": "a"})
     gate.close()
+
+
+def test_threads_that_call_while_another_closes_the_gate_get_an_answer_or_an_error() -> None:
+    for _ in range(8):  # each time another moment of the closing is met
+        gate = Callgate.open_sync("memory://")
+        gate.add(word_count)
+        gate.__enter__()
+        begun, over = threading.Barrier(5), threading.Event()
+
+        def work(gate: Any = gate, begun: threading.Barrier = begun, over: threading.Event = over) -> None:
+            begun.wait(30)
+            while not over.is_set():
+                with contextlib.suppress(Exception):  # that it is closed is said, and that is all
+                    gate.call("word_count", {"text": "a"})
+
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        begun.wait(30)
+        gate.close()
+        over.set()
+        for thread in threads:
+            thread.join(10)
+        assert not [thread for thread in threads if thread.is_alive()]
+
+
+def started(work: Callable[[], object], wrong: list[BaseException]) -> threading.Thread:
+    """A thread that does it, and notes what it raises."""
+
+    def careful() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - told at the end
+            wrong.append(error)
+
+    thread = threading.Thread(target=careful)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["outside", "inside a call"])
+def test_a_second_thread_that_closes_cuts_nothing_off(tmp_path: Path, *, inside: bool) -> None:
+    entered, leave = threading.Event(), threading.Event()
+    outcomes: list[Outcome] = []
+    wrong: list[BaseException] = []
+
+    @tool(effects="system_state", risk="low")
+    async def change() -> str:
+        """Change something."""
+        entered.set()
+        await asyncio.to_thread(leave.wait, 30)
+        if inside:
+            await asyncio.to_thread(gate.close)
+        return "changed"
+
+    gate = Callgate.open_sync(f"sqlite:///{tmp_path / 'gate.db'}", config=Settings(autonomy=Autonomy.A4))
+    gate.__enter__()
+    gate.add(change)
+    threads = [started(lambda: outcomes.append(gate.call("change", {}, Context(idempotency_key="k"))), wrong)]
+    assert entered.wait(30)
+    threads.append(started(gate.close, wrong))
+    with contextlib.suppress(ConfigurationError):  # from now on it says that it closes
+        while True:
+            gate.outcome("k")
+    threads.append(started(gate.close, wrong))
+    threads[-1].join(0.2)  # it comes back when the first has closed, and not before
+    assert all(thread.is_alive() for thread in threads)
+    leave.set()
+    for thread in threads:
+        thread.join(30)
+    assert (wrong, [outcome.status for outcome in outcomes]) == ([], ["succeeded"])
+    assert list((tmp_path / "gate.db.owners").iterdir()) == []
+    gate.close()
+
+
+@pytest.mark.parametrize("where", ["sqlite", "memory"])
+def test_a_forked_process_is_told_that_the_gate_is_its_parents(where: str, tmp_path: Path) -> None:
+    store = "memory://" if where == "memory" else f"sqlite:///{tmp_path / 'gate.db'}"
+    command = [sys.executable, "-m", "tests.journeys.forking", store]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    blocking, async_gate, *rest = ended.stdout.splitlines()
+    own = "is its parent process's; a forked process opens"
+    assert blocking == f"blocking: RuntimeError: the gate {own} one of its own"
+    assert async_gate.startswith("async: change refused: ")
+    assert async_gate.endswith(f"the store {own} a store of its own")
+    assert rest == ["closed: None", "parent: succeeded"]
 
 
 def test_a_store_that_cannot_be_opened_leaves_no_thread_behind(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """How long a call may take, who says so, and what is told when it took longer."""
 
 import asyncio
+import logging
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -237,6 +239,18 @@ async def test_a_timed_out_effect_is_unknown_and_says_that_it_timed_out():
     assert outcome.error.details == {"timed_out": True, "timeout": TINY}
 
 
+async def test_an_effect_that_gave_up_by_itself_is_told_in_words():
+    @tool(effects="system_state", risk="low")
+    async def send() -> str:
+        """Waits for a server that does not answer."""
+        raise TimeoutError
+
+    async with memory_gate(send) as gate:
+        assert (await gate.call("send", {}, FULL)).status == "unknown"
+        [row] = await gate.unknown_outcomes()
+    assert (row.cause, row.told_cause) == ("handler_timeout", "it gave up by itself, while it waited for something")
+
+
 async def test_calls_of_several_loops_each_keep_their_own_limit():
     """One gate, used from loops in threads of their own, one after the other and at once, while its own loop waits."""
     async with asyncio.timeout(30), memory_gate(hangs) as gate:
@@ -253,3 +267,34 @@ async def test_calls_of_several_loops_each_keep_their_own_limit():
         ended = await waiting
         assert ended.error is not None
         assert ended.error.code == "timed_out"
+
+
+async def test_a_read_that_ignores_its_cancellation_holds_its_first_callers_and_no_other():
+    over, noticed = asyncio.Event(), asyncio.Event()
+
+    class Noticing(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "stubborn goes on after its limit" in record.getMessage():
+                noticed.set()
+
+    @tool(effects="read_only", timeout=TINY)
+    async def stubborn() -> str:
+        """Wait on, whatever it is told."""
+        while not over.is_set():
+            with suppress(asyncio.CancelledError):
+                await over.wait()
+        return "at last"
+
+    log, handler = logging.getLogger("callgate"), Noticing()
+    log.addHandler(handler)
+    try:
+        async with asyncio.timeout(30), memory_gate(stubborn) as gate:
+            first = [asyncio.ensure_future(gate.call("stubborn")) for _ in range(2)]
+            await noticed.wait()
+            second = await gate.call("stubborn")
+            assert not any(caller.done() for caller in first)
+            over.set()
+            each = (*await asyncio.gather(*first), second)
+    finally:
+        log.removeHandler(handler)
+    assert [outcome.error and outcome.error.code for outcome in each] == ["timed_out"] * 3

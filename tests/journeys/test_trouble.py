@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from callgate import Context, Failed, Refused, Succeeded, Unknown, tool
-from callgate.model.levels import Autonomy, HealthStatus
+from callgate import Context, Failed, NoEffect, Refused, Succeeded, Unknown, tool
+from callgate.model.levels import Autonomy, Happened, HealthStatus
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
 from callgate.testing import HandClock, ScriptedApprover, memory_gate
-from tests.contracts.makers import until
 from tests.journeys import isolated_tools
+from tests.waiting import until
 
 FREE = Settings(autonomy=Autonomy.A4)
 
@@ -102,6 +102,28 @@ async def test_threads_that_run_out_refuse_before_anything_is_claimed() -> None:
     assert entered == [1, 2]
 
 
+async def test_processes_that_run_out_refuse_before_anything_is_claimed(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    one = Settings(autonomy=Autonomy.A4, threads_per_connector=1)
+    tools = (isolated_tools.write_and_hang, isolated_tools.whoami)
+    async with memory_gate(*tools, config=one, working_directory=tmp_path) as gate:
+        busy = asyncio.ensure_future(gate.call("write_and_hang", {"path": str(first)}, timeout=60))
+        await until(first.exists)
+        refused = await gate.call("write_and_hang", {"path": str(second)}, Context(idempotency_key="k"), timeout=0.02)
+        assert isinstance(refused, Refused)
+        assert refused.error is not None
+        assert refused.error.message == ("write_and_hang is unavailable: all 1 processes of write_and_hang are busy")
+        assert await gate.outcome("k") is None
+        assert (await gate.call("whoami", {"text": "x"})).ok
+        busy.cancel()
+        await asyncio.wait({busy})
+        # The place of a process that was ended is free again.
+        again = asyncio.ensure_future(gate.call("write_and_hang", {"path": str(second)}, timeout=60))
+        await until(second.exists)
+        again.cancel()
+        await asyncio.wait({again})
+
+
 async def test_a_read_is_tried_again_and_an_effect_is_not() -> None:
     tries = {"read": 0, "write": 0}
 
@@ -155,6 +177,99 @@ async def test_a_circuit_opens_on_consecutive_errors_and_closes_after_a_probe() 
         assert told == ["degraded", "unavailable", "healthy"]
 
 
+async def test_a_call_that_is_not_made_takes_nobodys_probe() -> None:
+    world = {"up": False, "calls": 0}
+
+    @tool(effects=["read_only", "network_access"], scopes=["net:outbound"], connector="shop")
+    async def fetch(number: int) -> str:
+        """Fetch something."""
+        world["calls"] += 1
+        if not world["up"]:
+            raise ConnectionAbortedError
+        return "there"
+
+    roles = """
+    roles:
+      clerk: {allow: [fetch], scopes: ['net:outbound']}
+      guest: {allow: [], scopes: []}
+    """
+    clock, clerk, guest = HandClock(), Context(role="clerk"), Context(role="guest")
+    async with memory_gate(fetch, config=parse_settings(roles, file="x"), clock=clock) as gate:
+        while gate.health("shop").status is not HealthStatus.UNAVAILABLE:
+            await gate.call("fetch", {"number": 1}, clerk)
+        world["up"] = True
+        clock.turn(3600)
+        before = world["calls"]
+        for _ in range(3):
+            assert code(await gate.call("fetch", {"number": 1}, guest)) in {"scope_violation", "policy_denied"}
+        assert code(await gate.call("fetch", {"number": "one"}, clerk)) == "invalid_arguments"
+        assert world["calls"] == before
+        assert (await gate.call("fetch", {"number": 1}, clerk)).ok
+        assert gate.health("shop").status is HealthStatus.HEALTHY
+
+
+async def test_a_connector_that_fails_while_a_person_thinks_uses_up_no_approval() -> None:
+    world, paid = {"up": False}, list[int]()
+
+    @tool(effects="network_access", risk="high", connector="bank")
+    async def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    @tool(effects=["read_only", "network_access"], connector="bank")
+    async def balance() -> str:
+        """Ask the bank."""
+        if not world["up"]:
+            raise ConnectionAbortedError
+        return "enough"
+
+    clock = HandClock()
+    async with memory_gate(pay, balance, clock=clock) as gate:
+        asked: asyncio.Queue[Any] = asyncio.Queue()
+        gate.on("gate.required", asked.put_nowait)
+        waiting = asyncio.ensure_future(gate.call("pay", {"amount": 5}, wait=60))
+        await asyncio.wait_for(asked.get(), 10)
+        while gate.health("bank").status is not HealthStatus.UNAVAILABLE:
+            await gate.call("balance", {})
+        (question,) = await gate.approvals()
+        await gate.approve(question.id, by="ann")
+        assert code(await asyncio.wait_for(waiting, 10)) == "tool_unavailable"
+        assert paid == []
+        world["up"] = True
+        clock.turn(60)
+        assert (await gate.resume(question.id)).ok
+    assert paid == [5]
+
+
+async def test_a_probe_for_which_there_is_no_thread_is_given_back() -> None:
+    world, release = {"up": False}, threading.Event()
+
+    @tool(effects="network_access", risk="medium", connector="bank", concurrency_safe=True)
+    def ask(hangs: bool) -> str:
+        """Ask the bank."""
+        if hangs:
+            release.wait(10)
+        if not world["up"]:
+            raise ConnectionRefusedError
+        return "yes"
+
+    clock = HandClock()
+    one = Settings(autonomy=Autonomy.A4, threads_per_connector=1)
+    async with memory_gate(ask, config=one, clock=clock) as gate:
+        for session in "abcd":
+            await gate.call("ask", {"hangs": False}, Context(session=session))
+        assert isinstance(await gate.call("ask", {"hangs": True}, timeout=0.02), Unknown)
+        assert gate.health("bank").status is HealthStatus.UNAVAILABLE
+        world["up"] = True
+        clock.turn(3600)
+        refused = await gate.call("ask", {"hangs": False}, Context(session="e"), timeout=0.02)
+        assert refused.error is not None
+        assert refused.error.message == "ask is unavailable: all 1 threads of bank are busy"
+        release.set()
+        assert (await gate.call("ask", {"hangs": False}, Context(session="e"))).ok
+
+
 class HttpError(Exception):
     """As the clients of the field raise them: with the answer's status."""
 
@@ -175,6 +290,21 @@ async def test_only_what_speaks_of_the_other_side_opens_its_circuit(status: int,
             await gate.call("page", {"number": number})
         refused = await gate.call("page", {"number": 9})
         assert (code(refused) == "tool_unavailable") is opens
+
+
+async def test_a_last_try_that_did_nothing_takes_nothing_back_of_one_before_it() -> None:
+    tries: list[Exception] = [HttpError(503), NoEffect("refused at the door")]
+
+    @tool(effects="network_access", risk="medium", idempotent=True)
+    async def put() -> None:
+        """Put it there."""
+        raise tries.pop(0)
+
+    async with memory_gate(put, config=FREE) as gate:
+        failed = await gate.call("put", {}, Context(idempotency_key="k"))
+        assert isinstance(failed, Failed)
+        assert failed.happened is Happened.POSSIBLE
+    assert not tries
 
 
 async def test_a_gate_never_runs_what_its_host_runs() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from callgate.model.tool import Tool
 from callgate.settings.values import Settings
 from tests.journeys.foreign import Server, server_tool
 from tests.journeys.gates import gate_of, parts_of
+from tests.waiting import until
 
 FREE = Settings(autonomy=Autonomy.A4)
 READ = frozenset({Effect.READ_ONLY})
@@ -219,12 +220,6 @@ async def test_what_one_process_trusts_or_holds_counts_for_the_others(
         await one.trust("gh.get_issue", by="bob", definition_hash=found.definition_hash)
         await until(lambda: not two.quarantined())
         assert (await two.call("gh.get_issue")).ok
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - nobody tells of it
-            await asyncio.sleep(0.005)  # between two looks
 
 
 async def test_two_processes_keep_each_others_pins_and_the_first_look_at_a_tool_stands(file_store: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from callgate import Callgate, Context, Pending, Succeeded, tool
+from callgate import Callgate, Context, Pending, Succeeded, Unknown, tool
+from callgate.model.levels import Autonomy
 from callgate.ports import Answer
 from callgate.testing import HandClock
 from tests.journeys.gates import gate_of
@@ -54,6 +55,24 @@ async def test_the_day_of_the_question_does_not_keep_what_ran_on_another():
         clock.turn(120)
         assert isinstance(await gate.call("pay", {"amount": 1}), Succeeded)
         assert [(day["pending"], day["succeeded"]) for day in await gate.usage()] == [(0, 0), (0, 1)]
+
+
+@pytest.mark.parametrize(("happened", "end"), [(True, "succeeded"), (False, "failed")])
+async def test_a_call_that_was_resolved_counts_as_what_was_found_on_its_own_day(*, happened: bool, end: str):
+    @tool(effects="network_access", risk="low")
+    async def ping() -> str:
+        """Reach out; the answer is lost."""
+        raise ConnectionResetError
+
+    clock = HandClock()
+    async with gate_of(ping, clock=clock) as gate:
+        assert isinstance(await gate.call("ping", {}, Context(idempotency_key="k", autonomy=Autonomy.A4)), Unknown)
+        assert await counts(gate) == {"unknown": 1}
+        clock.turn(2 * DAY)
+        await gate.resolve("k", happened=happened, by="ann")
+        assert await counts(gate) == {end: 1}
+        (day,) = await gate.usage()
+        assert day[end] == 1
 
 
 @pytest.mark.parametrize("answer", ["approve", "reject", "respond"])

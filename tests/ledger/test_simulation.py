@@ -1,7 +1,7 @@
 """Seeded schedules over the transition function: owners that crash, pause and come back late, a store that fails.
 
 The world counts effects; the ledger is only told what an owner could know. Whatever the schedule, the ledger must
-never say less happened than did, and no key may have two effects.
+never say less happened than did, no key may have two effects, and what callers were told stays true.
 """
 
 from __future__ import annotations
@@ -138,8 +138,11 @@ def end(world: World, owner: Owner, fate: float) -> None:
         return
     # The handler is back; a record the store would not take is tried again, the handler is not.
     owner.returned = True
-    if owner.effect_done:
+    if owner.effect_done and fate < 0.95:
         fact = Settle(state=AttemptState.SUCCEEDED, outcome=mine.call_id.encode(), **common)
+    elif owner.effect_done:
+        # It stumbled after its effect, and cannot know.
+        fact = Settle(state=AttemptState.FAILED, happened=Happened.POSSIBLE, **common)
     else:
         fact = Settle(state=AttemptState.FAILED, happened=Happened.NONE, **common)
     settled = world.write(fact)
@@ -158,11 +161,12 @@ def recover(world: World, owners: list[Owner]) -> None:
         return
     if row.owner not in alive:
         world.write(OwnerGone(owner=row.owner, now=world.now))
-    elif row.state is AttemptState.UNKNOWN:
-        happened = row.call_id in world.effects
-        step = move(row, Resolve(happened=happened, by="person", now=world.now))
-        if step.changed:
+    elif row.open_question:
+        said = Resolve(happened=bool(world.effects), by="person", now=world.now, call_id=row.call_id)
+        step = move(row, said)
+        if step.changed and step.row is not None:
             world.row = step.row
+            world.acknowledged.append((row.call_id, step.row.state))
 
 
 def check(world: World) -> None:
@@ -171,11 +175,10 @@ def check(world: World) -> None:
         assert len(world.effects) <= 1, world.effects
     row = world.row
     if world.effects:
-        # An effect that happened reads started, succeeded or unknown: never absent, never failed without effect.
+        # An effect that happened reads started, succeeded or unknown, or failed by an attempt that says that it may
+        # have had it: never absent. Whichever attempt under the key had it, and whatever later ones did.
         assert row is not None
-        last = world.effects[-1]
-        if row.call_id == last:
-            assert not (row.state is AttemptState.FAILED and row.happened is Happened.NONE)
+        assert row.state is not AttemptState.FAILED or row.open_question
     for call, state in world.acknowledged:
         if row is not None and row.call_id == call and state is AttemptState.SUCCEEDED:
             assert row.state is AttemptState.SUCCEEDED

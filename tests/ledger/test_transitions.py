@@ -141,8 +141,63 @@ def test_absent_does_not_count_while_it_may_still_happen() -> None:
     still = move(row, settle(row, AttemptState.UNKNOWN, ended=False)).row
     assert move(still, Resolve(happened=False, by="ann", now=5.0)).answer is Answer.RUNNING
     ended = move(row, settle(row, AttemptState.UNKNOWN)).row
-    assert move(ended, Resolve(happened=False, by="verify", now=60.0, after_horizon=True)).answer is Answer.RUNNING
-    assert move(ended, Resolve(happened=False, by="verify", now=61.0, after_horizon=True)).answer is Answer.APPLIED
+    absent = Resolve(happened=False, by="verify", now=99.0)  # the answer took its time
+    assert move(ended, absent._replace(asked_at=61.9)).answer is Answer.RUNNING
+    assert move(ended, absent._replace(asked_at=62.0)).answer is Answer.APPLIED
+
+
+def claimed_again(row: Attempt | None, **changes: Any) -> Attempt:
+    again = move(row, claim(call_id="c2", idempotent=True, **changes)).row
+    assert again is not None
+    assert again.call_id == "c2"
+    return again
+
+
+@pytest.mark.parametrize("happened", [Happened.NONE, Happened.POSSIBLE])
+def test_an_attempt_that_failed_takes_back_nothing_that_one_before_it_may_have_done(happened: Happened) -> None:
+    row = started()
+    again = claimed_again(move(row, settle(row, AttemptState.UNKNOWN, cause="timeout")).row)
+    failed = move(again, settle(again, AttemptState.FAILED, happened=happened)).row
+    assert failed is not None
+    assert (failed.state, failed.cause) == (AttemptState.UNKNOWN, "earlier")
+    late = move(again, settle(again, AttemptState.UNKNOWN, cause="timeout", ended=False)).row
+    assert late is not None
+    ended = move(late, settle(late, AttemptState.FAILED, happened=happened)).row
+    assert ended is not None
+    assert (ended.state, ended.ended_at) == (AttemptState.UNKNOWN, 2.0)
+
+
+def test_an_attempt_that_knows_better_ends_the_question() -> None:
+    row = started()
+    again = claimed_again(move(row, settle(row, AttemptState.UNKNOWN, cause="timeout")).row)
+    for state, happened in ((AttemptState.SUCCEEDED, None), (AttemptState.FAILED, Happened.DONE)):
+        ended = move(again, settle(again, state, happened=happened)).row
+        assert ended is not None
+        assert (ended.state, ended.happened) == (state, happened)
+
+
+def test_a_read_is_not_run_again_where_something_inside_of_it_may_have_taken_effect() -> None:
+    row = started()
+    reading = claim(call_id="c2", idempotent=True, only_reads=True)
+    died = move(row, OwnerGone(owner="A", now=3.0)).row
+    again = move(died, reading)
+    assert again.answer is Answer.CLAIMED
+    assert again.row is not None
+    assert again.row.happened is None  # a read that died left nothing, so that a failure of the next one frees the key
+    inside = move(row, settle(row, AttemptState.UNKNOWN, happened=Happened.POSSIBLE)).row
+    assert move(inside, reading).answer is Answer.BLOCKED
+
+
+def test_an_answer_about_one_attempt_counts_for_no_other() -> None:
+    row = started()
+    unknown = move(row, settle(row, AttemptState.UNKNOWN, cause="timeout")).row
+    again = claimed_again(unknown)
+    second = move(again, settle(again, AttemptState.UNKNOWN, cause="timeout")).row
+    absent = Resolve(happened=False, by="ann", now=5.0)
+    assert move(unknown, absent).answer is Answer.APPLIED
+    for said in (absent, absent._replace(call_id="c1")):
+        assert move(second, said).answer is Answer.STALE
+    assert move(second, absent._replace(call_id="c2")).answer is Answer.APPLIED
 
 
 def test_there_is_nothing_to_resolve_about_a_success() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import math
 from typing import Any
@@ -131,3 +132,16 @@ def test_what_contains_itself_or_is_bottomless_is_refused() -> None:
         dumps(deep)
     with pytest.raises(NotCanonical):
         loads("[" * 100_000 + "]" * 100_000)
+
+
+class Odd(enum.Enum):
+    NAN = float("nan")
+    LISTED = (float("inf"),)
+    NONE = None
+
+
+@pytest.mark.parametrize("value", [Odd.NAN, {"a": Odd.LISTED}, [Odd.NAN]], ids=["alone", "in a list", "inside"])
+def test_a_member_of_an_enum_is_refused_for_what_its_value_is(value: object):
+    with pytest.raises(NotCanonical):
+        dumps(value)
+    assert dumps([Odd.NONE]) == b"[null]"

@@ -32,7 +32,6 @@ def test_threads_never_get_the_same_id():
     assert len(set(made)) == len(made)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing to fork with")
 def test_a_forked_child_does_not_repeat_its_parents_ids():
     uuid7()
     reader, writer = os.pipe()

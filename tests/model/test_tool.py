@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from callgate.model.levels import Caller, Effect, Origin, Risk
-from callgate.model.tool import Arguments, Hooks, Tool
-from callgate.registry.trust import compare, declaration
+from callgate.model.tool import LOOSENING, TIGHTENING, YES_OR_NO, Arguments, Hooks, Tool
+from callgate.registry.trust import declaration
+from tests.registry.making import compare
 
 NOT_DECLARED = {
     "handler": "the code itself; `code_digest` stands for it",
@@ -84,6 +85,18 @@ def test_whatever_is_declared_otherwise_changes_the_hash_and_can_be_named(field:
     if field != "name":
         assert declaration(changed) != declaration(TOOL), "what the pins remember tells it too"
         assert str(compare(TOOL, changed)) not in {"nothing changed", "different: definition changed"}
+
+
+def test_a_hash_is_what_stores_remember_of_the_same_definition():
+    known = (
+        "ddb00522f11548b5d54a59f106c5d9ed3d8878c93af25038322545e981f0e1ac",
+        "f2ffa078a3d3c558674f4063bd435cde08b0724d17ef1903d11406ba32830ad6",
+    )
+    assert (TOOL.definition_hash, replace(TOOL, **CHANGES).definition_hash) == known
+
+
+def test_every_flag_of_a_tool_is_told_to_tighten_or_to_loosen():
+    assert sorted((*TIGHTENING, *LOOSENING)) == sorted((*YES_OR_NO, "declared", "marks_effect"))
 
 
 @pytest.mark.parametrize("hook", Hooks.__slots__)

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from callgate import Callgate, Context, tool
+from callgate import Callgate, Context, ToolContext, tool
 from callgate.observe.spans import spans
 
 
@@ -55,6 +55,37 @@ async def test_a_refusal_is_an_error_with_its_code_and_without_its_words(
     (span,) = exported.get_finished_spans()
     assert span.status.status_code is StatusCode.ERROR
     assert dict(span.attributes or {})["error.type"] == "invalid_arguments"
+
+
+@pytest.mark.requirement("EVT-06")
+@pytest.mark.parametrize("on_a_thread", [False, True], ids=["a coroutine", "a plain function"])
+async def test_a_call_inside_a_call_is_a_child_span_of_the_same_trace(
+    gate: Callgate, exported: InMemorySpanExporter, on_a_thread: bool
+):
+    @tool(effects="read_only", name="outer")
+    async def awaits(ctx: ToolContext) -> str:
+        """Call a tool, and wait for it."""
+        return (await gate.call("shout", {"text": "a"}, ctx.context)).unwrap()
+
+    @tool(effects="read_only", name="outer")
+    def blocks(ctx: ToolContext) -> str:
+        """Call a tool from a thread, and wait for it."""
+        return anywhere.call_blocking("shout", {"text": "a"}, context=ctx.context).unwrap()
+
+    anywhere, context = gate.anywhere(), Context(trace_id="one-story")
+    gate.add(blocks if on_a_thread else awaits)
+    (await gate.call("outer", {}, context)).unwrap()
+    inner, outer = exported.get_finished_spans()
+    assert (inner.name, outer.name) == ("execute_tool shout", "execute_tool outer")
+    own, whole = inner.get_span_context(), outer.get_span_context()
+    assert own is not None
+    assert whole is not None
+    assert (inner.parent, outer.parent) == (whole, None)
+    assert own.trace_id == whole.trace_id
+    told = [dict(span.attributes or {})["callgate.trace_id"] for span in (inner, outer)]
+    assert told == ["one-story", "one-story"]
+    ends = [event async for event in gate.events(types=["tool_call.succeeded"])]
+    assert {(each.payload or {})["tool"]: each.trace for each in ends} == {"shout": "one-story", "outer": "one-story"}
 
 
 async def test_spans_go_where_the_environment_says(tmp_path: Path):

@@ -10,7 +10,7 @@ from callgate.policy.cases import CaseResult, run_cases
 from callgate.policy.policy import Policy
 from tests.policy.making import make, reading, role, with_roles
 
-RULE = Rule(match="pay", when="args.amount > 100 || 'tainted' in labels", verdict=Verdict.DENY)
+RULE = Rule(match="pay", when="args.amount > 100", verdict=Verdict.DENY)
 POLICY = Policy(with_roles(role("clerk", scopes=("money:*",), allow=("group:all",), rules=(RULE,))))
 TOOLS = [make("pay", scopes={"money:send"}), reading("count"), make("burn", base_risk=Risk.CRITICAL)]
 
@@ -26,11 +26,9 @@ def run(**case: Any) -> CaseResult:
         {"tool": "pay", "arguments": {"amount": 5}, "expect": "confirm", "risk": "medium"},
         {"tool": "pay", "arguments": {"amount": 5}, "autonomy": "A3", "expect": "allow"},
         {"tool": "pay", "arguments": {"amount": 5}, "autonomy": "A0", "expect": "preview"},
-        {"tool": "pay", "arguments": {"amount": 500}, "expect": "deny", "code": "gate_denied"},
-        {"tool": "pay", "arguments": {"amount": 5}, "labels": ["tainted"], "expect": "deny"},
+        {"tool": "pay", "arguments": {"amount": 500}, "expect": "deny", "code": "policy_denied"},
         {"tool": "pay", "arguments": {"amount": 5}, "repeated": True, "expect": "confirm", "risk": "high"},
         {"tool": "pay", "scopes": [], "arguments": {"amount": 5}, "expect": "deny", "code": "scope_violation"},
-        {"tool": "pay", "role": "nobody", "expect": "deny", "code": "policy_denied"},
         {"tool": "count", "read_only": True, "expect": "allow", "risk": "low"},
         {"tool": "count", "arguments": {"wrong": 1}, "expect": "deny", "code": "invalid_arguments"},
         {"tool": "nothing", "expect": "deny", "code": "tool_not_found"},
@@ -62,16 +60,38 @@ def test_a_case_that_does_not_hold_says_what_was_found():
         ({"tool": "count"}, "expect must be"),
         ({"tool": "count", "expect": "maybe"}, "expect must be"),
         ({"tool": "count", "expect": "allow", "autnomy": "A2"}, "unknown key autnomy"),
-        ({"tool": "count", "expect": "allow", "autonomy": "A9"}, "unknown autonomy 'A9'"),
-        ({"tool": "count", "expect": "allow", "scopes": 5}, "not iterable"),
+        ({"tool": "count", "expect": "allow", "labels": ["tainted"]}, "unknown key labels"),
+        (
+            {"tool": "count", "expect": "allow", "autonomy": "A9"},
+            "autonomy must be one of A0, A1, A2, A3, A4, not 'A9'",
+        ),
+        ({"tool": "count", "expect": "allow", "scopes": 5}, "scopes must be several texts"),
+        ({"tool": "count", "expect": "allow", "scopes": "fs:*"}, "scopes must be several texts"),
+        ({"tool": "count", "expect": "allow", "persons": "ann"}, "persons must be several texts"),
         ({"tool": "count", "expect": "allow", "arguments": [1]}, "arguments must be a mapping"),
         ({"tool": "count", "expect": "allow", "now": "noon"}, "noon"),
+        (
+            {"tool": "pya", "expect": "deny"},
+            "there is no tool pya; did you mean pay? (if that is what you expect, add `code: tool_not_found`)",
+        ),
+        (
+            {"tool": "zzz", "expect": "deny", "code": "policy_denied"},
+            "there is no tool zzz; there are burn, count, pay",
+        ),
+        ({"tool": "pay", "role": "clark", "expect": "deny"}, "there is no role clark; did you mean clerk?"),
+        ({"tool": "count", "arguments": {"wrong": 1}, "expect": "deny"}, "add `code: invalid_arguments`"),
     ],
 )
 def test_a_case_that_cannot_be_read_fails_and_says_why(case: dict[str, Any], said: str):
     result = run(**case)
     assert not result.ok
+    assert not result.usable
     assert said in result.faults[0]
+
+
+def test_a_case_that_names_no_role_is_decided_by_what_there_is():
+    (result,) = run_cases(POLICY, TOOLS, [{"tool": "count", "expect": "deny", "code": "policy_denied"}])
+    assert result.ok
 
 
 def test_what_is_no_case_at_all_fails_in_its_place():

@@ -11,10 +11,10 @@ from callgate.errors import ConfigurationError
 from callgate.model.context import Context
 from callgate.model.layer import Layer, Rule
 from callgate.model.levels import Autonomy, Verdict
-from callgate.policy.conditions import Condition, Held, Program, Subject, compile_condition
-from callgate.policy.policy import Facts, Policy
+from callgate.policy.conditions import Compiled, Condition, Held, Subject, compile_condition
+from callgate.policy.policy import Policy
 from callgate.settings.values import Settings
-from tests.policy.making import NOON, authorize, decide, make, reading, with_global
+from tests.policy.making import authorize, decide, make, reading, with_global
 
 pytest.importorskip("cel")
 
@@ -27,7 +27,7 @@ def nested(depth: int) -> list[Any]:
 
 
 def holds(condition: str, arguments: dict[str, Any], context: Context | None = None, **facts: Any) -> Held:
-    subject = Subject(make("pay", **facts), arguments, context or Context(), ("tainted",))
+    subject = Subject(make("pay", **facts), arguments, context or Context())
     return compile_condition(condition).holds(subject)
 
 
@@ -40,8 +40,6 @@ def holds(condition: str, arguments: dict[str, Any], context: Context | None = N
         ("tool.name == 'pay' && tool.risk == 'medium' && !tool.read_only", True),
         ("context.role == 'default' && context.user == null && context.autonomy == null", True),
         ("context.scopes == null", True),
-        ("'tainted' in labels", True),
-        ("'private' in labels", False),
         ("has(args.note)", False),
         ("args.items.exists(item, item == 'b')", True),
         ("type(args.to) == string", True),
@@ -49,7 +47,7 @@ def holds(condition: str, arguments: dict[str, Any], context: Context | None = N
         ("args.to == 'x' // a comment's quote, matches(nothing)", False),
     ],
 )
-def test_a_condition_sees_arguments_tool_context_and_labels(condition: str, answer: bool):
+def test_a_condition_sees_arguments_tool_and_context(condition: str, answer: bool):
     arguments = {"amount": 150, "to": "ada@example.com", "items": ["a", "b"]}
     assert holds(condition, arguments) == Held(answer)
 
@@ -109,7 +107,7 @@ class Broken:
 
 
 def broken(error: BaseException) -> Condition:
-    return Condition("x", Broken(error), uses_labels=False, loops=0, widest=1)
+    return Condition("x", Broken(error), loops=0, widest=1)
 
 
 def test_a_panic_of_the_evaluator_counts_as_yes_and_an_interrupt_is_none():
@@ -156,15 +154,15 @@ def test_without_a_condition_nothing_of_it_is_imported(monkeypatch: pytest.Monke
 
 
 class Counting:
-    """A program that says how often it was executed."""
+    """A compiled expression that says how often it was executed."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled = compiled
         self.executed = 0
 
     def execute(self, context: dict[str, Any], /) -> Any:
         self.executed += 1
-        return self._program.execute(context)
+        return self._compiled.execute(context)
 
 
 @pytest.mark.parametrize(
@@ -178,9 +176,9 @@ class Counting:
 )
 def test_hostile_arguments_cannot_make_a_condition_hang(condition: str):
     """What could take too many steps is not begun."""
-    compiled = compile_condition(condition)
-    counting = Counting(compiled.program)
-    counted = replace(compiled, program=counting)
+    made = compile_condition(condition)
+    counting = Counting(made.compiled)
+    counted = replace(made, compiled=counting)
     held = counted.holds(Subject(make("pay"), {"xs": list(range(15_000))}, Context()))
     assert held == Held(applies=True, certain=False, note="the call is too large to evaluate it")
     assert counting.executed == 0
@@ -206,14 +204,13 @@ def test_a_denial_with_a_condition_refuses_in_authorize():
     assert "could not be judged" in unsure.text
 
 
-def test_a_denial_about_labels_waits_for_the_gate_where_labels_are_known():
+def test_a_rule_about_labels_is_refused_as_nothing_supplies_them():
     rules = (Rule(match="pay", when="'tainted' in labels", verdict=Verdict.DENY),)
-    policy = Policy(with_global(rules=rules))
-    tool = make("pay")
-    assert authorize(policy, tool).refusal is None
-    assert decide(policy, tool).verdict is Verdict.CONFIRM
-    decision = decide(policy, tool, facts=Facts(now=NOON, labels=("tainted",)))
-    assert (decision.verdict, decision.code) == (Verdict.DENY, "gate_denied")
+    with pytest.raises(ConfigurationError, match="does not have labels yet; leave them out of the condition"):
+        Policy(with_global(rules=rules))
+    assert holds("args.items.exists(labels, labels == 'b')", {"items": ["b"]}) == Held(applies=True), (
+        "a name of its own"
+    )
 
 
 def test_a_rule_with_a_condition_keeps_the_decision_from_being_fixed():

@@ -44,7 +44,7 @@ def test_a_tool_is_let_in_and_kept_out_by_its_declaration(group: str, tool: Tool
     assert KEEPS_OUT[group](tool)
 
 
-@pytest.mark.parametrize("group", ["network", "web", "files", "shell", "llm", "egress"])
+@pytest.mark.parametrize("group", ["network", "web", "code", "files", "shell", "llm", "egress"])
 def test_what_declares_no_effects_could_do_anything_and_surely_does_nothing(group: str):
     assert KEEPS_OUT[group](UNKNOWN)
     assert not LETS_IN[group](UNKNOWN)

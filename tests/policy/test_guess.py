@@ -11,7 +11,7 @@ from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.policy.guess import may_be_path, points_somewhere
 from callgate.policy.policy import Policy
-from callgate.policy.reach import plan
+from callgate.policy.reach import reach_of
 from tests.policy.making import authorize, in_folder, make, reading, saying, schema
 
 NAMES = [
@@ -185,7 +185,9 @@ def test_a_format_of_a_foreign_schema_settles_nothing(policy: Policy):
     shape = schema(name={"type": "string", "format": "uuid"})
     assert OUTSIDE in refusal(policy, saver(input_schema=shape, source=Origin.MCP), name="/etc/passwd")
     assert OWN in refusal(policy, saver(input_schema=shape, source=Origin.MCP), name="callgate.yaml")
-    assert plan(saver(input_schema=shape)) is None
+    assert refusal(policy, saver(input_schema=shape), name="6f1c2b1e-1d3a-4f5e-9c0b-2a7d8e9f0a1b") == ""
+    assert OUTSIDE in refusal(policy, saver(input_schema=shape), name="/etc/passwd")
+    assert reach_of(saver(input_schema=schema(name={"type": "string", "format": "sql"}))) is None
     listed = schema(name={"enum": ["/etc/passwd"]})
     assert OUTSIDE in refusal(policy, saver(input_schema=listed, source=Origin.MCP), name="/etc/passwd")
 

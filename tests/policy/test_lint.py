@@ -9,11 +9,12 @@ from callgate.model.levels import Verdict
 from callgate.model.tool import Tool
 from callgate.policy.lint import Finding, check
 from callgate.settings.values import Observe, Settings
-from tests.policy.making import make, reading, role, saying, with_global, with_roles
+from tests.policy.making import make, reading, role, saying, schema, with_global, with_roles
 
 READ = reading("read_file", scopes={"fs:read"})
 PAY = make("pay", undo=saying(None))
 TOOLS = (READ, PAY)
+WHEN = "global.rules[0].when"
 
 
 def found(settings: Settings, tools: tuple[Tool, ...] = TOOLS) -> list[tuple[str, str, str]]:
@@ -127,3 +128,31 @@ def test_a_veto_window_for_what_cannot_be_undone_is_told():
             "on_expiry: proceed does not count for read_file, which has no undo",
         )
     ]
+
+
+SUM = make("give", input_schema=schema("to", amount={"type": "number"}), undo=saying(None))
+OPEN = make("send", input_schema={"type": "object"}, undo=saying(None))
+PATTERNED = make("post", input_schema=schema("to") | {"patternProperties": {"^x_": {}}}, undo=saying(None))
+BARE = make("stop", input_schema=schema(), undo=saying(None))
+
+
+@pytest.mark.parametrize(
+    ("match", "when", "tools", "said"),
+    [
+        ("give", "args.amont > 5", (SUM,), "give has no argument amont; did you mean amount?"),
+        ("give", "has(args . zzz) && args.zzz > 5", (SUM,), "give has no argument zzz; there are amount, to"),
+        ("stop", "args.amount > 5", (BARE,), "stop has no argument amount; there are no arguments"),
+        ("*", "args.amont > 5", (SUM, BARE), "give, stop has no argument amont; did you mean amount?"),
+        ("*", "args.amount > 5", (SUM, BARE), None),
+        ("*", "args.amont > 5", (SUM, OPEN), None),
+        ("*", "args.amont > 5", (SUM, PATTERNED), None),
+        ("give", "args.to == 'args.amont' || context.user == 'x' // args.amont", (SUM,), None),
+        ("other", "args.amont > 5", (SUM,), None),
+    ],
+)
+def test_an_argument_that_no_tool_of_the_rule_has_is_a_warning(
+    match: str, when: str, tools: tuple[Tool, ...], said: str | None
+):
+    settings = globally(role(allow=("*",)), rules=(Rule(match=match, when=when, verdict=Verdict.DENY),))
+    warned = [text for level, where, text in found(settings, tools) if (level, where) == ("warning", WHEN)]
+    assert warned == ([] if said is None else [said])

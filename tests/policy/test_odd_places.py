@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from callgate.policy.git_places import told_by
+from callgate.policy.ground import Ground
 from callgate.policy.own_files import _is_folder  # pyright: ignore[reportPrivateUsage]
-from callgate.policy.paths import Ground
 from callgate.policy.resources import _host_refused  # pyright: ignore[reportPrivateUsage]
 
 

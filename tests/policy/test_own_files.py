@@ -196,3 +196,27 @@ def test_no_expansion_of_a_tool_leads_to_them(home: Path, tmp_path: Path):
         assert OWN in refusal(policy, path, api), path
     assert refusal(policy, f"file://{home}/notes", api) == ""
     assert OWN in refusal(policy, f"file://{own}/key".replace(".config", "%2econfig"), api)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/proc/self/environ",
+        "/proc",
+        "/PROC/1/mem",
+        "/proc/nobody",
+        "../../../../../../../../proc/1/maps",
+        "/dev/mem",
+        "/sys/kernel/debug/x",
+    ],
+)
+def test_what_processes_know_is_out_of_reach_whatever_is_granted(house: Path, path: str):
+    anywhere = Policy(Settings(families={"fs": Family(paths=("/",))}), working_directory=house)
+    assert "what processes know" in refusal(anywhere, path)
+    assert "what processes know" in refusal(anywhere, path, reading("count", input_schema=schema("path")))
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/sys/kernel", "/dev", "/process", "proc/x"])
+def test_what_lies_beside_is_as_it_was(house: Path, path: str):
+    anywhere = Policy(Settings(families={"fs": Family(paths=("/",))}), working_directory=house)
+    assert not refusal(anywhere, path)

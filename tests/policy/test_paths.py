@@ -142,7 +142,8 @@ def test_a_link_before_dots_is_judged_both_as_the_system_and_as_a_tidy_tool_sees
     ("name", "value", "admitted"),
     [
         ("pattern", "*.py", True),
-        ("pattern", "**/*.py", True),
+        ("pattern", "in*/*.py", True),
+        ("pattern", "**/*.py", False),
         ("pattern", "inner/*", True),
         ("pattern", "{root}/*.py", True),
         ("pattern", "../../etc/*", False),

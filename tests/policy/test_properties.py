@@ -1,5 +1,6 @@
 """What the policy promises for any layers, any tools, any matrix and any path."""
 
+import enum
 import itertools
 import os
 import re
@@ -38,11 +39,12 @@ from tests.policy.making import (
 
 NAMES = ["pay", "mail.send", "gh.read", "read_file", "x"]
 SCOPES = ["fs:read", "net:outbound", "shell:execute", "secrets:read", "money:send"]
+MISTAKES = ["group:typo", "", "a b", "source:moon", "[x]"]
 SELECTORS = st.one_of(
     st.sampled_from([*NAMES, "*", "mail.*", "?", "gh.*"]),
     st.sampled_from([f"group:{group}" for group in sorted(GROUPS)]),
     st.sampled_from(["category:web", "category:money", "source:mcp", "source:function"]),
-    st.sampled_from(["group:typo", "", "a b", "source:moon", "[x]"]),
+    st.sampled_from(MISTAKES),
 )
 EFFECTS = st.sets(st.sampled_from([effect for effect in Effect if effect is not Effect.READ_ONLY]), max_size=2)
 
@@ -65,30 +67,54 @@ def some_tools(draw: st.DrawFn) -> Tool:
     )
 
 
+CONDITIONS = st.sampled_from(
+    [
+        "args.amount > 100",
+        "args.amount <= 100",
+        "args.text == 'x'",
+        "args.missing == 1",
+        "tool.risk == 'low'",
+        "context.autonomy == 'A2'",
+        "true",
+        "false",
+        "amount > 3",
+        "args.amount >",
+    ]
+)
+"""Of the last two nothing can be made: such a rule is a no, and never none."""
+ARGUMENTS = st.fixed_dictionaries({}, optional={"amount": st.sampled_from([5, 1000, "x"]), "text": st.just("x")})
+
+
+def spoken(*kinds: type[enum.Enum]) -> st.SearchStrategy[Any]:
+    """A member, or its word, as people write it."""
+    return st.sampled_from([each for kind in kinds for member in kind for each in (member, str(member))])
+
+
 RULES = st.builds(
     Rule,
     match=SELECTORS,
-    verdict=st.none() | st.sampled_from(Verdict),
-    risk=st.none() | st.sampled_from(Risk),
-    by=st.none() | st.sampled_from(ConfirmBy),
-    assurance=st.none() | st.sampled_from(Assurance),
+    when=st.none() | CONDITIONS,
+    verdict=st.none() | spoken(Verdict),
+    risk=st.none() | spoken(Risk),
+    by=st.none() | spoken(ConfirmBy),
+    assurance=st.none() | spoken(Assurance),
     on_expiry=st.sampled_from([None, "reject", "proceed"]),
 )
 LAYERS = st.builds(
     Layer,
     name=st.sampled_from(["one", "two"]),
-    kind=st.sampled_from(LayerKind),
+    kind=spoken(LayerKind),
     allow=st.none() | st.lists(SELECTORS, max_size=3).map(tuple),
     deny=st.lists(SELECTORS, max_size=2).map(tuple),
-    max_autonomy=st.none() | st.sampled_from(Autonomy),
-    max_risk=st.none() | st.sampled_from(Risk),
+    max_autonomy=st.none() | spoken(Autonomy),
+    max_risk=st.none() | spoken(Risk),
     rules=st.lists(RULES, max_size=2).map(tuple),
 )
 CONTEXTS = st.builds(
     Context,
     scopes=st.none() | st.sets(st.sampled_from([*SCOPES, "fs:*", "*"])).map(frozenset),
-    autonomy=st.none() | st.sampled_from(Autonomy),
-    caller=st.sampled_from(Caller),
+    autonomy=st.none() | spoken(Autonomy),
+    caller=spoken(Caller),
     read_only=st.booleans(),
     no_web=st.booleans(),
     layers=st.lists(LAYERS, max_size=2).map(tuple),
@@ -126,12 +152,47 @@ def test_adding_a_layer_anywhere_never_widens(
     assert set(narrower) <= set(wider)
 
 
-@given(some_tools(), CONTEXTS, LAYERS)
-def test_adding_a_layer_to_a_context_never_loosens_an_answer(tool: Tool, context: Context, added: Layer):
+@given(some_tools(), CONTEXTS, LAYERS, ARGUMENTS)
+def test_adding_a_layer_to_a_context_never_loosens_an_answer(
+    tool: Tool, context: Context, added: Layer, arguments: dict[str, Any]
+):
     policy = Policy(OPEN)
     more = replace(context, layers=(*context.layers, added))
-    assert policy.admits(tool, context) or not policy.admits(tool, more)
-    assert at_least_as_strict(decide(policy, tool, context=more), decide(policy, tool, context=context))
+    assert policy.admitter(context)(tool) or not policy.admitter(more)(tool)
+    before = decide(policy, tool, arguments, context=context)
+    assert at_least_as_strict(decide(policy, tool, arguments, context=more), before)
+
+
+@given(some_tools(), CONTEXTS, RULES, ARGUMENTS)
+def test_a_rule_under_a_condition_asks_for_no_more_than_without_it(
+    tool: Tool, context: Context, rule: Rule, arguments: dict[str, Any]
+):
+    """With the condition that is always true it is the rule itself; with the one that never is, nothing.
+
+    A rule about something that cannot be read is a no under every condition: nobody knows what it was to be about.
+    """
+    policy = Policy(OPEN)
+
+    def under(when: str | None) -> Decision:
+        layer = Layer(name="one", rules=(replace(rule, when=when),))
+        return decide(policy, tool, arguments, context=replace(context, layers=(*context.layers, layer)))
+
+    always, never = under(None), under("false")
+    assert (always.verdict, demands(always)) == ((true := under("true")).verdict, demands(true))
+    without = decide(policy, tool, arguments, context=context).verdict
+    assert never.verdict is (Verdict.DENY if rule.match in MISTAKES else without)
+    for when in ("args.amount > 100", "args.missing == 1"):
+        assert at_least_as_strict(under(when), never)
+        assert under(when).verdict <= always.verdict
+
+
+@given(some_tools(), st.sampled_from(LayerKind))
+def test_a_role_that_allows_nothing_admits_nothing_however_it_is_written(tool: Tool, kind: LayerKind):
+    policy = Policy(OPEN)
+    word: Any = str(kind)
+    for written in (kind, word):
+        context = Context(layers=(Layer(name="one", kind=written),))
+        assert policy.admitter(context)(tool) is (kind is not LayerKind.ROLE and policy.admitter(Context())(tool))
 
 
 @given(some_tools(), CONTEXTS)
@@ -139,7 +200,7 @@ def test_a_narrower_context_never_admits_more(tool: Tool, context: Context):
     policy = Policy(OPEN)
     for change in ({"read_only": True}, {"no_web": True}, {"scopes": frozenset[str]()}):
         narrower = replace(context, **change)
-        assert policy.admits(tool, context) or not policy.admits(tool, narrower)
+        assert policy.admitter(context)(tool) or not policy.admitter(narrower)(tool)
 
 
 @given(st.lists(some_tools(), max_size=5), st.lists(LAYERS, min_size=1, max_size=3), SELECTORS, st.data())
@@ -347,7 +408,7 @@ def test_a_host_that_is_read_is_all_there_is_between_scheme_and_path(text: str, 
 @given(st.lists(some_tools(), max_size=6))
 def test_a_pool_has_exactly_what_a_call_would_be_let_in_for(tools: list[Tool]):
     policy = Policy(OPEN)
-    pool = {tool.name for tool in tools if policy.admits(tool, Context())}
+    pool = {tool.name for tool in tools if policy.admitter(Context())(tool)}
     called = {tool.name for tool in tools if policy.standing(tool, Context()).refusal is None}
     assert pool == called <= names(tools)
 

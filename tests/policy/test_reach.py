@@ -7,7 +7,7 @@ import pytest
 
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
-from callgate.policy.reach import Unjudged, plan
+from callgate.policy.reach import Unjudged, reach_of
 from callgate.policy.survey import Kind, kind_of_name
 from tests.policy.making import authorize, in_folder, make, reading, saying, schema
 
@@ -17,7 +17,7 @@ NOTHING: set[tuple[str, str]] = set()
 
 def found(tool: Tool, arguments: dict[str, Any]) -> set[tuple[str, str]]:
     """What counts by schema and by name; what is only guessed is left out."""
-    reach = plan(tool)
+    reach = reach_of(tool)
     items = () if reach is None else reach.find(arguments)
     return {(item.kind.value, item.text) for item in items if item.kind is not Kind.TEXT}
 
@@ -58,11 +58,11 @@ def test_a_name_says_what_an_argument_usually_is(name: str, kind: Kind | None):
 
 
 def test_a_tool_whose_arguments_name_nothing_has_no_reach():
-    assert plan(reading("count", input_schema=schema("text"))) is None
-    assert plan(make("tell", input_schema=schema("text", "url", "name"))) is None
+    assert reach_of(reading("count", input_schema=schema("text"))) is None
+    assert reach_of(make("tell", input_schema=schema("text", "url", "name"))) is None
     numbers = schema(count={"type": "integer"}, sizes={"type": "array", "items": {"type": "number"}})
-    assert plan(files(input_schema=numbers)) is None
-    assert plan(reading("fetch", "network_access", input_schema=schema("text", "pattern"))) is None
+    assert reach_of(files(input_schema=numbers)) is None
+    assert reach_of(reading("fetch", "network_access", input_schema=schema("text", "pattern"))) is None
 
 
 def test_names_count_for_files_where_the_tool_works_on_files_and_for_hosts_where_it_uses_the_network():
@@ -97,12 +97,12 @@ def test_a_format_says_it_for_any_name_and_any_tool(given: dict[str, Any], kind:
 def test_a_format_for_hosts_counts_on_the_network():
     shape = typed(x={"type": "string", "format": "uri"})
     assert found(reading("r", "network_access", input_schema=shape), {"x": "v"}) == {("host", "v")}
-    assert plan(reading("r", input_schema=shape)) is None
+    assert reach_of(reading("r", input_schema=shape)) is None
 
 
 def test_another_format_of_an_own_schema_says_that_a_name_means_something_else():
     shape = typed(pattern={"type": "string", "format": "regex"}, source={"anyOf": [{"type": "string", "format": "x"}]})
-    assert plan(files(input_schema=shape)) is None
+    assert reach_of(files(input_schema=shape)) is None
     assert found(files(input_schema=shape, source=Origin.MCP), {"pattern": "^/x", "source": "s"}) == {
         ("pattern", "^/x"),
         ("path", "s"),
@@ -153,7 +153,7 @@ def test_names_the_schema_does_not_have_are_looked_at_where_it_takes_them():
     values = {"type": "object", "additionalProperties": {"type": "string", "format": "path"}}
     assert found(reading("r", input_schema=values), {"any": "p"}) == {("place", "p")}
     closed = {"properties": {"text": TEXT}, "unevaluatedProperties": False}
-    assert plan(make("tell", input_schema=closed)) is None
+    assert reach_of(make("tell", input_schema=closed)) is None
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_what_a_tool_says_it_touches_is_judged_like_any_path_and_host(tmp_path: 
 
 
 def test_what_cannot_be_told_is_an_error_of_its_own():
-    reach = plan(reading("r", resources=saying(ValueError())))
+    reach = reach_of(reading("r", resources=saying(ValueError())))
     assert reach is not None
     with pytest.raises(Unjudged):
         reach.find({})

@@ -142,6 +142,19 @@ def test_an_identical_success_raises_from_medium_up(base: Risk, after: Risk):
     assert ("within the last 10 minutes" in texts(decision)) is (base >= Risk.MEDIUM)
 
 
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize(
+    ("base", "after"), [(Risk.LOW, Risk.LOW), (Risk.MEDIUM, Risk.HIGH), (Risk.HIGH, Risk.CRITICAL)]
+)
+def test_what_may_have_happened_raises_from_medium_up_and_is_always_told(base: Risk, after: Risk, *, repeated: bool):
+    facts = Facts(now=NOON, unknown="rent-1", repeated=repeated)
+    decision = decide(POLICY, make("x", base_risk=base), facts=facts)
+    assert decision.risk is after
+    assert "an equal call under key rent-1 has an unknown outcome" in texts(decision)
+    plain = decide(POLICY, make("x", base_risk=base))
+    assert "rent-1" not in texts(plain), "it is remembered for no other call"
+
+
 def test_labels_raise_one_level_together_and_say_why():
     reasons = (Reason("labels", "to was first seen in web_fetch"), Reason("labels", "the session is tainted"))
     decision = decide(POLICY, make("x", base_risk=Risk.LOW), facts=Facts(now=NOON, label_reasons=reasons))

@@ -105,7 +105,7 @@ def test_a_tool_that_declares_nothing_is_refused_with_the_line_to_add():
 def test_a_read_only_context_refuses_everything_not_declared_read_only():
     policy = Policy(Settings())
     context = Context(read_only=True)
-    assert policy.admits(reading("read_file"), context)
+    assert policy.admitter(context)(reading("read_file"))
     for tool in (
         make("write_file", "modifies_files"),
         make("http_post", "network_access"),
@@ -127,9 +127,9 @@ def test_a_no_web_context_refuses_everything_on_the_network_on_the_call_and_in_t
         make("any", scopes={"net:outbound"}),
     ):
         assert codes(policy, tool, context) == ["policy_denied"], tool.name
-        assert not policy.admits(tool, context)
-    assert policy.admits(reading("read_file", scopes={"fs:read"}), context)
-    assert policy.admits(make("write_file", "modifies_files"), context)
+        assert not policy.admitter(context)(tool)
+    assert policy.admitter(context)(reading("read_file", scopes={"fs:read"}))
+    assert policy.admitter(context)(make("write_file", "modifies_files"))
 
 
 def test_what_declares_no_effects_is_taken_for_a_network_tool_where_the_web_is_off():
@@ -150,9 +150,9 @@ def test_a_caller_must_be_among_those_the_tool_allows():
 
 def test_reading_is_always_chainable_and_only_that():
     policy = Policy(Settings())
-    assert policy.admits(reading("read"), Context(caller=Caller.CHAIN))
+    assert policy.admitter(Context(caller=Caller.CHAIN))(reading("read"))
     only_chain = reading("read", allowed_callers=frozenset({Caller.CHAIN}))
-    assert not policy.admits(only_chain, Context())
+    assert not policy.admitter(Context())(only_chain)
 
 
 def test_every_reason_to_refuse_is_there_and_the_first_in_order_is_the_refusal():
@@ -183,34 +183,22 @@ def test_an_answer_is_remembered_and_shared_by_equal_authorities():
 def test_a_tool_that_took_over_an_id_is_judged_by_itself():
     policy = Policy(Settings())
     mild = reading("x", id="same")
-    assert policy.admits(mild, Context(read_only=True))
+    assert policy.admitter(Context(read_only=True))(mild)
     wild = make("x", id="same")
-    assert not policy.admits(wild, Context(read_only=True))
-    assert policy.admits(mild, Context(read_only=True))
+    assert not policy.admitter(Context(read_only=True))(wild)
+    assert policy.admitter(Context(read_only=True))(mild)
 
 
 def test_remembering_is_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(policy_module, "MOST_STANDINGS", 8)
-    monkeypatch.setattr(reach, "MOST_PLANS", 8)
+    monkeypatch.setattr(reach, "MOST_REACHES", 8)
     policy = Policy(Settings())
     tools = [reading(f"tool_{number}") for number in range(50)]
     for tool in tools:
         standing = policy.standing(tool, Context())
         assert policy.authorize(tool, {}, Context(), standing).refusal is None
     assert len(policy._standings) <= 8  # pyright: ignore[reportPrivateUsage]
-    assert len(policy._admission.plans._plans) <= 8  # pyright: ignore[reportPrivateUsage]
-
-
-def test_a_layer_that_can_change_is_judged_as_it_is_each_time():
-    policy = Policy(Settings())
-    allowed = ["read"]
-    context = Context(layers=(Layer(name="task", allow=allowed),))  # pyright: ignore[reportArgumentType] - as people write
-    tool = reading("read")
-    assert policy.admits(tool, context)
-    assert codes(policy, tool, context) == []
-    allowed.clear()
-    assert not policy.admits(tool, context)
-    assert codes(policy, tool, context) == ["policy_denied"]
+    assert len(policy._admission.reaches._reaches) <= 8  # pyright: ignore[reportPrivateUsage]
 
 
 def test_the_autonomy_is_the_contexts_else_the_roles_else_the_configurations():

@@ -7,6 +7,7 @@ from callgate.model.levels import Effect, Origin
 from callgate.model.tool import Arguments, Tool
 from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Registry
+from callgate.registry.trust import Change, compare_declarations, declaration
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"to": {"type": "string"}}}
 
@@ -31,6 +32,12 @@ def make(name: str, description: str = "Does something.", **facts: Any) -> Tool:
 
 def from_server(name: str, description: str = "Does something.", **facts: Any) -> Tool:
     return make(name, description, **{"source": Origin.MCP, "source_name": "github", **facts})
+
+
+def compare(old: Tool, new: Tool) -> Change:
+    """What changed from one definition to another, as whoever looks at a difference is told."""
+    same = old.definition_hash == new.definition_hash
+    return Change() if same else compare_declarations(declaration(old), declaration(new))
 
 
 class Clock:

@@ -2,11 +2,9 @@
 
 import pytest
 
-from callgate.errors import ToolNotFoundError
 from callgate.model.health import Health
 from callgate.model.levels import Category, HealthStatus
 from callgate.registry.health import CircuitSettings, HealthBoard, connector_of, speaks_of_connector
-from callgate.registry.registry import Registry
 from tests.registry.making import Clock, make
 
 MAIL = make("mail.send", connector="mail")
@@ -27,15 +25,11 @@ def fail(board: HealthBoard, clock: Clock, *, times: int = 1) -> None:
         board.failed("mail", "ConnectionError", clock.now())
 
 
-@pytest.mark.requirement("REG-10")
-def test_success_and_error_are_remembered_as_they_come(clock: Clock):
-    board = HealthBoard(clock)
-    registry = Registry(board)
-    registry.add(MAIL)
-    registry.update_health("mail.send", now=5.0)
+def test_success_and_error_are_remembered_as_they_come(board: HealthBoard):
+    board.succeeded("mail", 5.0)
     assert board.of("mail") == Health(last_success_at=5.0)
-    registry.update_health("mail.send", now=6.0, error="refused")
-    registry.update_health("mail.send", now=7.0, error="refused again")
+    board.failed("mail", "refused", 6.0)
+    board.failed("mail", "refused again", 7.0)
     assert board.of("mail") == Health(
         status=HealthStatus.DEGRADED,
         last_success_at=5.0,
@@ -43,16 +37,10 @@ def test_success_and_error_are_remembered_as_they_come(clock: Clock):
         last_error_at=7.0,
         consecutive_errors=2,
     )
-    registry.update_health("mail.send", now=8.0)
+    board.succeeded("mail", 8.0)
     healthy = board.of("mail")
     assert (healthy.status, healthy.consecutive_errors, healthy.last_success_at) == (HealthStatus.HEALTHY, 0, 8.0)
     assert healthy.last_error == "refused again"
-
-
-@pytest.mark.requirement("REG-10")
-def test_the_health_of_an_absent_tool_cannot_be_updated(board: HealthBoard):
-    with pytest.raises(ToolNotFoundError, match="Unknown tool: nobody"):
-        Registry(board).update_health("nobody", now=1.0)
 
 
 def test_a_connector_nobody_spoke_of_is_healthy(board: HealthBoard):

@@ -35,7 +35,7 @@ def test_names_of_tools_are_accepted(name: str):
 )
 def test_the_registry_takes_no_name_that_a_declaration_could_not_have(name: str, shown: str):
     with pytest.raises(ConfigurationError) as caught:
-        Snapshot().with_tool(make(name))
+        Snapshot().with_tools([make(name)])
     assert shown in str(caught.value)
 
 
@@ -75,7 +75,7 @@ def test_hidden_characters_are_refused_wherever_a_model_would_read_them(
     where: str, facts: Callable[[str], dict[str, Any]], character: str
 ):
     with pytest.raises(ConfigurationError, match=f"its {where} has a hidden character \\(U\\+{ord(character):04X} at"):
-        Snapshot().with_tool(make("reader", **facts(character)))
+        Snapshot().with_tools([make("reader", **facts(character))])
 
 
 @pytest.mark.parametrize(

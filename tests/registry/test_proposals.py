@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from callgate.adapters.overlay import lay_over
 from callgate.model.tool import Tool
 from callgate.registry.proposals import Proposal, ProposalGroup, propose
-from callgate.registry.trust import compare
-from tests.registry.making import from_server
+from tests.registry.making import compare, from_server
 
 READ_CLAIM = {"readOnlyHint": True}
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.model.tool import Tool
-from callgate.registry.search import Index, search
+from callgate.registry.search import Index
 from callgate.registry.snapshot import Snapshot
 from tests.registry.making import make
 
@@ -65,13 +65,13 @@ def test_an_empty_snapshot_has_nothing_to_find():
 def test_the_limit_bounds_and_only_admitted_tools_count(snapshot: Snapshot):
     assert len(snapshot.search("send message email file", limit=2)) == 2
     assert snapshot.search("send", limit=0) == snapshot.search("send", limit=-1) == ()
-    found = search(snapshot, "send", limit=1, admits=lambda tool: tool.name != "gmail.send")
+    found = snapshot.search("send", limit=1, admits=lambda tool: tool.name != "gmail.send")
     assert [tool.name for tool in found] == ["slack.post_message"]
 
 
 def test_a_tool_added_later_is_found_in_the_later_snapshot_only(snapshot: Snapshot):
     snapshot.search("anything")
-    later = snapshot.with_tool(make("weather.today", "Forecast."))
+    later = snapshot.with_tools([make("weather.today", "Forecast.")])
     assert [tool.name for tool in later.search("forecast")] == ["weather.today"]
     assert snapshot.search("forecast") == ()
 

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callgate.errors import KeyMissing, StoreError
+from callgate.events.signature import fits
 from callgate.ports import Keys
-from callgate.secrets.keys import KeyRing, throwaway_keys, verify_signature
+from callgate.secrets.keys import KeyRing, throwaway_keys
 from callgate.secrets.root_keys import RootKey
 from callgate.secrets.sealing import Sealer
 
@@ -109,15 +110,15 @@ def test_more_processes_than_are_remembered_can_have_sealed():
 def test_a_signature_verifies_with_the_public_key_alone():
     keys = ring()
     signature = keys.sign(b"heads")
-    assert verify_signature(keys.public_key, b"heads", signature)
+    assert fits(signature, b"heads", public_key=keys.public_key)
     assert ring().public_key == keys.public_key == keys.public_key_of(keys.key_id)
-    assert not verify_signature(keys.public_key, b"other heads", signature)
-    assert not verify_signature(throwaway_keys().public_key, b"heads", signature)
+    assert not fits(signature, b"other heads", public_key=keys.public_key)
+    assert not fits(signature, b"heads", public_key=throwaway_keys().public_key)
 
 
 @pytest.mark.parametrize(("public_key", "signature"), [(b"", b""), (b"x" * 31, b"y" * 64), (b"x" * 32, b"short")])
 def test_a_malformed_signature_or_key_is_a_no(public_key: bytes, signature: bytes):
-    assert not verify_signature(public_key, b"heads", signature)
+    assert not fits(signature, b"heads", public_key=public_key)
 
 
 def test_the_public_key_of_an_unknown_key_is_missing():

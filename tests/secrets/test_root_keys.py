@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from callgate.errors import ConfigurationError, KeyMissing, StoreError
-from callgate.secrets.keys import open_keys, verify_signature
+from callgate.events.signature import fits
+from callgate.secrets.keys import open_keys
 
 MATERIAL = bytes(range(200, 232))
 SPELLINGS = [
@@ -281,8 +282,8 @@ def test_after_a_rotation_new_work_is_done_with_the_new_key_and_old_work_still_o
     new = old.rotate()
     assert new.key_id != old.key_id
     assert new.unseal(blob, bound_to=b"id") == b"data"
-    assert verify_signature(new.public_key_of(old.key_id), b"heads", signature)
-    assert not verify_signature(new.public_key, b"heads", signature)
+    assert fits(signature, b"heads", public_key=new.public_key_of(old.key_id))
+    assert not fits(signature, b"heads", public_key=new.public_key)
     assert bytes.fromhex(new.key_id) == new.seal(b"data", bound_to=b"id")[1:9]
     assert (folder / "root-0001.key").read_bytes() == before
 

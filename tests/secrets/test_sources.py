@@ -400,3 +400,23 @@ def test_a_locked_keyring_is_a_clear_error_that_repeats_nothing(use_keyring: Any
         KeyringSecrets().get_secret("github", "token")
     assert VALUE not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def test_a_file_that_could_not_be_read_again_is_not_written(tmp_path: Path):
+    secrets = FileSecrets(tmp_path / "secrets.sealed", throwaway_keys())
+    secrets.set_secret("bank", "token", value="the one that counts")
+    large = "\U0001f511" * 2_000_000
+    secrets.set_secret("x", "1", value=large)
+    with pytest.raises(ConfigurationError, match="could not be read again"):
+        secrets.set_secret("x", "2", value=large * 2)
+    assert secrets.get_secret("bank", "token") == "the one that counts"
+    secrets.delete_secret("x", "1")
+
+
+@pytest.mark.parametrize(("one", "other"), [("strasse", "stra\u00dfe"), ("finance", "\ufb01nance"), ("is", "\u0131s")])
+def test_letters_with_the_same_capitals_are_another_name(monkeypatch: pytest.MonkeyPatch, one: str, other: str):
+    monkeypatch.setenv(f"CALLGATE_SECRET_{one.upper()}_TOKEN", "the secret of one")
+    secrets = EnvironmentSecrets()
+    assert secrets.get_secret(one, "token") == secrets.get_secret(one.title(), "token") == "the secret of one"
+    with pytest.raises(ConfigurationError, match=f"is the secret {one}/token"):
+        secrets.get_secret(other, "token")

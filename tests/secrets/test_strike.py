@@ -2,6 +2,7 @@
 
 import base64
 import enum
+import html
 import inspect
 import json
 import re
@@ -22,7 +23,7 @@ from callgate.errors import ConfigurationError
 from callgate.secrets.strike import Striker, process_striker
 from callgate.secrets.walk import CONTAINS_ITSELF, TOO_DEEP, UNREADABLE
 
-VALUE = "Zr8/p q+x\"é'\\~9=Lm"
+VALUE = "Zr8/p q+x\"é'\\~9=<&>Lm"
 MARK = "[secret:github/token]"
 
 
@@ -40,6 +41,14 @@ def only(value: str, *, label: tuple[str, str] = ("github", "token")) -> Striker
 
 
 DATA = VALUE.encode()
+
+
+def numbered(text: str, letters: str, way: str) -> str:
+    """The text with these letters written by their numbers."""
+    return text.translate({ord(letter): way.format(ord(letter)) for letter in letters})
+
+
+SMALL, LARGE = "\\u{:04x}", "\\u{:04X}"
 FORMS = {
     "plain": VALUE,
     "base64": base64.b64encode(DATA).decode(),
@@ -55,12 +64,89 @@ FORMS = {
     "percent in small letters": re.sub("%..", lambda match: match[0].lower(), quote(VALUE, safe="")),
     "percent as in JavaScript": quote(VALUE, safe="!'()*~"),
     "JSON": json.dumps(VALUE)[1:-1],
+    "JSON in JSON": json.dumps(json.dumps(VALUE))[3:-3],
+    "JSON in a page": json.dumps(VALUE)[1:-1].translate({ord(each): f"\\u{ord(each):04x}" for each in "<&>'"}),
+    "HTML": html.escape(VALUE),
+    "HTML as templates write it": html.escape(VALUE).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+    "HTML between tags": html.escape(VALUE, quote=False),
+    "XML": html.escape(VALUE).replace("&#x27;", "&apos;"),
     "JSON as it is": json.dumps(VALUE, ensure_ascii=False)[1:-1],
     "JSON in capitals": json.dumps(VALUE)[1:-1].replace("\\u00e9", "\\u00E9"),
     "JSON with escaped slashes": json.dumps(VALUE)[1:-1].replace("/", "\\/"),
     "repr": repr(VALUE)[1:-1],
     "repr of bytes": repr(DATA)[2:-1],
 }
+
+
+WRITERS = {
+    "JSON by Go": numbered(json.dumps(VALUE, ensure_ascii=False)[1:-1], "<>&", SMALL),
+    "JSON by .NET": numbered(VALUE.replace("\\", "\\\\"), "\"&'+<>`é", LARGE),
+    "JSON by .NET in JSON": json.dumps(numbered(VALUE.replace("\\", "\\\\"), "\"&'+<>`é", LARGE))[1:-1],
+    "JSON of base64 by .NET": numbered(base64.b64encode(b">" + DATA).decode(), "+", LARGE),
+    "JSON by PHP in JSON": json.dumps(json.dumps(VALUE)[1:-1].replace("/", "\\/"))[1:-1],
+    "JavaScript": numbered(VALUE.replace("\\", "\\\\"), "\"&'<>/=", "\\x{:02x}"),
+    "HTML by Go": numbered(html.escape(VALUE, quote=False), "+\"'", "&#{};"),
+    "HTML by Handlebars": numbered(html.escape(VALUE), "`=", "&#x{:X};"),
+    "HTML by mustache": numbered(html.escape(VALUE), "`=/", "&#x{:X};"),
+    "HTML by names": html.escape(VALUE).replace("é", "&eacute;").replace("+", "&plus;"),
+    "HTML twice": html.escape(numbered(html.escape(VALUE), "`=/", "&#x{:X};")),
+    "HTML in JSON by Go": numbered(html.escape(VALUE).replace("\\", "\\\\"), "&", SMALL),
+    "JSON by .NET in a page": html.escape(numbered(VALUE.replace("\\", "\\\\"), "\"&'+<>`é", LARGE)),
+    "XML with few escapes": VALUE.replace("&", "&amp;").replace("<", "&lt;"),
+}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_what_writers_of_json_and_pages_escape_is_struck(striker: Striker, form: str):
+    struck = striker.strike({"body": f'&lt;b\\n "before" {WRITERS[form]} after \\t&gt;'})["body"]
+    start, end = struck.split(MARK)
+    assert start.startswith('&lt;b\\n "before" ')
+    assert end.endswith(" after \\t&gt;")
+    assert len(start + end) <= len('&lt;b\\n "before"  after \\t&gt;') + 14, "and little else"
+    assert striker.strike(struck) == struck
+
+
+def test_base64_in_json_by_php_is_struck():
+    written = base64.b64encode(b"why???because???").decode().replace("/", "\\/")
+    assert "\\/" in written
+    assert only("why???because???").strike({"body": f'{{"key":"{written}"}}'}) == {"body": f'{{"key":"{MARK}"}}'}
+
+
+def test_a_secret_of_signs_beyond_the_usual_is_found_where_they_are_escaped():
+    striker = only("kürzel-😀-€")
+    assert striker.strike("got k\\u00FCrzel-\\uD83D\\uDE00-\\u20ac!") == f"got {MARK}!"
+    assert striker.strike("got k&uuml;rzel-&#128512;-&euro;!") == f"got {MARK}!"
+
+
+def test_a_secret_that_looks_escaped_itself_is_struck():
+    striker = only("pa\\u0041ss&amp;=word")
+    assert striker.strike("got pa\\u0041ss&amp;=word!") == f"got {MARK}!"
+    assert striker.strike("got pa\\u0041ss&amp;amp;&#x3D;word!") == f"got {MARK}!"
+    assert striker.strike("got pa\\\\u0041ss\\u0026amp;=word!") == f"got {MARK}!"
+
+
+def test_a_file_as_github_sends_it_is_struck(striker: Striker):
+    whole = base64.b64encode(b"#" * 33 + DATA + b"#" * 80).decode()
+    lines = "".join(f"{whole[at : at + 60]}\n" for at in range(0, len(whole), 60))
+    for body in (lines, once := json.dumps({"content": lines}), json.dumps({"body": once})):
+        struck = striker.strike({"body": body})["body"]
+        assert MARK in struck
+        assert not any(line in struck for line in lines.split()[1:2])
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["\n", "\r\n", "\n    ", "\\n", "\\\\n", "\\r\\n"],
+    ids=["lines", "lines of mail", "indented lines", "lines in JSON", "lines in JSON in JSON", "lines of mail in JSON"],
+)
+def test_base64_that_is_broken_into_lines_is_struck_and_its_surroundings_stay(striker: Striker, end: str):
+    lines = base64.encodebytes(b"u" * 50 + DATA + b"v" * 80).decode().replace("\n", end)
+    struck = striker.strike(f"before\n{lines}after")
+    assert MARK in struck
+    assert struck.startswith("before\ndXV1")
+    assert struck.endswith(f"dnY={end}after")
+    assert len(struck) < len(f"before\n{lines}after") + len(MARK) - len(DATA)
+    assert striker.strike(struck) == struck
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -408,6 +494,17 @@ def test_a_text_of_megabytes_is_struck_everywhere(striker: Striker):
     assert len(text) > 1_000_000
     assert struck.count(MARK) == 2
     assert struck.startswith("lorem ipsum ")
+
+
+def test_the_name_of_a_trace_is_struck_and_one_that_is_an_id_only_where_all_of_it_is_secret():
+    key, other = "0192f0c1-7b1a-7c3e-9a55-2f4b6c8d0e1f", "0192f0c1-7b1a-7c3e-9a55-2f4b6c8d0e1e"
+    striker = only(f" {key}\n")
+    striker.remember("2f4b", connector="short", key="pin")
+    assert striker.strike_trace(key) == MARK
+    assert striker.strike_trace(other) is other
+    assert striker.strike_trace(f"run of {key}") == f"run of {MARK}"
+    assert striker.strike_trace("run 2f4b") == "run [secret:short/pin]"
+    assert striker.strike_trace("nightly") == "nightly"
 
 
 def test_the_process_has_one_striker():

@@ -1,6 +1,7 @@
 """What holds for every secret, every form of it and every value around it."""
 
 import base64
+import html
 import json
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -68,6 +69,9 @@ def forms(draw: st.DrawFn, secret: str) -> str:
                 quote_plus(whole),
                 json.dumps(whole)[1:-1],
                 json.dumps(whole, ensure_ascii=False)[1:-1],
+                json.dumps(json.dumps(whole))[3:-3],
+                html.escape(whole),
+                html.escape(whole, quote=False),
             ]
         )
     )
@@ -102,6 +106,53 @@ def test_no_secret_survives_in_any_value_in_any_form(data: st.DataObject, secret
     for secret in secrets:
         for form in forms_of(secret):
             assert not any(form.text in text for text in seen), form
+
+
+@given(st.data(), SECRETS, st.booleans(), st.booleans())
+def test_no_secret_survives_whichever_letters_are_escaped(data: st.DataObject, secret: str, page: bool, again: bool):
+    whole = secret.strip()
+    letters = sorted(set(whole))
+    chosen = data.draw(st.sets(st.sampled_from(letters)))
+    if page:
+        escaped = "".join(in_page(letter) if letter in chosen or letter == "&" else letter for letter in whole)
+        read = html.unescape
+    else:
+        must = {'"', "\\", *(letter for letter in letters if ord(letter) < 32)}
+        escaped = "".join(in_json(letter) if letter in chosen | must else letter for letter in whole)
+        read = from_json
+    text = json.dumps(escaped)[1:-1] if again else escaped
+    struck = remembering(secret).strike({"body": f"before {text} after"})["body"]
+    assert whole not in read(from_json(struck) if again else struck)
+    assert "before " in struck
+    assert " after" in struck
+
+
+def in_page(letter: str) -> str:
+    written = f"&#x{ord(letter):X};"
+    return written if html.unescape(written) == letter else "&amp;" if letter == "&" else letter
+
+
+def in_json(letter: str) -> str:
+    pair = letter.encode("utf-16-be").hex().upper()
+    return "".join(f"\\u{pair[at : at + 4]}" for at in range(0, len(pair), 4))
+
+
+def from_json(text: str) -> str:
+    try:
+        return json.loads(f'"{text}"', strict=False)
+    except ValueError:
+        return text
+
+
+@given(SECRETS, st.binary(max_size=200), st.binary(max_size=200), st.sampled_from(["\n", "\r\n", "\n    "]))
+def test_no_secret_survives_in_base64_that_is_broken_into_lines(secret: str, before: bytes, after: bytes, end: str):
+    whole = secret.strip()
+    assume(whole.encode() not in before + after)
+    lines = base64.encodebytes(before + whole.encode() + after).decode().replace("\n", end)
+    struck = remembering(secret).strike(f"its content:\n{lines}")
+    assert "[" in struck
+    joined = "".join(struck.split())
+    assert not any(form.text in joined for form in forms_of(secret) if len(form.text) > 8), struck
 
 
 @given(st.data(), st.lists(SECRETS, min_size=1, max_size=3))

@@ -19,7 +19,8 @@ from callgate.stores.sqlite import SqliteStore, forks, locks
 from callgate.stores.sqlite.known import Known
 from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.session import Session
-from tests.contracts.makers import HandClock, a_draft, an_attempt, until
+from tests.contracts.makers import HandClock, a_draft, an_attempt
+from tests.waiting import until
 
 
 @pytest.fixture

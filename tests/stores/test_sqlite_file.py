@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sqlite3
 import stat
 from collections.abc import AsyncGenerator
@@ -16,7 +17,8 @@ from callgate.model.attempt import AttemptState
 from callgate.stores.sqlite import SqliteStore
 from callgate.stores.sqlite.schema import migrations
 from callgate.stores.sqlite.statements import load
-from tests.contracts.makers import HandClock, a_draft, an_approval, an_attempt, until
+from tests.contracts.makers import HandClock, a_draft, an_approval, an_attempt
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -296,8 +298,9 @@ def test_the_statements_of_every_call_find_their_rows_by_an_index(path: Path):
         "attempts": [
             "by_key",
             "by_call",
-            "unknown",
-            "unknown_edited",
+            "unresolved",
+            "unresolved_edited",
+            "past",
             "succeeded_since",
             "edited_succeeded_since",
             "last_id",
@@ -311,7 +314,7 @@ def test_the_statements_of_every_call_find_their_rows_by_an_index(path: Path):
         for file, names in hot.items():
             for name in names:
                 statement = load(file)[name].replace("/* types */", "")
-                values = [None] * statement.count("?")
+                values = [None] * (max(map(int, re.findall(r"\?(\d)", statement)), default=0) or statement.count("?"))
                 plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
                 searched = [step for step in plan if step.startswith(("SEARCH", "SCAN")) and "CONSTANT" not in step]
                 assert searched, (name, plan)

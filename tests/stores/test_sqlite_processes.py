@@ -42,6 +42,11 @@ def child(path: Path, what: str, name: str = "x") -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
+def waiting(handles: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    """A process that has those handles until its input ends."""
+    return subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=handles)
+
+
 def end_of(process: subprocess.Popen[str]) -> list[str]:
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
@@ -117,6 +122,19 @@ async def test_an_owner_that_left_no_row_is_forgotten_at_the_next_opening(path: 
         assert {file.name for file in folder.iterdir()} == {store.owner, second.owner, "not an owner"}
         assert not second.owner_alive(stray)
         assert not second.owner_alive(store.owner)
+
+
+async def test_an_owner_is_alive_until_the_last_process_that_it_gave_its_handles_is_gone(path: Path):
+    async with opened(path) as other:
+        async with opened(path) as store:
+            await store.write(lambda tx: tx.put_attempt(an_attempt("k", owner=store.owner)))
+            waits = waiting(store.handles_for_children())
+        assert store.handles_for_children() == ()
+        assert other.owner_alive(store.owner)
+        assert store.owner not in other.gone_owners()
+        waits.communicate(timeout=60)
+        assert not other.owner_alive(store.owner)
+        assert other.gone_owners() == [store.owner]
 
 
 @pytest.mark.parametrize("name", ["../callgate.db", "", "x" * 300, "owner\x00", "not-a-uuid"])

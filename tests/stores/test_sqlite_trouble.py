@@ -18,8 +18,9 @@ from callgate.errors import StoreError, StoreUnavailable
 from callgate.model.event import Draft, Event
 from callgate.ports import Transaction
 from callgate.stores.sqlite import SqliteStore
-from tests.contracts.makers import HandClock, a_draft, an_attempt, until
+from tests.contracts.makers import HandClock, a_draft, an_attempt
 from tests.contracts.test_events import assert_chained
+from tests.waiting import until
 
 CAN_MOUNT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -182,6 +183,22 @@ async def test_a_commit_that_arrived_though_it_was_reported_lost_does_not_break_
     disk.fails = 0
     await store.write(lambda tx: tx.append(a_draft("after")))
     assert await types_of(store) == ["stream.opened", "arrived", "after"]
+
+
+async def test_events_behind_a_commit_that_arrived_though_it_was_reported_lost_are_written_once_and_heard(
+    store: SqliteStore, disk: type[Disk]
+):
+    heard = hearing(store, "arrived 2")
+    disk.fails, disk.after = sqlite3.SQLITE_IOERR_FSYNC, True
+    for n in range(3):
+        store.behind(a_draft(f"arrived {n}"))
+    with pytest.raises(StoreUnavailable):
+        await store.flush()
+    disk.fails = 0
+    await asyncio.wait_for(heard.wait(), 20)
+    await until(lambda: takes(store, a_draft("after")))
+    await store.flush()
+    assert await types_of(store) == ["stream.opened", "arrived 0", "arrived 1", "arrived 2", "after"]
 
 
 async def test_trouble_is_logged_once_however_long_it_lasts(

@@ -43,6 +43,17 @@ def write_arguments(arguments: Any, limit: int) -> bytes:
     return text
 
 
+def whole_numbers(value: Any) -> Any:
+    """The value with 1.0 in it as 1: JSON has one kind of number, and some writers one form."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: whole_numbers(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, list):
+        return [whole_numbers(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
 def _refuse_large(arguments: Any, text: bytes, *, limit: int) -> None:
     if len(text) > limit:
         raise InvalidArguments(f"The arguments are {len(text)} bytes; {limit} at most")

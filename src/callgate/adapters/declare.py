@@ -13,11 +13,10 @@ from typing import Any, TypedDict
 from callgate.adapters.fields import HOOKS, READERS, nearest
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Caller, Effect, Origin, Risk
-from callgate.model.tool import NO_HOOKS, Hooks
+from callgate.model.tool import NO_HOOKS, Hooks, reading_fault
 from callgate.model.visible import brief
 
 MAX_ARGUMENT_BYTES = 1024 * 1024
-_BESIDE_READING = frozenset({Effect.READ_ONLY, Effect.NETWORK_ACCESS, Effect.CALLS_LLM})
 _NETWORK_FAMILIES = frozenset({"net", "mcp"})
 
 Words = str | Iterable[str]
@@ -194,13 +193,10 @@ def _refuse_unknown(fields: Mapping[str, Any]) -> None:
 
 
 def _refuse_contradictions(effects: frozenset[Effect], stated: Mapping[str, Any]) -> None:
-    if Effect.READ_ONLY not in effects:
-        return
-    others = sorted(effects - _BESIDE_READING)
-    if others:
-        message = f"read_only combines with network_access and calls_llm only, not with {', '.join(others)}"
-        raise ConfigurationError(message, key="effects")
-    if stated.get("destructive"):
+    fault = reading_fault(effects)
+    if fault is not None:
+        raise ConfigurationError(fault, key="effects")
+    if Effect.READ_ONLY in effects and stated.get("destructive"):
         raise ConfigurationError("a tool cannot be read_only and destructive", key="destructive")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, Optional, cast
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined, to_json
+from pydantic_core import PydanticUndefined, from_json, to_json
 from typing_extensions import TypedDict
 
+from callgate.adapters.argument_text import whole_numbers
 from callgate.adapters.hint_rewriting import rewrite
 from callgate.adapters.parameters import NONE, Parameter
 from callgate.adapters.plain import accepts_none, is_plain
@@ -48,8 +50,9 @@ def read_field(parameter: Parameter) -> FieldHint:
         return FieldHint(name=parameter.name, key=key, hint=hint, plain=plain)
     if value is None and not accepts_none(parameter.hint):
         hint = Optional[hint]  # noqa: UP045 - a value, not a hint
-    text = _default_text({key: hint}, value)
-    if text is not None:
+    said = _said_default({key: hint}, value)
+    if said is not None:
+        value, text = said
         hint = Annotated[hint, Field(default=value)]
         return FieldHint(name=parameter.name, key=key, hint=hint, plain=plain, default=text)
     if parameter.default is NONE or isinstance(parameter.default, FieldInfo):
@@ -111,12 +114,35 @@ def _default_of(parameter: Parameter, info: FieldInfo | None) -> Any:
     return info.default
 
 
-def _default_text(field: dict[str, Any], value: Any) -> bytes | None:
-    """The default as JSON, if it comes back from there as it was; a masked secret, for one, does not."""
-    try:
+def _said_default(field: dict[str, Any], value: Any) -> tuple[Any, bytes] | None:
+    """The default and its JSON, if it comes back from there as it was; a masked secret, for one, does not.
+
+    One that is written loosely (`folder: Path = "."`, `count: int = 1e6`) becomes what its hint says: a default that
+    nobody sees is one that nobody judges.
+    """
+    with contextlib.suppress(Exception):  # whatever goes wrong, JSON cannot say it
         text = to_json(value, inf_nan_mode="null")
-        (key,) = field
-        (same,) = _adapt(field).validator.validate_json(b"{%s:%s}" % (to_json(key), text), strict=True).values()
-        return text if bool(same == value) else None
-    except Exception:  # noqa: BLE001 - whatever goes wrong, JSON cannot say it
-        return None
+        if to_json(value, inf_nan_mode="constants") != text:
+            return None
+        try:
+            read = _read(field, text)
+        except ValidationError:
+            read = _read(field, to_json(whole_numbers(from_json(text))))
+        else:
+            if bool(read == value):
+                return value, text
+        if bool(from_json(text) != _as_json(value)) or next(iter(field.values())) is Any:
+            return None
+        written = to_json(read)
+        return (read, written) if bool(_read(field, written) == read) else None
+    return None
+
+
+def _as_json(value: Any) -> Any:
+    return [_as_json(item) for item in cast("list[Any]", value)] if isinstance(value, (list, tuple)) else value
+
+
+def _read(field: dict[str, Any], text: bytes) -> Any:
+    (key,) = field
+    (value,) = _adapt(field).validator.validate_json(b"{%s:%s}" % (to_json(key), text), strict=True).values()
+    return value

@@ -6,12 +6,12 @@ because which branch is meant is not known before. A default that does not fit i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from callgate.adapters.schema_walk import Places, Schema, walk
-from callgate.model.canonical import dumps, loads
+from callgate.model.canonical import NotCanonical, dumps, loads
 
 Fits = Callable[[str, Any], bool]
 """(pointer of a schema, value) -> whether the value fits it."""
@@ -41,6 +41,29 @@ class Plan:
         for name, plans in self.inside.items():
             for plan in plans if name in value else ():
                 plan.fill(value[name])
+
+
+def with_defaults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema with what its function takes for a property that is not given, where it says nothing of it itself.
+
+    A default that nobody sees is one that nobody judges. What JSON cannot say stays the function's own.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return schema
+    said: dict[str, Any] = {
+        name: {**cast("Mapping[str, Any]", part), "default": values[name]}
+        for name, part in cast("Mapping[str, Any]", properties).items()
+        if name in values and isinstance(part, Mapping) and "default" not in part and _is_json(values[name])
+    }
+    return {**schema, "properties": {**properties, **said}} if said else schema
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        return loads(dumps(value)) == value
+    except NotCanonical:
+        return False
 
 
 def plan_defaults(root: Schema, fits: Fits) -> Plan | None:

@@ -1,7 +1,8 @@
 """Schemas and validators from type hints, through pydantic. Loaded with the first tool, because pydantic is heavy.
 
 A validator reads the arguments as JSON, strictly: `True` is no integer and `"1"` no number, but an integer is a
-number. Plain JSON types are validated once; others (models, enums, dates) again when the handler needs Python values.
+number. Plain JSON types are validated once; what others (models, enums, dates) become is written down again, which is
+what is judged, and read from there when the handler needs Python values.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from callgate.adapters.argument_text import write_arguments
+from callgate.adapters.argument_text import whole_numbers, write_arguments
 from callgate.adapters.field_hints import make_adapter, read_field
 from callgate.adapters.parameters import Parameters
 from callgate.adapters.pydantic_faults import explain
 from callgate.adapters.pydantic_schema import close, describe, make_schema
 from callgate.adapters.recursion import NO_LIMIT, depth_limit, depth_of
 from callgate.adapters.schema_rules import show_hidden
+from callgate.adapters.written_values import Write, is_lazy, make_writer
 from callgate.errors import InvalidArguments
+from callgate.model.canonical import dumps
 from callgate.model.tool import Arguments, Validator
 
 _TRIES = 10_000
@@ -61,9 +64,11 @@ def compile_signature(parameters: Parameters, *, descriptions: Mapping[str, str]
             schema=schema, validator=_plain_validator(adapter.validator.validate_json, limit), to_python=None
         )
     check = _shallow_check(_strict_check(adapter, closed=closed), schema)
-    defaults = {field.key: field.default for field in fields if field.default is not None}
+    write = make_writer(adapter)
     return Signature(
-        schema=schema, validator=_rich_validator(check, limit, defaults=defaults), to_python=_converter(check)
+        schema=schema,
+        validator=_rich_validator(check, limit, write=write),
+        to_python=_converter(check, write, lazy=is_lazy(adapter)),
     )
 
 
@@ -100,35 +105,53 @@ def _plain_validator(check: Check, limit: int) -> Validator:
     return validate
 
 
-def _rich_validator(check: Check, limit: int, *, defaults: Mapping[str, bytes]) -> Validator:
+def _rich_validator(check: Check, limit: int, *, write: Write) -> Validator:
+    def read(text: bytes) -> dict[str, Any]:
+        try:
+            return check(text)
+        except ValidationError as error:
+            return check(_accepted(check, text, error=error))
+
     def validate(arguments: Mapping[str, Any], /) -> Arguments:
         text = write_arguments(arguments, limit)
         try:
-            check(text)
-        except ValidationError as error:
-            text = _accepted(check, text, error=error)
+            final = write(lambda: read(text))
+            _refuse_otherwise(final, check, write=write)
         except InvalidArguments:
             raise
+        except ValidationError as error:
+            raise explain(error, from_json(text)) from None
         except Exception as error:
             # An author's own validator broke; an unchecked value does not pass.
             raise InvalidArguments(f"The arguments could not be checked ({type(error).__name__})") from error
-        final: Arguments = from_json(text)
-        for key, default in defaults.items():
-            if key not in final:
-                final[key] = from_json(default)
         return final
 
     return validate
 
 
-def _converter(check: Check) -> Callable[[Arguments], dict[str, Any]]:
-    def convert(arguments: Arguments) -> dict[str, Any]:
-        try:
-            return check(to_json(arguments))
-        except ValidationError as error:
-            raise explain(error, arguments) from None
+def _refuse_otherwise(final: Arguments, check: Check, *, write: Write) -> dict[str, Any]:
+    """The values that are read from final arguments.
 
-    return convert
+    Raises:
+        InvalidArguments: They are not what the arguments say: what was judged would not be what runs.
+    """
+    try:
+        values = check(to_json(final))
+        written = write(lambda: values)
+    except ValidationError as error:
+        raise explain(error, final) from None
+    if dumps(written) != dumps(final):
+        raise InvalidArguments("The arguments are read otherwise each time, so what is judged would not be what runs")
+    return values
+
+
+def _converter(check: Check, write: Write, *, lazy: bool) -> Callable[[Arguments], dict[str, Any]]:
+    def to_python(arguments: Arguments) -> dict[str, Any]:
+        values = _refuse_otherwise(arguments, check, write=write)
+        # To write an `Iterable` down is to read it to its end, which can be done once.
+        return check(to_json(arguments)) if lazy else values
+
+    return to_python
 
 
 def _accepted(check: Check, text: bytes, *, error: ValidationError) -> bytes:
@@ -138,7 +161,7 @@ def _accepted(check: Check, text: bytes, *, error: ValidationError) -> bytes:
         InvalidArguments: It does not fit either way.
     """
     arguments = from_json(text)
-    whole = _whole_numbers(arguments)
+    whole = whole_numbers(arguments)
     try:
         again = to_json(whole)
         if again == text:
@@ -147,13 +170,3 @@ def _accepted(check: Check, text: bytes, *, error: ValidationError) -> bytes:
     except ValidationError as fault:
         raise explain(fault, whole) from None
     return again
-
-
-def _whole_numbers(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, dict):
-        return {key: _whole_numbers(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, list):
-        return [_whole_numbers(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    return value

@@ -9,16 +9,12 @@ parent) means the thread that started it, and threads come and go. Linux only: e
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import weakref
 from typing import Self
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None
 
 _CLOSED = -1
 _CAN_TIE = hasattr(fcntl, "F_SETSIG")
@@ -50,7 +46,7 @@ class Tether:
 
     def tie(self, pid: int) -> None:
         """Have a process killed with us. To one that is over already nothing happens."""
-        if fcntl is not None and _CAN_TIE:
+        if _CAN_TIE:
             fcntl.fcntl(self._theirs, fcntl.F_SETSIG, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
                 fcntl.fcntl(self._theirs, fcntl.F_SETOWN, pid)

@@ -16,12 +16,14 @@ _BOUND: dict[type, tuple[bytes, tuple[str, ...]]] = {
     kind: (prefix, tuple(field.name for field in fields(kind) if field.name != "mac"))
     for kind, prefix in ((Approval, b"approval\0"), (Grant, b"grant\0"))
 }
-_LATER: dict[str, Any] = {"part": None, "calls": ()}
+_LATER: dict[str, Any] = {"part": None, "calls": (), "revision": 0}
 """Fields that came later. Nothing is bound where they are not set, so that older seals still fit."""
 
 
 def bind(answer: Sealed, keys: Keys) -> Sealed:
-    """The same approval or grant with a fresh MAC; every change of one ends here."""
+    """The same approval or grant with a fresh MAC; every change of one ends here, and is counted in an approval."""
+    if isinstance(answer, Approval):
+        answer = replace(answer, revision=answer.revision + 1)
     return replace(answer, mac=keys.mac(_bytes(answer)))
 
 

@@ -5,7 +5,9 @@ Deciding never executes. An agent never decides.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from callgate.errors import ApprovalConflict, AssuranceTooLow
 from callgate.model.approval import Approval, ApprovalState, Vote
@@ -116,6 +118,17 @@ def votes_needed(approval: Approval) -> int:
     return 2 if approval.by is ConfirmBy.TWO else 1
 
 
+def let_through_by_silence(approval: Approval) -> bool:
+    """Whether an approval that was given was given by nobody's no, and not by people's yes."""
+    return len(approval.votes) < votes_needed(approval)
+
+
+def edited(approval: Approval, changes: Mapping[str, Any]) -> Approval:
+    """The question as an edit leaves it: earlier votes are void, and silence lets through no more than before."""
+    silence = changes["on_expiry"] if approval.on_expiry == "proceed" else approval.on_expiry
+    return replace(approval, votes=(), edited=True, **{**changes, "on_expiry": silence})
+
+
 def need_seen(approval: Approval, digest: str | None) -> None:
     """A decision is about what was seen. One that does not say what that was is let through here.
 
@@ -149,7 +162,8 @@ def refuse_part(approval: Approval) -> None:
 
 def _is_pending(approval: Approval) -> None:
     if approval.state is not ApprovalState.PENDING:
-        raise ApprovalConflict(f"approval {approval.id} is {approval.state.value}, not pending")
+        window = "; its window ended, and nobody had objected" if approval.decided_by == VETO else ""
+        raise ApprovalConflict(f"approval {approval.id} is {approval.state.value}, not pending{window}")
     refuse_part(approval)
 
 

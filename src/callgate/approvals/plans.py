@@ -11,7 +11,6 @@ from callgate.model.counted import counted
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance
 
-_STRICTNESS = (ConfirmBy.USER, ConfirmBy.OTHER, ConfirmBy.TWO)
 _MIXED = (ApprovalState.APPROVED, ApprovalState.WITHDRAWN, ApprovalState.EXPIRED)
 """How a plan stands whose calls do not all stand alike, the first that one of them has: some were used before."""
 
@@ -29,7 +28,7 @@ class Demands:
 def strictest(demands: Sequence[Demands]) -> Demands:
     """What a decision about all of them needs."""
     return Demands(
-        by=max((each.by for each in demands), key=_STRICTNESS.index),
+        by=max((each.by for each in demands), key=lambda by: by.strictness),
         assurance=max(each.assurance for each in demands),
         plus=any(each.plus for each in demands),
         on_expiry="proceed" if all(each.on_expiry == "proceed" for each in demands) else "reject",

@@ -12,7 +12,7 @@ from callgate.cli.screen import Cell, Column, Screen
 from callgate.cli.tool_text import RISKS
 from callgate.model.approval import Approval, ApprovalState
 
-_PRIVATE = frozenset({"mac", "sealed_id", "asked_fingerprint", "final_fingerprint"})
+_PRIVATE = frozenset({"mac", "revision", "sealed_id", "asked_fingerprint", "final_fingerprint"})
 
 
 def approval_document(approval: Approval) -> dict[str, Any]:

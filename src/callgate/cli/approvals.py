@@ -20,7 +20,7 @@ from callgate.cli.place import Place, place_options
 from callgate.cli.proposal import Proposals, approving, proposed
 from callgate.cli.question import show_question
 from callgate.cli.screen import Screen
-from callgate.cli.trouble import wrong
+from callgate.cli.trouble import exclude, wrong
 from callgate.cli.watching import go_through, watch
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.levels import Assurance
@@ -60,6 +60,7 @@ def command(context: click.Context, /, *, by: str | None) -> None:
 @click.pass_obj
 def list_approvals(place: Place, /, **options: Any) -> None:
     """List the questions that wait."""
+    exclude(state=options["states"], all=options["everything"])
     wanted, limit = (
         tuple(ApprovalState(state) for state in options["states"]) or (ApprovalState.PENDING,),
         options["limit"],
@@ -69,7 +70,7 @@ def list_approvals(place: Place, /, **options: Any) -> None:
         among = None if options["everything"] else wanted
         return await gate.approvals(states=among, limit=limit + 1, newest_first=True)
 
-    found = newest(run(place, work, need=Need.EXISTING), limit)
+    found = newest(run(place, work, need=Need.LOOK), limit)
     if options["as_json"]:
         print_document({"approvals": [approval_document(approval) for approval in found]})
     elif found:
@@ -90,7 +91,7 @@ def show(place: Place, /, *, approval_id: str, as_json: bool) -> None:
         found = await gate.approval(await approval_of(gate, approval_id))
         return found, await gate.before(found)
 
-    approval, before = run(place, work, need=Need.EXISTING)
+    approval, before = run(place, work, need=Need.LOOK)
     if as_json:
         print_document(approval_document(approval) | {"before": before})
         return

@@ -7,6 +7,7 @@ from typing import Any
 
 from callgate.cli.ids import shortener
 from callgate.cli.moments import moment
+from callgate.cli.opening import settings_of
 from callgate.cli.outcome_text import value_text
 from callgate.cli.place import Place
 from callgate.cli.proposal import Proposals, proposed
@@ -80,11 +81,14 @@ def known_end(attempt: Attempt) -> str:
 
 def _ways(attempt: Attempt, place: Place) -> Proposals:
     key = attempt.key.key
-    ask = proposed(place, "outcomes", "verify", key, tools=True) if attempt.has_verify else ""
+    which = ("--call", attempt.call_id) if attempt.tries > 1 else ()
+    # Its module is known here only where somebody named it; `verify` needs the tool.
+    module = () if place.modules or settings_of(place).modules else ("--module", "NAME")
+    ask = proposed(place, "outcomes", "verify", key, *module, tools=True) if attempt.has_verify else ""
     return [
         ("ask the tool", ask),
-        ("it happened", proposed(place, "outcomes", "resolve", key, "--happened")),
-        ("it did not", proposed(place, "outcomes", "resolve", key, "--absent")),
+        ("it happened", proposed(place, "outcomes", "resolve", key, "--happened", *which)),
+        ("it did not", proposed(place, "outcomes", "resolve", key, "--absent", *which)),
         ("its story", proposed(place, "audit", "show", attempt.call_id)),
     ]
 

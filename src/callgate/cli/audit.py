@@ -14,9 +14,10 @@ from callgate.cli.exit_codes import ExitCode
 from callgate.cli.filters import chosen, filter_options
 from callgate.cli.following import follow_events
 from callgate.cli.ids import story_of, whole
+from callgate.cli.newest import SO_MANY
 from callgate.cli.opening import Need, run
 from callgate.cli.place import Place, place_options
-from callgate.cli.record_changes import erase, export, rebuild
+from callgate.cli.record_changes import accept_restore, erase, export, rebuild
 from callgate.cli.report_text import code_of_report, show_report
 from callgate.cli.screen import Screen
 from callgate.cli.trouble import wrong
@@ -29,7 +30,7 @@ _EQUAL = ("tool", "status", "principal", "session", "trace")
 
 @click.group("audit")
 def command() -> None:
-    """What was recorded: verify, list, show, calls, usage, export, rebuild, erase."""
+    """What was recorded: verify, list, show, calls, usage, export, rebuild, erase, accept-restore."""
 
 
 @command.command("verify")
@@ -38,7 +39,7 @@ def command() -> None:
 @click.pass_obj
 def verify(place: Place, /, *, as_json: bool) -> ExitCode:
     """Find whatever was edited, removed, reordered or put back, and say how far the record is proven."""
-    report = run(place, lambda gate: gate.verify_audit(), need=Need.EXISTING)
+    report = run(place, lambda gate: gate.verify_audit(), need=Need.LOOK)
     if as_json:
         print_document(report.to_json())
     else:
@@ -48,7 +49,7 @@ def verify(place: Place, /, *, as_json: bool) -> ExitCode:
 
 @command.command("list")
 @filter_options
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many, the newest.")
+@click.option("--limit", type=SO_MANY, default=50, show_default=True, help="At most so many, the newest.")
 @click.option("--all", "everything", is_flag=True, help="Also openings, checkpoints and registrations of tools.")
 @click.option("--follow", is_flag=True, help="Go on with new events as they come, until Ctrl-C.")
 @place_options
@@ -65,7 +66,7 @@ def list_events(place: Place, /, **options: Any) -> None:
     async def work(gate: Callgate) -> list[Event]:
         return await gate.newest_events(options["limit"], **await whole(gate, filters))
 
-    found = run(place, work, need=Need.EXISTING)
+    found = run(place, work, need=Need.LOOK)
     if options["as_json"]:
         print_document({"events": [event_document(event) for event in found]})
     elif found:
@@ -92,7 +93,7 @@ def show(place: Place, /, *, identifier: str, as_json: bool) -> None:
             wrong(f"no call, trace or event has the id {identifier}; look for it with: {listed}")
         return await _events(gate, **meant), await gate.invocation(meant.get("call_id", ""))
 
-    found, invocation = run(place, work, need=Need.EXISTING)
+    found, invocation = run(place, work, need=Need.LOOK)
     if as_json:
         of_call = {} if invocation is None else {"invocation": invocation}
         print_document(of_call | {"events": [event_document(event) for event in found]})
@@ -117,14 +118,14 @@ async def _events(
 @click.option("--principal", help="Only calls of this agent.")
 @click.option("--session", help="Only calls of this session.")
 @click.option("--trace", metavar="ID", help="Only calls of this trace.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many, the newest.")
+@click.option("--limit", type=SO_MANY, default=50, show_default=True, help="At most so many, the newest.")
 @place_options
 @json_option
 @click.pass_obj
 def calls(place: Place, /, **options: Any) -> None:
     """List calls: who called what, when, and how it ended."""
     equal = {name: options[name] for name in _EQUAL if options[name] is not None}
-    found = run(place, lambda gate: gate.calls(limit=options["limit"], **equal), need=Need.EXISTING)
+    found = run(place, lambda gate: gate.calls(limit=options["limit"], **equal), need=Need.LOOK)
     if options["as_json"]:
         print_document({"calls": found})
     elif found:
@@ -139,7 +140,7 @@ def calls(place: Place, /, **options: Any) -> None:
 @click.pass_obj
 def usage(place: Place, /, *, as_json: bool) -> None:
     """Count calls by day and tool, how they ended and how long they took."""
-    found = run(place, lambda gate: gate.usage(), need=Need.EXISTING)
+    found = run(place, lambda gate: gate.usage(), need=Need.LOOK)
     if as_json:
         print_document({"usage": found})
     elif found:
@@ -148,5 +149,5 @@ def usage(place: Place, /, *, as_json: bool) -> None:
         Screen(sys.stderr).say("nothing was called yet")
 
 
-for _command in (export, rebuild, erase):
+for _command in (export, rebuild, erase, accept_restore):
     command.add_command(_command)

@@ -15,8 +15,9 @@ from callgate.cli.json_arguments import read_object
 from callgate.cli.opening import Need, Tools, run, stdin_is_terminal
 from callgate.cli.outcome_text import show_outcome
 from callgate.cli.place import Place, place_options
-from callgate.cli.proposal import questions
+from callgate.cli.proposal import Proposals, approving, proposed, questions
 from callgate.cli.question import terminal_asker
+from callgate.cli.screen import Cell
 from callgate.cli.trouble import wrong
 from callgate.errors import ToolNotFoundError
 from callgate.model.approval import Approval
@@ -64,9 +65,20 @@ def command(place: Place, /, **options: Any) -> ExitCode:
     try:
         outcome, question = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
     except KeyboardInterrupt:
-        listed = place.command("outcomes", "list")
-        raise KeyboardInterrupt(f"if the tool had begun, what is known of it is in: {listed}") from None
+        raise KeyboardInterrupt(_left(place, None if ask is None else ask.waiting)) from None
     return show_outcome(outcome, place, as_json=options["as_json"], question=question)
+
+
+def _left(place: Place, question: Approval | None) -> str:
+    """What an interruption leaves, and the command that goes on with it."""
+    if question is None:
+        return f"if the tool had begun, what is known of it is in: {place.command('outcomes', 'list')}"
+    ways = [f"{title}: {way.text if isinstance(way, Cell) else way}" for title, way in _decide(place, question)]
+    return "\n".join(["nothing ran; the same call again asks again, or runs once somebody decided", *ways])
+
+
+def _decide(place: Place, question: Approval) -> Proposals:
+    return [*approving(place, question, title="decide"), ("look", proposed(place, "approvals", "show", question.id))]
 
 
 async def _in_trace(gate: Callgate, context: Context, *, trace: str | None) -> Context:

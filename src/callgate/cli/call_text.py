@@ -53,7 +53,9 @@ def show_invocation(screen: Screen, invocation: Mapping[str, Any]) -> None:
     """One call in few lines: what was asked of which tool, for whom, and how it ended."""
     success, status = invocation["success"], invocation["status"]
     ended = {True: "succeeded", False: "did not succeed", None: _STANDS.get(status, "has not ended")}[success]
-    screen.say(f"{invocation['tool']} {ended}", style={True: "green", False: "red", None: "yellow"}[success])
+    screen.say(
+        f"{invocation['tool'] or '(erased)'} {ended}", style={True: "green", False: "red", None: "yellow"}[success]
+    )
     screen.facts([fact for name in _INVOCATION for fact in _fact(name, invocation[name])], indent=2)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from callgate.cli.trouble import wrong
 from callgate.model.canonical import loads
@@ -16,17 +16,26 @@ from callgate.settings.yaml_source import read_nodes
 _FORM = "a file of cases is a list; each has `tool`, `expect`, and what it is called with"
 
 
-def read_cases(path: Path) -> list[Any]:
+class Cases(NamedTuple):
+    """The cases of a file."""
+
+    values: list[Any]
+    """As they stand there."""
+    lines: tuple[int, ...] = ()
+    """Where each begins; empty where that is not known."""
+
+
+def read_cases(path: Path) -> Cases:
     """The cases of a file, as they stand there.
 
     Raises:
         ConfigurationError: The file is missing, cannot be read, or is no list.
     """
     text = read_text(str(path), required=True) or ""
-    value = _read_json(text, path) if path.suffix == ".json" else _read_yaml(text, path)
+    value, lines = (_read_json(text, path), ()) if path.suffix == ".json" else _read_yaml(text, path)
     if not isinstance(value, list):
         wrong(f"{path}: {_FORM}")
-    return cast("list[Any]", value)
+    return Cases(cast("list[Any]", value), lines)
 
 
 def _read_json(text: str, path: Path) -> Any:
@@ -36,14 +45,14 @@ def _read_json(text: str, path: Path) -> Any:
         wrong(f"{path}: {error}")
 
 
-def _read_yaml(text: str, path: Path) -> Any:
+def _read_yaml(text: str, path: Path) -> tuple[Any, tuple[int, ...]]:
     complaints = Complaints(str(path))
     check_text(text, complaints)
     node = None if complaints else read_nodes(text, complaints)
     value = None if node is None else _plain(node, complaints)
     if complaints:
         complaints.raise_all()
-    return value
+    return value, tuple(item.line for item in node.items) if isinstance(node, ListNode) else ()
 
 
 def _plain(node: Node, complaints: Complaints) -> Any:

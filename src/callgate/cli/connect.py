@@ -17,7 +17,7 @@ from callgate.cli.opening import settings_of, stdin_is_terminal, store_url
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
 from callgate.cli.toml_tables import Unchangeable, as_toml, changed
-from callgate.cli.trouble import wrong
+from callgate.cli.trouble import exclude, wrong
 from callgate.errors import ConfigurationError
 from callgate.runtime.host_entries import Entries, is_own_server, literal_values, same_server, without
 from callgate.runtime.host_files import (
@@ -50,6 +50,7 @@ def command(place: Place, /, *, hosts: Sequence[str], back: bool, **choices: boo
     Every difference is shown before it is written, and what was there is kept for --undo. Servers that the
     configuration has as well are taken out of the host's file: the host reaches them through Callgate.
     """
+    exclude(undo=back, **{name: choices[name] for name in ("no_hooks", "no_mcp")})
     if back:
         return _undo(hosts, of_user=choices["of_user"])
     kinds = {kind for kind in ("mcp", "hooks") if not choices[f"no_{kind}"]}

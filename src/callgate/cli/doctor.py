@@ -54,7 +54,7 @@ def _facts(place: Place) -> Iterator[Fact]:
     if not store_exists(url):
         return
     try:
-        yield from run(place, look_inside, need=Need.EXISTING)
+        yield from run(place, look_inside, need=Need.LOOK)
     except CallgateError as error:
         yield Fact("opening", WRONG, str(error))
 

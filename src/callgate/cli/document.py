@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from callgate.cli.streams import put
 from callgate.model.shapes import as_mapping, as_sequence
 from callgate.model.visible import visible
 
@@ -56,8 +57,7 @@ def print_document(body: Any, *, indented: bool | None = None) -> None:
     """Write a value as JSON on stdout; unless told, indented for a person and on one line for a program."""
     for_person = sys.stdout.isatty() if indented is None else indented
     text = json.dumps(_plain(body), ensure_ascii=False, indent=2 if for_person else None)
-    sys.stdout.write(escaped(text) + "\n")
-    sys.stdout.flush()
+    put(sys.stdout, escaped(text) + "\n")
 
 
 def escaped(text: str) -> str:

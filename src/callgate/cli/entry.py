@@ -15,6 +15,7 @@ import callgate
 from callgate.cli.document import json_option_of_all
 from callgate.cli.lazy import LazyGroup
 from callgate.cli.place import place_options
+from callgate.cli.streams import let_go, put, take_streams
 
 _ROOMS = {
     "serve": ("callgate.cli.serve", "Serve console, HTTP API and MCP on one port of this machine."),
@@ -51,7 +52,7 @@ _NAME = "callgate"
 _COMPLETION = "_CALLGATE_COMPLETE"
 _EPILOG = (
     "Exit codes: 0 succeeded or previewed, 1 failed, 2 usage or configuration error, 3 refused, 4 pending, "
-    "5 unknown, 6 store unusable or its key missing, 7 audit broken."
+    "5 unknown, 6 store unusable or its key missing, 7 audit broken, 74 the answer could not be written."
 )
 
 
@@ -79,14 +80,26 @@ def run(argv: Sequence[str] | None = None) -> int:
         root.main(words, prog_name=_NAME)
     with _streams_prepared():
         try:
+            _refuse_half_characters(words)
             with root.make_context(_NAME, [*words]) as context:  # click takes the words out of its list
-                return int(root.invoke(context) or 0)
+                code = int(root.invoke(context) or 0)
+                put(sys.stdout)
+                return code
         except click.exceptions.Exit as end:
             return end.exit_code
         except BrokenPipeError:
             return _reader_left()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last line of defence tells it in one line
             return _tell(error, words)
+
+
+def _refuse_half_characters(words: Sequence[str]) -> None:
+    """A terminal of another encoding sends what Python reads as halves of characters; nothing can be kept of them."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise click.UsageError(f"{word!a} is no UTF-8; type it in a terminal that is set to UTF-8") from None
 
 
 def _tell(error: BaseException, words: Sequence[str]) -> int:
@@ -96,6 +109,8 @@ def _tell(error: BaseException, words: Sequence[str]) -> int:
         return int(tell(error, as_json="--json" in words))
     except BrokenPipeError:
         return _reader_left()
+    finally:
+        let_go()
 
 
 class _OneLine(logging.Formatter):
@@ -111,6 +126,7 @@ class _OneLine(logging.Formatter):
 @contextmanager
 def _streams_prepared() -> Generator[None]:
     """Text that the terminal cannot spell is escaped instead of ending the command; warnings read as ours."""
+    take_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

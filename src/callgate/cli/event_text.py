@@ -31,6 +31,7 @@ TOLD = (
     "entry.*",
     "notification.*",
     "audit.erased",
+    "audit.restored",
 )
 """What people look for; the rest is the record's own: openings, checkpoints, registrations."""
 _TELLING = ("tool", "tool_name", "reason", "message", "cause", "by", "connector", "store_id", "program_id", "name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from callgate.cli.trouble import wrong
 from callgate.runtime.gate import Callgate
 from callgate.runtime.offline import check_evidence
 
+_FINGERPRINT = re.compile(r"[0-9a-f]{4}(:[0-9a-f]{4}){7}")
+
 
 @click.group("evidence")
 def command() -> None:
@@ -38,9 +41,12 @@ def export(place: Place, /, **options: Any) -> None:
     file: Path = options["file"]
 
     async def work(gate: Callgate) -> dict[str, Any]:
-        return await gate.export_evidence(file, **await whole(gate, chosen(options)))
+        meant = await whole(gate, chosen(options))
+        if meant and not await gate.newest_events(1, **meant):
+            wrong(f"no event fits, so nothing was packed; see what there is: {place.command('audit', 'list')}")
+        return await gate.export_evidence(file, **meant)
 
-    manifest = run(place, work, need=Need.EXISTING)
+    manifest = run(place, work, need=Need.LOOK)
     if options["as_json"]:
         print_document({"file": str(file), "manifest": manifest})
         return
@@ -56,11 +62,14 @@ def export(place: Place, /, **options: Any) -> None:
 def verify(*, file: Path, trusted: tuple[str, ...], as_json: bool) -> ExitCode:
     """Check evidence without the store or its keys.
 
-    The keys that signed it are in FILE itself: name with --trust the fingerprints that their owner published.
+    The keys that signed it are in FILE itself: name with --trust the fingerprints that their owner published. Then
+    what is not signed is not believed.
     """
     if not file.exists():
         wrong(f"there is no evidence at {file}")
-    report = check_evidence(file)
+    trusted = tuple(map(_fingerprint, trusted))
+    # Whose keys count is known: what nobody signed with one of them counts for nothing.
+    report = check_evidence(file, signed=bool(trusted), known=trusted)
     strangers = sorted(set(report.keys) - set(trusted)) if trusted else []
     if strangers:
         problems = tuple(f"it is signed with the key {key}, which you do not trust" for key in strangers)
@@ -70,3 +79,11 @@ def verify(*, file: Path, trusted: tuple[str, ...], as_json: bool) -> ExitCode:
     else:
         show_report(Screen(sys.stdout), report, what=str(file))
     return code_of_report(ok=report.ok)
+
+
+def _fingerprint(typed: str) -> str:
+    if not _FINGERPRINT.fullmatch(typed.lower()):
+        wrong(
+            f"--trust {typed} is no fingerprint: it has eight groups of four hex digits, as `checked with` shows them"
+        )
+    return typed.lower()

@@ -19,6 +19,8 @@ class ExitCode(enum.IntEnum):
     STORE = 6
     AUDIT_BROKEN = 7
     FAULT = 70
+    UNWRITTEN = 74
+    """As programs call it that cannot write (EX_IOERR)."""
     INTERRUPTED = 130
 
 

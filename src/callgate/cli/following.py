@@ -26,7 +26,7 @@ def follow_events(place: Place, filters: dict[str, Any], *, options: dict[str, A
             tell_event(screen, event)
 
     async def following() -> None:
-        async with gate_of(place, need=Need.EXISTING) as gate:
+        async with gate_of(place, need=Need.LOOK) as gate:
             last = 0
             meant = await whole(gate, filters)
             for event in await gate.newest_events(options["limit"], **meant):

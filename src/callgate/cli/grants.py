@@ -14,7 +14,7 @@ from callgate.cli.opening import Need, Tools, run
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
-from callgate.cli.trouble import wrong
+from callgate.cli.trouble import exclude
 from callgate.model.approval import Grant, GrantScope
 from callgate.model.canonical import dumps
 from callgate.model.levels import Risk
@@ -40,7 +40,7 @@ def command() -> None:
 @click.pass_obj
 def list_grants(place: Place, /, *, principal: str | None, tool: str | None, as_json: bool) -> None:
     """List the grants in force."""
-    found = run(place, lambda gate: gate.grants(principal=principal, tool=tool), need=Need.EXISTING)
+    found = run(place, lambda gate: gate.grants(principal=principal, tool=tool), need=Need.LOOK)
     if as_json:
         print_document({"grants": [_document(each) for each in found]})
         return
@@ -57,7 +57,13 @@ def list_grants(place: Place, /, *, principal: str | None, tool: str | None, as_
 @click.argument("tool")
 @click.option("--principal", metavar="NAME", default="agent", show_default=True, help="The agent that it is for.")
 @click.option("--only", metavar="JSON", default="{}", help="Arguments that must be exactly so: a JSON object.")
-@click.option("--risk", type=click.Choice([risk.label for risk in Risk]), default="medium", show_default=True)
+@click.option(
+    "--risk",
+    type=click.Choice([risk.label for risk in Risk]),
+    default="medium",
+    show_default=True,
+    help="Only calls of at most this risk.",
+)
 @click.option("--session", metavar="NAME", help="Only in this session; default when nothing else is said.")
 @click.option("--task", metavar="ID", help="Only in this task.")
 @click.option("--anywhere", is_flag=True, help="In every session of the agent.")
@@ -74,8 +80,8 @@ def give(place: Place, /, *, tool: str, by: str | None, as_json: bool, **options
     pattern = read_object(options["only"], what="--only")
     who = person(by)
 
-    async def work(gate: Callgate) -> Grant:
-        return await gate.grant(
+    async def work(gate: Callgate) -> tuple[Grant, Risk]:
+        made = await gate.grant(
             tool,
             by=who,
             principal=options["principal"],
@@ -85,15 +91,22 @@ def give(place: Place, /, *, tool: str, by: str | None, as_json: bool, **options
             scope_id=scope_id,
             seconds=options["minutes"] * _MINUTE,
         )
+        return made, gate.tool(tool).base_risk
 
-    made = run(place, work, need=Need.EXISTING, tools=Tools.NEEDED)
+    made, risk = run(place, work, need=Need.EXISTING, tools=Tools.NEEDED)
     if as_json:
         print_document(_document(made))
-        return
-    screen = Screen(sys.stdout)
+    else:
+        _show_given(Screen(sys.stdout), made, risk=risk, place=place)
+
+
+def _show_given(screen: Screen, made: Grant, *, risk: Risk, place: Place) -> None:
     screen.say(
         f"granted: {made.principal} is not asked about {made.tool}, up to {made.max_risk.label} risk", style="green"
     )
+    if risk > made.max_risk:
+        more = f"{made.principal} is still asked about it, unless you give --risk {risk.label}"
+        screen.say(f"{made.tool} is of {risk.label} risk: {more}", style="yellow")
     screen.facts([("until", screen.moment(made.until)), ("take it back", place.command("grants", "revoke", made.id))])
 
 
@@ -107,20 +120,22 @@ def revoke(place: Place, /, *, grant_id: str, by: str | None, as_json: bool) -> 
     """Take a grant back: from now on its calls are asked about again."""
     who = person(by)
 
-    async def work(gate: Callgate) -> Grant:
-        return await gate.revoke(await _meant(gate, grant_id), by=who)
+    async def work(gate: Callgate) -> tuple[Grant, list[Grant]]:
+        ended = await gate.revoke(await _meant(gate, grant_id), by=who)
+        return ended, await gate.grants(principal=ended.principal, tool=ended.tool)
 
-    ended = run(place, work, need=Need.EXISTING)
+    ended, left = run(place, work, need=Need.EXISTING)
     if as_json:
         print_document(_document(ended))
+    elif left:
+        others = ", ".join(f"{each.id} ({', '.join(filter(None, _row(each)))})" for each in left)
+        Screen(sys.stdout).say(f"That grant is taken back. Of {ended.tool}, this is still granted: {others}")
     else:
         Screen(sys.stdout).say(f"{ended.principal} is asked about {ended.tool} again.")
 
 
 def _scope(options: dict[str, Any]) -> tuple[GrantScope, str]:
-    given = [name for name in ("session", "task", "anywhere") if options[name]]
-    if len(given) > 1:
-        wrong("--session, --task and --anywhere exclude each other")
+    exclude(**{name: options[name] for name in ("session", "task", "anywhere")})
     if options["anywhere"]:
         return GrantScope.UNTIL, ""
     if options["task"]:

@@ -33,7 +33,7 @@ def command(place: Place, /, *, span: str, as_json: bool) -> None:
     async def work(gate: Callgate) -> tuple[Figures, list[dict[str, Any]]]:
         return await gate.figures(back=back, step=step), await gate.healths()
 
-    figures, connectors = run(place, work, need=Need.EXISTING)
+    figures, connectors = run(place, work, need=Need.LOOK)
     if as_json:
         print_document(_document(figures, connectors, span=span))
     else:

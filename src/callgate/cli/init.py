@@ -32,7 +32,7 @@ _FILE = "callgate.yaml"
 _HEAD = """\
 # Callgate: who may do what. `callgate policy check` looks it over, `callgate policy explain` says why.
 version: 1
-autonomy: A2              # reads run; what changes something is asked about
+autonomy: A2              # reads and changes of low risk run; what risks more is asked about
 builtin_tools: {enable: [read_only]}   # add names or categories, or all: docs/builtin.md
 """
 _SECRETS = SecretsSettings(backend="file")

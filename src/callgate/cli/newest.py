@@ -12,11 +12,14 @@ from callgate.cli.screen import Screen
 
 T = TypeVar("T")
 
+SO_MANY = click.IntRange(min=1, max=1_000_000_000)
+"""How many somebody may ask for: more than anybody reads, and no more than a store counts."""
+
 
 def limit_option(most: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add `--limit` to a command that lists, which gets it as `limit`."""
     text = "At most so many, the newest."
-    return click.option("--limit", type=click.IntRange(min=1), default=most, show_default=True, help=text)
+    return click.option("--limit", type=SO_MANY, default=most, show_default=True, help=text)
 
 
 def newest(found: list[T], limit: int, *, tell: bool = True) -> list[T]:

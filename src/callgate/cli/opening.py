@@ -46,6 +46,8 @@ class Need(enum.Enum):
     """Looking into a store that was just made would say that all is well."""
     IF_THERE = enum.auto()
     """What is remembered counts, and nothing is remembered when there is none yet."""
+    LOOK = enum.auto()
+    """As EXISTING, and looking leaves no trace: nothing is recorded, signed or anchored for it."""
     NONE = enum.auto()
     """The store is left alone."""
 
@@ -118,6 +120,8 @@ def gate_of(
     """
     settings = settings_of(place)
     store = _store(store_url(place, settings), need=need, place=place)
+    if need is Need.LOOK:
+        return Callgate.look(store, settings)
     modules = modules_of(place, settings) if tools in _WITH_MODULES else ()
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     # Nor are servers or plugins started for a look at the record.

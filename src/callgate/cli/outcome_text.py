@@ -12,20 +12,34 @@ from callgate.cli.moments import until
 from callgate.cli.place import Place
 from callgate.cli.proposal import Proposals, approving, proposed
 from callgate.cli.screen import Screen
+from callgate.cli.streams import Unwritten
+from callgate.cli.trouble import is_debugging
 from callgate.model.approval import Approval
 from callgate.model.levels import Happened
 from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Succeeded, Unknown
 from callgate.model.shapes import as_mapping
+from callgate.runtime.cause_text import cause_text
 
 _STYLES = {"succeeded": "green", "previewed": "cyan", "pending": "yellow", "unknown": "yellow"}
+
+_AT_THE_SHELL = ("say distinct=True", "add --distinct")
+"""What an error tells programs, and what that is called here."""
 
 
 def show_outcome(outcome: Outcome, place: Place, *, as_json: bool, question: Approval | None = None) -> ExitCode:
     """Print it, the output on stdout and the rest on stderr; the exit code for it. `question` is what it waits for."""
-    if as_json:
-        print_document(outcome_document(outcome))
-    else:
-        _show_output(outcome)
+    try:
+        if as_json:
+            print_document(outcome_document(outcome))
+        else:
+            _show_output(outcome)
+    except Unwritten as error:
+        shown = place.command("audit", "show", outcome.call_id)
+        ended = f"the call of {outcome.tool} was made and ended as {outcome.status}"
+        raise Unwritten(f"{error}; {ended}, call {outcome.call_id}; its record: {shown}") from error
+    if is_debugging() and outcome.cause is not None:
+        Screen(sys.stderr).say(cause_text(outcome), style="dim")
+    if not as_json:
         _show_end(Screen(sys.stderr), outcome, place=place, question=question)
     return code_of_status(outcome.status, outcome.error.code if outcome.error else "")
 
@@ -100,6 +114,7 @@ def _headline(outcome: Outcome) -> str:
         known = "this is what it would do" if outcome.preview else "the tool cannot say what it would do"
         return f"previewed: {outcome.tool} was not run; {known}"
     message = outcome.error.message if outcome.error else "no reason was recorded"
+    message = message.replace(*_AT_THE_SHELL)
     code = f" ({outcome.error.code})" if outcome.error else ""
     return f"{outcome.status}: {outcome.tool}: {message}{code}"
 

@@ -18,7 +18,7 @@ from callgate.cli.outcome_text import show_outcome
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
-from callgate.cli.trouble import wrong
+from callgate.cli.trouble import exclude, wrong
 from callgate.errors import ToolNotFoundError
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.context import Context
@@ -49,6 +49,7 @@ def command() -> None:
 def list_outcomes(place: Place, /, **options: Any) -> None:
     """List what somebody has to look at: unknown outcomes, and failures that may have left something behind."""
     state, everything, limit = options["state"], options["everything"], options["limit"]
+    exclude(state=state, all=everything)
 
     async def work(gate: Callgate) -> list[Attempt]:
         if state is None and not everything:
@@ -56,7 +57,7 @@ def list_outcomes(place: Place, /, **options: Any) -> None:
         wanted = None if state is None else AttemptState(state)
         return await gate.attempts(state=wanted, limit=limit + 1, newest_first=True)
 
-    found = newest(run(place, work, need=Need.EXISTING), limit)
+    found = newest(run(place, work, need=Need.LOOK), limit)
     if options["as_json"]:
         print_document({"outcomes": [attempt_document(attempt) for attempt in found]})
     elif found:
@@ -86,7 +87,7 @@ def show(place: Place, /, **options: Any) -> None:
     async def work(gate: Callgate) -> Attempt:
         return await _find(gate, options)
 
-    found = run(place, work, need=Need.EXISTING)
+    found = run(place, work, need=Need.LOOK)
     if options["as_json"]:
         print_document(attempt_document(found))
     else:
@@ -123,7 +124,9 @@ def verify(place: Place, /, **options: Any) -> ExitCode:
 
 @command.command("resolve")
 @_key_options
-@click.option("--happened/--absent", default=None, help="What somebody found out by looking.")
+@click.option("--happened", is_flag=True, help="It happened, as somebody found out by looking.")
+@click.option("--absent", is_flag=True, help="It did not happen, as somebody found out by looking.")
+@click.option("--call", metavar="ID", help="The call that was looked at, where several were made under the key.")
 @click.option("--note", default="", help="How it was found out; recorded.")
 @click.option("--output", metavar="JSON", help="With --happened: what the call is to answer from now on.")
 @by_option
@@ -133,7 +136,8 @@ def verify(place: Place, /, **options: Any) -> ExitCode:
 def resolve(place: Place, /, **options: Any) -> ExitCode:
     """Say whether it happened, after looking. --absent frees the key, so be sure."""
     happened, by = options["happened"], person(options["by"])
-    if happened is None:
+    exclude(happened=happened, absent=options["absent"])
+    if not happened and not options["absent"]:
         wrong("say what you found: --happened or --absent")
     output = None if options["output"] is None else read_value(options["output"], what="--output")
     if output is not None and not happened:
@@ -146,6 +150,7 @@ def resolve(place: Place, /, **options: Any) -> ExitCode:
             _context(found),
             happened=happened,
             by=by,
+            call_id=_looked_at(found, options),
             note=options["note"],
             output=output,
             assurance=Assurance.LOCAL,
@@ -154,6 +159,12 @@ def resolve(place: Place, /, **options: Any) -> ExitCode:
     outcome = run(place, work, need=Need.EXISTING)
     show_outcome(outcome, place, as_json=options["as_json"])
     return ExitCode.SUCCEEDED
+
+
+def _looked_at(found: Attempt, options: dict[str, Any]) -> str | None:
+    """The call that is meant, where one was named: with --call, or in place of its key."""
+    named: str | None = options["call"]
+    return named or (None if options["key"] in found.key.key else found.call_id)
 
 
 def _need_tool(gate: Callgate, name: str) -> None:

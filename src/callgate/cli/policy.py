@@ -84,16 +84,21 @@ def explain(place: Place, /, **options: Any) -> None:
 @json_option
 @click.pass_obj
 def test(place: Place, /, *, file: Path, as_json: bool) -> ExitCode:
-    """Decide the cases in FILE (YAML or JSON) and compare with what each expects."""
+    """Decide the cases in FILE (YAML or JSON) and compare with what each expects.
+
+    A case that names a tool, a role or an argument that is not there is wrong itself (2).
+    """
     cases = read_cases(file)
     settings = settings_of(place)
-    results = try_policy(settings, things_of(place, settings), cases=cases, folder=Path.cwd())
+    results = try_policy(settings, things_of(place, settings), cases=cases.values, folder=Path.cwd())
     ok = all(result.ok for result in results)
+    places = [f"{file}:{line}" for line in cases.lines] or [str(file)] * len(results)
     if as_json:
-        body = [{"name": each.name, "ok": each.ok, "faults": list(each.faults)} for each in results]
-        print_document({"ok": ok, "cases": body})
+        print_document({"ok": ok, "cases": [_result(*each) for each in zip(results, places, strict=True)]})
     else:
-        _show_results(Screen(sys.stdout), results)
+        _show_results(Screen(sys.stdout), list(zip(results, places, strict=True)))
+    if not all(result.usable for result in results):
+        return ExitCode.USAGE
     return ExitCode.SUCCEEDED if ok else ExitCode.FAILED
 
 
@@ -145,13 +150,20 @@ def _told(reason: Reason) -> Cell:
     return Cell(reason.text + (f" -> {asks}" if asks else ""), _VERDICTS.get(asks, ""))
 
 
-def _show_results(screen: Screen, results: Sequence[CaseResult]) -> None:
-    for result in results:
+def _result(result: CaseResult, place: str) -> dict[str, Any]:
+    body = {"name": result.name, "ok": result.ok, "usable": result.usable, "place": place}
+    return body | {"faults": list(result.faults)}
+
+
+def _show_results(screen: Screen, results: Sequence[tuple[CaseResult, str]]) -> None:
+    for result, place in results:
         screen.say(f"{'ok' if result.ok else 'not ok'}: {result.name}", style="green" if result.ok else "red")
         for fault in result.faults:
-            screen.say(f"- {fault}", indent=2)
+            screen.say(f"- {fault}" if result.usable else f"- {place}: {fault}", indent=2)
         if not result.ok and result.decision is not None:
             for reason in result.decision.reasons:
                 screen.say(f"{reason.step}: {reason.text}", indent=4, style="dim")
-    wrong = sum(not result.ok for result in results)
-    screen.say(f"{len(results)} cases, {wrong} not as expected")
+    otherwise = sum(result.usable and not result.ok for result, _ in results)
+    unusable = sum(not result.usable for result, _ in results)
+    told = f", {unusable} wrong in themselves" if unusable else ""
+    screen.say(f"{len(results)} cases, {otherwise} not as expected{told}")

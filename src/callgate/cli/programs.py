@@ -87,7 +87,7 @@ def list_programs(place: Place, /, *, limit: int, as_json: bool) -> None:
     async def work(gate: Callgate) -> list[ProgramEntry]:
         return await gate.programs(limit=limit + 1)
 
-    found = newest(run(place, work, need=Need.EXISTING), limit)[::-1]
+    found = newest(run(place, work, need=Need.LOOK), limit)[::-1]
     if as_json:
         print_document({"programs": [entry_document(entry) for entry in found]})
     elif found:
@@ -110,7 +110,7 @@ def show(place: Place, /, *, program_id: str, whole: bool, as_json: bool) -> Non
         told = await _told(gate, await gate.find_program(name))
         return told, await gate.program_source(name) if whole else None
 
-    told, source = run(place, work, need=Need.EXISTING)
+    told, source = run(place, work, need=Need.LOOK)
     if as_json:
         print_document(told.run.to_json() | ({} if source is None else {"source": source}))
         return

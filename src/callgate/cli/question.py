@@ -51,6 +51,7 @@ def _facts(approval: Approval) -> list[tuple[str, str | Cell]]:
     return [
         ("risk", Cell(f"{approval.risk.label}, at autonomy {approval.autonomy}", _RISKS[approval.risk.label])),
         ("touches", "\n".join(one_line(resource) for resource in approval.resources)),
+        ("key", "" if approval.is_plan else one_line(approval.key)),
         ("confirmed by", _WHO[approval.by]),
         ("assurance", f"at least {needs}" if approval.assurance else ""),
         ("edited", EDITED if approval.edited else ""),

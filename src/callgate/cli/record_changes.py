@@ -18,10 +18,10 @@ from callgate.cli.opening import Need, run, stdin_is_terminal
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
+from callgate.cli.streams import answering, put
 from callgate.cli.trouble import wrong
+from callgate.model.counted import counted
 from callgate.runtime.gate import Callgate
-
-_WORD = "erase"
 
 
 @click.command("export")
@@ -37,7 +37,7 @@ def export(place: Place, /, **options: Any) -> None:
     if to_stdout and options["as_json"]:
         wrong("with - the events themselves are on stdout; leave --json out")
     with tempfile.TemporaryFile() if to_stdout else _new_file(file) as out:
-        count = run(place, lambda gate: _export(gate, out, options=options), need=Need.EXISTING)
+        count = run(place, lambda gate: _export(gate, out, options=options), need=Need.LOOK)
         if to_stdout:
             _copy_to_stdout(out)
             return
@@ -79,28 +79,69 @@ def erase(place: Place, /, **options: Any) -> None:
         wrong("say which events: --call, --trace, --type, --since or --until")
     if not options["why"].strip():
         wrong("--why is empty; an erasure needs its reason")
-    if not options["confirmed"]:
-        _confirm()
+    _someone_to_ask(confirmed=options["confirmed"])
 
-    async def work(gate: Callgate) -> int:
-        return await gate.erase(by=name, why=options["why"], **await whole(gate, filters))
+    async def chosen_now(gate: Callgate) -> dict[str, Any]:
+        meant = await whole(gate, filters)
+        events, calls = await gate.erasable(**meant)
+        if not events:
+            wrong(f"no event fits that has content to erase; see what there is: {place.command('audit', 'list')}")
+        if not options["confirmed"]:
+            what = f"The content of {counted(events, 'event')} of {counted(calls, 'call')} will be gone."
+            _confirm("erase", what, otherwise="nothing was erased")
+        return meant
 
-    count = run(place, work, need=Need.EXISTING)
+    meant = run(place, chosen_now, need=Need.LOOK)
+    count = run(place, lambda gate: gate.erase(by=name, why=options["why"], **meant), need=Need.EXISTING)
     if options["as_json"]:
         print_document({"erased": count})
     else:
         Screen(sys.stdout).say(f"erased: the content of {count} events", style="green")
 
 
+@click.command("accept-restore")
+@click.option("--why", required=True, help="The reason; recorded.")
+@click.option("--confirmed", is_flag=True, help="Do not ask again. Needed where nobody can be asked.")
+@by_option
+@place_options
+@json_option
+@click.pass_obj
+def accept_restore(place: Place, /, **options: Any) -> None:
+    """Say that this copy, or restored backup, is the store from now on.
+
+    What was recorded after the copy was made is not in it: calls that ran since then are not known to have run. Who
+    accepted it and why is recorded, and `audit verify` tells of it from then on.
+    """
+    name = person(options["by"])
+    if not options["why"].strip():
+        wrong("--why is empty; taking a copy for the store needs its reason")
+    _someone_to_ask(confirmed=options["confirmed"])
+    if not options["confirmed"]:
+        _confirm("accept", "Calls that ran after this copy was made may run again.", otherwise="nothing was accepted")
+
+    async def work(gate: Callgate) -> None:
+        await gate.accept_restore(by=name, why=options["why"])
+
+    run(place, work, need=Need.LOOK)
+    if options["as_json"]:
+        print_document({"accepted": True, "by": name})
+    else:
+        Screen(sys.stdout).say("accepted: this is the store from now on; that you said so is recorded", style="green")
+
+
 async def _export(gate: Callgate, out: BinaryIO, *, options: dict[str, Any]) -> int:
     return await gate.export_events(out, **await whole(gate, chosen(options)))
 
 
-def _confirm() -> None:
-    if not stdin_is_terminal():
-        wrong("erasing cannot be undone, and nobody can be asked here; say --confirmed")
-    if click.prompt(f"This cannot be undone. Type {_WORD} to go on", err=True, default="", show_default=False) != _WORD:
-        wrong("nothing was erased")
+def _someone_to_ask(*, confirmed: bool) -> None:
+    if not confirmed and not stdin_is_terminal():
+        wrong("this cannot be undone, and nobody can be asked here; say --confirmed")
+
+
+def _confirm(word: str, warning: str, *, otherwise: str) -> None:
+    question = f"{warning} This cannot be undone. Type {word} to go on"
+    if click.prompt(question, err=True, default="", show_default=False) != word:
+        wrong(otherwise)
 
 
 def _new_file(path: Path) -> BinaryIO:
@@ -114,6 +155,7 @@ def _new_file(path: Path) -> BinaryIO:
 
 def _copy_to_stdout(content: Any) -> None:
     content.seek(0)
-    sys.stdout.flush()
-    shutil.copyfileobj(content, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+    put(sys.stdout)
+    with answering(sys.stdout):
+        shutil.copyfileobj(content, sys.stdout.buffer)
+        sys.stdout.buffer.flush()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TextIO
 
 from callgate.cli.moments import moment, short_moment
+from callgate.cli.streams import put
 from callgate.cli.width import columns, cut, fold, pad
 from callgate.model.visible import one_line, visible
 
@@ -112,8 +113,7 @@ class Screen:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code and text else text
 
     def _write(self, line: str) -> None:
-        self._stream.write((self._margin + line if line else line) + "\n")
-        self._stream.flush()
+        put(self._stream, (self._margin + line if line else line) + "\n")
 
 
 def _by_column(heads: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[tuple[Column, list[str]]]:

@@ -79,7 +79,11 @@ def _value(connector: str, key: str) -> str:
     """The value that was typed or piped; the line break at its end is the terminal's."""
     if stdin_is_terminal():
         return click.prompt(f"value for {connector}/{key}", hide_input=True, confirmation_prompt=True, err=True)
-    text = sys.stdin.read(_MOST_CHARACTERS + 1)
+    try:
+        text = sys.stdin.read(_MOST_CHARACTERS + 1)
+        text.encode()
+    except UnicodeError:
+        wrong("a secret is text, and stdin is no UTF-8; pipe it in as base64 or hex, as its tool can read it")
     if len(text) > _MOST_CHARACTERS:
         wrong(f"a secret has at most {_MOST_CHARACTERS} characters")
     value = text.removesuffix("\n").removesuffix("\r")

@@ -1,4 +1,7 @@
-"""Keeping stdout for the command's own answer: what tools and their modules print meanwhile goes to stderr."""
+"""Keeping stdout for the command's own answer: what tools and their modules print meanwhile goes to stderr.
+
+Where it is full, closed or broken, the answer is lost, and that is told as what it is.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,74 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout
+from typing import TextIO
+
+
+class Unwritten(OSError):
+    """What was to be written on stdout could not be; says also what happened nevertheless."""
+
+
+def take_streams() -> None:
+    """Put something in the place of streams that were closed before us, so that no file of ours takes their number."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - so Python says that it is closed
+        sys.stdout = _placeholder(1, os.O_RDONLY)  # what is written there fails, as it would on what is closed
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - as above
+        sys.stderr = _placeholder(2, os.O_WRONLY)
+
+
+def put(stream: TextIO, text: str = "") -> None:
+    """Write a text, and all that waits to be written.
+
+    Raises:
+        BrokenPipeError: Whoever read it has left.
+        Unwritten: It is stdout, and cannot be written.
+        OSError: It is another stream, and cannot be written.
+    """
+    with answering(stream):
+        stream.write(text)
+        stream.flush()
+
+
+@contextmanager
+def answering(stream: TextIO) -> Generator[None]:
+    """Tell what cannot be written inside as what it is.
+
+    Raises:
+        Unwritten: The stream is stdout, and cannot be written.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if stream is not sys.stdout:
+            raise
+        raise Unwritten(f"the answer could not be written on stdout ({error.strerror or error})") from error
+
+
+def let_go() -> None:
+    """Forget what could not be written: the interpreter must not complain about it at the end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _placeholder(number: int, mode: int) -> TextIO:
+    opened = os.open(os.devnull, mode)
+    if opened != number and _is_free(number):
+        os.dup2(opened, number)
+        opened = number
+    return open(opened, "w", encoding="utf-8", closefd=False)
+
+
+def _is_free(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return True
+    return False
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from callgate.cli.opening import Need, run, settings_of, stdin_is_terminal
 from callgate.cli.person import by_option, person
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
+from callgate.cli.streams import put
 from callgate.cli.trouble import wrong
 from callgate.model.credential import Credential, CredentialKind, Right
 from callgate.model.credential_form import credential_document
@@ -42,7 +43,7 @@ def command() -> None:
 @click.pass_obj
 def list_credentials(place: Place, /, *, as_json: bool) -> None:
     """List the credentials, ended ones too. Tokens are not kept, so they cannot be shown."""
-    found = run(place, lambda gate: gate.credentials(), need=Need.EXISTING)
+    found = run(place, lambda gate: gate.credentials(), need=Need.LOOK)
     if as_json:
         print_document([credential_document(each) for each in found])
         return
@@ -189,14 +190,14 @@ def link(place: Place, /, *, credential: str, port: int | None) -> None:
     code, name = run(place, work, need=Need.EXISTING)
     if chosen.url is None and chosen.port == 0:
         Screen(sys.stderr).say("Any free port is served: put the address that `callgate serve` told before this.")
-        sys.stdout.write(f"/enter?code={code}\n")
+        put(sys.stdout, f"/enter?code={code}\n")
         return
     if chosen.url is None and port is None:
         Screen(sys.stderr).say(
             f"For a server at port {chosen.port}; was it started with another --port, say that here too."
         )
     served = addresses(address=chosen.address, port=chosen.port, url=chosen.url, hosts=chosen.hosts, name=name)
-    sys.stdout.write(f"{served.console}/enter?code={code}\n")
+    put(sys.stdout, f"{served.console}/enter?code={code}\n")
 
 
 async def _meant(gate: Callgate, given: str) -> Credential:
@@ -222,7 +223,7 @@ def _show_token(made: Credential, token: str, *, as_json: bool) -> None:
     screen = Screen(sys.stderr)
     # Right also where stdout is taken up, and nothing follows here.
     screen.say(f"{made.name} is let in. The token is printed on stdout, once, and kept nowhere.")
-    sys.stdout.write(f"{token}\n")
+    put(sys.stdout, f"{token}\n")
 
 
 def _may(each: Credential) -> str:

@@ -11,6 +11,7 @@ import click
 from callgate.cli.away import sources_away, tell_away
 from callgate.cli.document import json_option, print_document
 from callgate.cli.exit_codes import ExitCode
+from callgate.cli.newest import SO_MANY
 from callgate.cli.opening import NO_TOOLS, Need, Tools, run, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Column, Screen
@@ -67,7 +68,7 @@ def show(place: Place, /, *, name: str, as_json: bool) -> None:
 @command.command("search")
 @click.argument("words", nargs=-1, required=True)
 @click.option("--role", help="Only among what this role may call.")
-@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--limit", type=SO_MANY, default=10, show_default=True, help="At most so many, the best.")
 @place_options
 @json_option
 @click.pass_obj

@@ -12,6 +12,7 @@ import click
 from callgate.cli.document import print_document
 from callgate.cli.exit_codes import ExitCode, code_of_error
 from callgate.cli.screen import Screen
+from callgate.cli.streams import Unwritten
 from callgate.errors import CallgateError, ConfigurationError, ToolNotFoundError
 
 DEBUG = "CALLGATE_DEBUG"
@@ -26,20 +27,45 @@ def wrong(message: str) -> NoReturn:
     raise ConfigurationError(message)
 
 
+def is_debugging() -> bool:
+    """Whether somebody wants to see where things went wrong."""
+    return os.environ.get(DEBUG) == "1"
+
+
+def exclude(**given: object) -> None:
+    """Refuse options that contradict each other, by their names and what was given for each.
+
+    Raises:
+        ConfigurationError: More than one of them was given.
+    """
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if len(named) > 1:
+        wrong(f"{', '.join(named[:-1])} and {named[-1]} exclude each other")
+
+
 def tell(error: BaseException, *, as_json: bool) -> ExitCode:
     """Write the error and give the code to exit with."""
     if type(error).__name__ == "NoArgsIsHelpError":  # click 8.2 and newer; its message is the help itself
         click.echo(str(error), err=True)
         return ExitCode.USAGE
-    if os.environ.get(DEBUG) == "1":
+    if is_debugging():
         traceback.print_exception(error)
     message, code = _describe(error)
+    try:
+        _write(message, error, code=code, as_json=as_json)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return ExitCode.UNWRITTEN
+    return code
+
+
+def _write(message: str, error: BaseException, *, code: ExitCode, as_json: bool) -> None:
     screen = Screen(sys.stderr)
     for number, line in enumerate(message.splitlines() or [""]):
         screen.say(f"callgate: {line}" if number == 0 else line, style="red", indent=0 if number == 0 else 2)
-    if as_json:
+    if as_json and code is not ExitCode.UNWRITTEN:
         print_document({"ok": False, "error": {"message": message, "code": _code(error), "exit_code": int(code)}})
-    return code
 
 
 def _describe(error: BaseException) -> tuple[str, ExitCode]:
@@ -49,6 +75,8 @@ def _describe(error: BaseException) -> tuple[str, ExitCode]:
         return _usage(error), ExitCode.USAGE
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "; ".join(["interrupted", *map(str, error.args)]), ExitCode.INTERRUPTED
+    if isinstance(error, Unwritten):
+        return str(error), ExitCode.UNWRITTEN
     told = f"a fault in callgate itself ({type(error).__name__}: {error}); run it again with {DEBUG}=1 to see where"
     return told, ExitCode.FAULT
 

@@ -10,14 +10,13 @@ from callgate.cli.document import json_option
 from callgate.cli.event_text import TOLD
 from callgate.cli.filters import chosen, filter_options
 from callgate.cli.following import follow_events
+from callgate.cli.newest import SO_MANY
 from callgate.cli.place import Place, place_options
 
 
 @click.command("watch")
 @filter_options
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Begin with so many of the past."
-)
+@click.option("--limit", type=SO_MANY, default=10, show_default=True, help="Begin with so many of the past.")
 @click.option("--all", "everything", is_flag=True, help="Also openings, checkpoints and registrations of tools.")
 @place_options
 @json_option

@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from callgate.adapters.convert import convert
+from callgate.compat.ground import in_directory, with_scopes, with_time_limit
 from callgate.errors import ConfigurationError, ToolExecutionError
 from callgate.model.context import Context
 from callgate.model.ids import uuid7
@@ -210,19 +211,9 @@ class ToolContext:
     timeout_ms: int = 30_000
 
     def as_context(self, ground: Context) -> Context:
-        """The same for a gate, over a context that says the rest."""
+        """The same for a gate, over a context that says the rest, and what is the most of each limit."""
+        ground = in_directory(ground, self.working_directory or None)
+        ground = with_scopes(ground, map(str, self.granted_permissions))
+        ground = with_time_limit(ground, self.timeout_ms / 1000)
         trace = ground.trace_id if self.trace is None else str(getattr(self.trace, "trace_id", self.trace))
-        return Context(
-            principal=self.agent_id,
-            user=ground.user,
-            session=ground.session,
-            role=ground.role,
-            scopes=frozenset(str(permission) for permission in self.granted_permissions),
-            autonomy=ground.autonomy,
-            trace_id=trace,
-            working_directory=self.working_directory or ground.working_directory,
-            timeout=self.timeout_ms / 1000,
-            read_only=ground.read_only,
-            no_web=ground.no_web,
-            layers=ground.layers,
-        )
+        return replace(ground, principal=self.agent_id, trace_id=trace, idempotency_key=None)

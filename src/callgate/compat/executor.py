@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 from callgate.adapters.base_tool import ToolCallContext
 from callgate.compat.atomic_tool import AtomicTool, ToolContext
 from callgate.compat.domain_events import AgentRef, EnvelopeBridge, EventStore, Outbox
+from callgate.compat.ground import with_autonomy, with_scopes
 from callgate.compat.home import Home, settled
 from callgate.compat.json_result import json_result
 from callgate.compat.narrowing import NarrowedHome
@@ -37,7 +38,8 @@ class ToolExecutor:  # noqa: PLR0904 - three executors in one
     Args:
         gate: The open gate that does the work. Without one, a gate with its defaults is opened with the first call;
             `async with ToolExecutor() as executor:`, or `close()`, lets it go.
-        context: Who asks where a method takes only a user; `Context()` when left out.
+        context: Who asks where a method takes only a user, and the most that a `ToolContext` or `ToolCallContext` may
+            do; `Context()` when left out.
         default_timeout: Seconds for tools that have no limit of their own, in place of the gate's.
         event_store: Told, after each `run`, what was recorded of it; has `append(envelope)`.
         bridge: Told the same, afterwards; has `publish(envelope)`.
@@ -175,14 +177,13 @@ class ToolExecutor:  # noqa: PLR0904 - three executors in one
         return _later(outcome) if hasattr(outcome, "__await__") else outcome.unwrap()
 
     def _as_asked(self, context: ToolCallContext) -> Context:
+        level = None if context.autonomy_level is None else Autonomy(Autonomy.parse(context.autonomy_level))
         return replace(
-            self._context,
+            with_scopes(with_autonomy(self._context, level), context.granted_scopes),
             trace_id=context.trace_id,
             task_id=context.task_id,
             step_id=context.step_id,
             idempotency_key=context.idempotency_key,
-            autonomy=None if context.autonomy_level is None else Autonomy.parse(context.autonomy_level),
-            scopes=context.granted_scopes,
         )
 
     def _has(self, tool: AtomicTool) -> bool:

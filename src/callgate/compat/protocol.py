@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 
 from callgate.adapters.build import build_tool
 from callgate.adapters.convert import convert
+from callgate.compat.ground import in_directory
 from callgate.compat.home import Home, settled
 from callgate.compat.tool_pool import assemble_tool_pool, to_anthropic_tools, to_openai_tools
 from callgate.compat.tool_result import ToolResult
@@ -95,7 +96,7 @@ class GatedTool:
         return self._tool.concurrency_safe
 
     def _asker(self, context: ToolContext) -> Context:
-        return replace(self._ground, session=context.session_id, working_directory=context.working_directory)
+        return replace(in_directory(self._ground, context.working_directory), session=context.session_id)
 
 
 class ToolRegistry:
@@ -104,7 +105,8 @@ class ToolRegistry:
     Args:
         gate: An open gate. Without one, a gate with its defaults is opened with the first call; `async with
             ToolRegistry() as registry:`, or `close()`, lets it go.
-        context: Who asks; the session and the directory come with each call.
+        context: Who asks; the session and the directory come with each call. Where it has a directory of its own, what
+            is granted there bounds those of the calls.
     """
 
     def __init__(self, gate: Any = None, *, context: Context | None = None) -> None:

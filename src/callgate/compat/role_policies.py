@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import is_
 
 from callgate.compat.permissions import ToolPermissions
 from callgate.compat.policy_chain import PolicyLayer
@@ -25,7 +26,7 @@ class RolePolicies:
         self._roles: dict[str, list[PolicyLayer]] = {}
         self._permissions: dict[str, ToolPermissions] = {}
         self._vouched: set[tuple[str, Origin]] = set()
-        self._made: dict[str, tuple[tuple[str, ...], tuple[Layer, ...]]] = {}
+        self._made: dict[str, tuple[tuple[Tool, ...], tuple[Layer, ...]]] = {}
 
     def add_global(self, layer: PolicyLayer) -> None:
         """Narrow what every role may use."""
@@ -53,9 +54,10 @@ class RolePolicies:
 
     def layers(self, role: str, tools: Sequence[Tool]) -> tuple[Layer, ...]:
         """The layers of a role, outermost first. `tools` are all there are."""
-        seen = tuple(tool.id for tool in tools)
+        seen = tuple(tools)
         made = self._made.get(role)
-        if made is None or made[0] != seen:
+        # By the tools themselves: one that was updated keeps its id, and may do something else.
+        if made is None or len(made[0]) != len(seen) or not all(map(is_, made[0], seen)):
             made = self._made[role] = (seen, tuple(self._make(role, tools)))
         return made[1]
 

@@ -1,1 +1,1 @@
-"""Events: the chained journal, the bus, and the evidence made from them. Knows no store's insides."""
+"""Events: the chained log, the bus, and the evidence made from them. Knows no store's insides."""

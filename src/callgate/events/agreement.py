@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from callgate.events import vocabulary as own
 from callgate.events.approval_agreement import STATES, ApprovalAgreement, Question, question
 from callgate.events.grant_agreement import KINDS, GrantAgreement
-from callgate.events.ledger_agreement import CLOSED_AS, LATER, LedgerAgreement, PagedLedger
+from callgate.events.later_facts import LATER
+from callgate.events.ledger_agreement import CLOSED_AS, LedgerAgreement, PagedLedger
 from callgate.events.report import Findings
 from callgate.model.approval import Approval, Grant
 from callgate.model.event import Event

@@ -1,18 +1,19 @@
 """Anchors: a store's last checkpoints, written beside the root key, so that an older copy of the store is found out.
 
 One small file per store, replaced as a whole. A file that cannot be read is never replaced, and a new file says from
-which checkpoint on it knows anything.
+which checkpoint on it knows anything. It also says where the store lies: a copy elsewhere moves nothing here.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,20 +23,20 @@ from callgate.events.checkpoint import CHAIN, digest_of, number_of, stream_heads
 from callgate.events.report import moment
 from callgate.model.canonical import NotCanonical, dumps, loads
 from callgate.ports import Checkpoint, Head
-
-try:
-    import fcntl
-except ImportError:  # Windows: one gate per store and machine, or the later anchor wins
-    fcntl = None
+from callgate.ports.unshared import close_unshared, open_unshared
 
 _VERSION = 1
 _KEPT_AT_MOST = 50
 _HEADS_AT_MOST = 200
 _BYTES_AT_MOST = 8 * 1024 * 1024
 _LOCK_WITHIN = 5.0
+_ACCEPTED_AT_MOST = 20
 _SAFE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 _NEW = re.compile(r"\.[0-9a-f]{16}\.new")
 """What stands behind the name of the file while it is written."""
+ACCEPT = "callgate audit accept-restore --why REASON"
+"""What a person does who put a copy in a store's place on purpose."""
+MEANT = f"if this copy shall be the store from now on, as after restoring a backup, say so: {ACCEPT}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,25 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """Somebody said that a copy takes the place of what was anchored before."""
+
+    number: int
+    """Of the last checkpoint that was anchored before."""
+    seen: float
+    """When that was."""
+    time: float
+    by: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.by} accepted {moment(self.time)} that a copy is this store from then on ({self.why}): what was "
+            f"anchored before, up to checkpoint number {self.number} of {moment(self.seen)}, speaks for it no more"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Anchored:
     """What is known outside the store."""
 
@@ -57,13 +77,38 @@ class Anchored:
     """Oldest first."""
     problem: str | None = None
     """Why it cannot be relied on."""
-    note: str | None = None
+    notes: tuple[str, ...] = ()
     """What it does not cover."""
+    copy_of: str | None = None
+    """Where the store lies that this one is a copy of; None for the store itself."""
 
     @property
     def last(self) -> Anchor | None:
         """The newest."""
         return self.entries[-1] if self.entries else None
+
+
+@dataclass(frozen=True, slots=True)
+class Lying:
+    """Where a store lies, and how to tell whether it lies elsewhere, too."""
+
+    place: Path
+    holds: Callable[[Path], bool]
+    """Whether there is a store of the same id at a place; True if that cannot be told."""
+
+    def is_copy_of(self, place: str | None) -> bool:
+        """Whether the store itself still is at that place, and this is another file.
+
+        Where it is not there any more it was moved, which is no copy.
+        """
+        if place is None or place == str(self.place):
+            return False
+        try:
+            if os.path.samefile(place, self.place):  # noqa: PTH121 - as it was written
+                return False
+        except OSError:
+            return False
+        return self.holds(Path(place))
 
 
 def _unknown(_: int) -> None:
@@ -76,16 +121,18 @@ class AnchorFile:
     Args:
         folder: Where the root key is kept; made if it is not there.
         store_id: Names the file.
+        lying: Where the store lies; None if nobody can tell, and no copy is told from it.
 
     Raises:
         ValueError: No file can be named so.
     """
 
-    def __init__(self, folder: Path, store_id: str) -> None:
+    def __init__(self, folder: Path, store_id: str, *, lying: Lying | None = None) -> None:
         if not _SAFE_NAME.fullmatch(store_id):
             raise ValueError(f"a store cannot be called {store_id!r}: letters, digits, - and _ only")
         self._folder = folder
         self._store_id = store_id
+        self._lying = lying
         self.path = folder / f"{store_id}.anchor.json"
 
     def look(self) -> Anchored:
@@ -95,14 +142,18 @@ class AnchorFile:
         except (AuditBroken, OSError) as error:
             return Anchored(problem=f"the anchor file {self.path} cannot be relied on: {error}")
         if found is None:
-            return Anchored(note=f"there is no anchor file {self.path}: nothing outside the store speaks for it")
+            return Anchored(notes=(f"there is no anchor file {self.path}: nothing outside the store speaks for it",))
         first = found.entries[0]
-        if found.since == 0:
-            return Anchored(entries=found.entries)
-        note = (
-            f"the anchor file begins with checkpoint number {found.since}: it was missing before {moment(first.time)}"
-        )
-        return Anchored(entries=found.entries, note=note)
+        notes = [str(accepted) for accepted in found.accepted]
+        if found.since and not notes:
+            missing = f"it was missing before {moment(first.time)}"
+            notes.append(f"the anchor file begins with checkpoint number {found.since}: {missing}")
+        return Anchored(entries=found.entries, notes=tuple(notes), copy_of=self._copied(found))
+
+    @property
+    def copy_of(self) -> str | None:
+        """Where the store lies that this one is a copy of; None for the store itself, or where it cannot be told."""
+        return self.look().copy_of
 
     def record(self, checkpoint: Checkpoint, *, digest_at: Callable[[int], str | None] = _unknown) -> None:
         """Anchor a checkpoint after the ones that are there; one that another process has overtaken needs none.
@@ -113,19 +164,53 @@ class AnchorFile:
                 last anchored one is neither this one nor the one before it.
 
         Raises:
-            AuditBroken: The file cannot be read, or the checkpoint does not follow from what is anchored; the file
-                is left as it is.
+            AuditBroken: The file cannot be read, the checkpoint does not follow from what is anchored, or this store
+                is a copy of the one that is; the file is left as it is.
             StoreError: The file cannot be written.
         """
         anchor = _anchor(checkpoint)
+        with self._writing():
+            found = self._read() or _File(anchor.number, ())
+            copied = self._copied(found)
+            if copied is not None:
+                raise AuditBroken(
+                    f"this store is a copy of the one at {copied}, and is not anchored while that is there; {MEANT}"
+                )
+            if found.entries and not _follows(checkpoint, found.entries[-1], digest_at=digest_at):
+                return
+            self._replace(replace(found, entries=(*found.entries, anchor)[-_KEPT_AT_MOST:], place=self._place))
+
+    def accept(self, checkpoint: Checkpoint, *, by: str, why: str) -> None:
+        """Begin again with a checkpoint, because somebody put a copy in the store's place; who and why stays there.
+
+        Raises:
+            AuditBroken: The file cannot be read; it is left as it is.
+            StoreError: The file cannot be written.
+        """
+        anchor = _anchor(checkpoint)
+        with self._writing():
+            found = self._read() or _File(anchor.number, ())
+            accepted = found.accepted
+            if found.entries:
+                last = found.entries[-1]
+                said = Accepted(number=last.number, seen=last.time, time=checkpoint.time, by=by, why=why)
+                accepted = (*accepted, said)[-_ACCEPTED_AT_MOST:]
+            self._replace(_File(anchor.number, (anchor,), place=self._place, accepted=accepted))
+
+    @property
+    def _place(self) -> str | None:
+        return None if self._lying is None else str(self._lying.place)
+
+    def _copied(self, found: _File) -> str | None:
+        return found.place if self._lying is not None and self._lying.is_copy_of(found.place) else None
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None]:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._locked():
-                found = self._read() or _File(anchor.number, ())
-                if found.entries and not _follows(checkpoint, found.entries[-1], digest_at=digest_at):
-                    return
                 self._clear_leftovers()
-                self._replace(_File(found.since, (*found.entries, anchor)[-_KEPT_AT_MOST:]))
+                yield
         except OSError as error:
             raise StoreError(f"the anchor file {self.path} cannot be written: {error.strerror or error}") from error
 
@@ -164,10 +249,7 @@ class AnchorFile:
 
     @contextlib.contextmanager
     def _locked(self) -> Generator[None]:
-        if fcntl is None:
-            yield
-            return
-        descriptor = os.open(self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = open_unshared(self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR | os.O_CREAT)
         try:
             until = time.monotonic() + _LOCK_WITHIN
             while not _try_lock(descriptor):
@@ -176,7 +258,7 @@ class AnchorFile:
                 time.sleep(0.01)
             yield
         finally:
-            os.close(descriptor)
+            close_unshared(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +266,9 @@ class _File:
     since: int
     """The number of the first checkpoint that was ever in it."""
     entries: tuple[Anchor, ...]
+    place: str | None = None
+    """Where the store lay when it was last anchored; None in a file from before that was kept."""
+    accepted: tuple[Accepted, ...] = ()
 
     def to_json(self, store_id: str) -> dict[str, Any]:
         entries = [
@@ -195,7 +280,9 @@ class _File:
             }
             for anchor in self.entries
         ]
-        return {"version": _VERSION, "store": store_id, "since": self.since, "entries": entries}
+        body = {"version": _VERSION, "store": store_id, "since": self.since, "entries": entries}
+        accepted = [asdict(each) for each in self.accepted]
+        return body | {"place": self.place, "accepted": accepted}
 
 
 def _anchor(checkpoint: Checkpoint) -> Anchor:
@@ -218,10 +305,11 @@ def _follows(checkpoint: Checkpoint, last: Anchor, *, digest_at: Callable[[int],
     if seen is None:
         raise AuditBroken(
             f"the store has no checkpoint number {last.number}, which was seen {moment(last.time)}: "
-            "an older copy was put in its place"
+            f"an older copy was put in its place; {MEANT}"
         )
     if seen != last.digest:
-        raise AuditBroken(f"the store's checkpoint number {last.number} is not the one seen {moment(last.time)}")
+        told = f"the store's checkpoint number {last.number} is not the one seen {moment(last.time)}"
+        raise AuditBroken(f"{told}: it was used in two places, or rewritten; {MEANT}")
     return number > last.number
 
 
@@ -230,7 +318,8 @@ def _parse(text: bytes, store_id: str) -> _File:
         body = loads(text)
         digest = body.pop("digest")
         entries = tuple(_entry(entry) for entry in body["entries"])
-        found = _File(int(body["since"]), entries)
+        accepted = tuple(Accepted(**each) for each in body.get("accepted", ()))
+        found = _File(int(body["since"]), entries, body.get("place"), accepted)
     except (NotCanonical, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise AuditBroken(f"it cannot be read ({type(error).__name__})") from error
     if digest != sha256(dumps(body)).hexdigest():
@@ -246,7 +335,6 @@ def _entry(body: dict[str, Any]) -> Anchor:
 
 
 def _try_lock(descriptor: int) -> bool:
-    assert fcntl is not None  # noqa: S101 - asked by the caller
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

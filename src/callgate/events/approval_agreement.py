@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -12,17 +12,7 @@ from callgate.events.report import Findings
 from callgate.model.approval import Approval, ApprovalState
 from callgate.model.event import Event
 
-STATES: dict[str, str | None] = {
-    own.GATE_REQUIRED: ApprovalState.PENDING.value,
-    own.VOTED: ApprovalState.PENDING.value,
-    own.EDITED: None,
-    own.APPROVED: ApprovalState.APPROVED.value,
-    own.REJECTED: ApprovalState.REJECTED.value,
-    own.ANSWERED: ApprovalState.ANSWERED.value,
-    own.EXPIRED: ApprovalState.EXPIRED.value,
-    own.WITHDRAWN: ApprovalState.WITHDRAWN.value,
-    own.USED: ApprovalState.USED.value,
-}
+STATES: dict[str, str | None] = {**own.APPROVAL_STATES, own.EDITED: None, own.GOES_ON: None}
 _USED = ApprovalState.USED.value
 _SAID = {
     "principal": "asker",
@@ -46,6 +36,8 @@ class Question(NamedTuple):
     """By the names that events use; what is not given is not compared."""
     intact: bool = True
     """Whether it is as somebody with the key left it, as far as that is known."""
+    revision: int | None = None
+    """Which of its changes it is as left by; None where that is not known."""
 
 
 def question(approval: Approval, *, intact: bool = True) -> Question:
@@ -58,7 +50,8 @@ def question(approval: Approval, *, intact: bool = True) -> Question:
         "by": approval.decided_by,
         "votes": [vote.by for vote in approval.votes],
     }
-    return Question(approval.id, approval.state.value, approval.call_id, approval.tool, said, intact)
+    names = (approval.id, approval.state.value, approval.call_id, approval.tool)
+    return Question(*names, said, intact, approval.revision)
 
 
 class ApprovalAgreement:
@@ -68,6 +61,8 @@ class ApprovalAgreement:
         self._findings = findings
         self._approvals: dict[str, str] = {}
         self._said: dict[str, dict[str, Any]] = {}
+        self._revisions: dict[str, int] = {}
+        """The last change of each that an event tells of."""
         self._silent: set[str | None] = set()
         """Calls with approval events whose payload is erased: what those said is not known."""
 
@@ -79,6 +74,9 @@ class ApprovalAgreement:
             return
         if event.type == own.USED and self._approvals.get(approval) == _USED:
             self._findings.wrong(f"approval {approval} was used twice")
+        if not self._follows(event, approval):
+            self._findings.wrong(f"{event.type} of approval {approval} repeats what was said of it: a copy was put in")
+            return
         told = text_of(event, "state") or state
         if told is not None:
             self._approvals[approval] = told
@@ -86,6 +84,14 @@ class ApprovalAgreement:
         if event.type == own.EDITED:
             said.pop("what", None)
         said |= _said(event.payload or {})
+
+    def _follows(self, event: Event, approval: str) -> bool:
+        """Whether an event tells of a later change than those before it."""
+        revision, before = (event.payload or {}).get("revision"), self._revisions.get(approval, 0)
+        if not isinstance(revision, int):
+            return not before  # from before changes were counted
+        self._revisions[approval] = max(revision, before)
+        return revision > before
 
     def compare(self, questions: Iterable[Question]) -> None:
         """Hold all approvals against the events."""
@@ -108,12 +114,36 @@ class ApprovalAgreement:
         if told is None:
             self._findings.wrong(f"{what} is {approval.state}, and no event says that anyone asked")
             return
+        for difference in self._differences(approval, told):
+            self._findings.wrong(f"{what} {difference}")
+
+    def _differences(self, approval: Question, told: str) -> Iterator[str]:
         if told != approval.state:
-            self._findings.wrong(f"{what} is {approval.state}, and the events say {told}")
+            yield f"is {approval.state}, and the events say {told}"
         said = _said(approval.said)
         for name, value in self._said.get(approval.id, {}).items():
             if name in said and said[name] != value:
-                self._findings.wrong(f"{what} has another {_SAID[name]} than the events say")
+                yield f"has another {_SAID[name]} than the events say"
+        if approval.revision not in {None, self._revisions.get(approval.id, 0)}:
+            yield "is not as its last event left it: an older row of it was put back, or an event put in"
+
+
+def contradiction(approval: Approval, events: Iterable[Event]) -> str | None:
+    """What the events of its call say otherwise about an approval than its row; None where both say the same.
+
+    A row is under a seal, and so is every older one of it: which of them holds is known by the events alone. One that
+    is erased may have said anything.
+    """
+    findings = Findings()
+    agreement = ApprovalAgreement(findings)
+    for event in events:
+        named = text_of(event, "approval_id")
+        if named is None:
+            return f"events about approval {approval.id} are erased, so that nobody knows how it was decided"
+        if named == approval.id:
+            agreement.asked(event, STATES[event.type])
+    agreement.compare([question(approval)])
+    return None if findings.ok else findings.problems[0]
 
 
 def _said(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from callgate.events.anchor import AnchorFile
 from callgate.events.checkpoint import digest_of, make_checkpoint, number_of
 from callgate.events.vocabulary import KINDS, STREAM_CLOSED
 from callgate.model.event import Draft
-from callgate.ports import Checkpoint, Clock, Keys, Reader, Store
+from callgate.ports import Checkpoint, Clock, Keys, Reader, Store, Transaction
 
 _log = logging.getLogger(__name__)
 _ANSWER_WITHIN = 10.0
@@ -58,11 +58,30 @@ class Checkpointer:
                 if checkpoint is not None:
                     await self._anchor(checkpoint)
             except CallgateError as error:
+                if self.problem is None:  # told once, until it goes right again
+                    _log.warning("no checkpoint: %s", error)
                 self.problem = str(error)
-                _log.warning("no checkpoint: %s", error)
                 return None
             self.problem = None
             return checkpoint
+
+    async def accept(self, draft: Draft, *, by: str, why: str) -> None:
+        """Record that a copy takes the place of what was anchored, sign it, and anchor from there on.
+
+        Raises:
+            AuditBroken: What is anchored cannot be read.
+            StoreError: It could not be recorded, or not anchored; then what was anchored still speaks.
+        """
+
+        def unit(tx: Transaction) -> Checkpoint | None:
+            tx.append(draft)
+            return make_checkpoint(tx, self._keys, stream=self._store.owner, now=self._clock.now())
+
+        async with self._turn:
+            checkpoint = await self._store.write(unit)
+            if checkpoint is not None and self._anchors is not None:
+                await asyncio.to_thread(self._anchors.accept, checkpoint, by=by, why=why)
+            self.problem = None
 
     async def close(self) -> None:
         """End the stream, and sign and anchor what is left, as the last thing it records. Twice is once."""

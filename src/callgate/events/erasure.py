@@ -7,9 +7,9 @@ from typing import NamedTuple
 from callgate.events.projections import forget
 from callgate.events.selection import Selection
 from callgate.events.vocabulary import ERASED, KEPT, KINDS
-from callgate.model.event import Draft
+from callgate.model.event import Draft, Event
 from callgate.model.ids import uuid7
-from callgate.ports import Clock, Store, Transaction
+from callgate.ports import Clock, Reader, Store, Transaction
 
 _UNIT = 500
 
@@ -20,6 +20,16 @@ class Erasure(NamedTuple):
     erased: int
     after: int
     last: bool
+
+
+def erasable(reader: Reader, selection: Selection) -> tuple[int, int]:
+    """Of how many events there is content to erase, and of how many calls they tell."""
+    events, calls = 0, set[str | None]()
+    for page in selection.pages(reader):
+        found = [event for event in page if _is_erasable(event)]
+        events += len(found)
+        calls.update(event.call for event in found)
+    return events, len(calls - {None})
 
 
 def erase(
@@ -43,7 +53,7 @@ def erase(
     if not by.strip() or not why.strip():
         raise ValueError("an erasure needs the name of who does it, and why")
     page = selection.page(tx, after=after, size=_UNIT)
-    ids = [event.id for event in page.events if event.type not in KEPT and event.payload is not None]
+    ids = [event.id for event in page.events if _is_erasable(event)]
     if ids:
         tx.erase_payloads(ids)
         payload = {"events": ids, "by": by, "why": why, "selection": selection.to_json()}
@@ -69,3 +79,7 @@ async def erase_selected(store: Store, selection: Selection, *, by: str, why: st
         )
         total, after, last = total + done.erased, done.after, done.last
     return total
+
+
+def _is_erasable(event: Event) -> bool:
+    return event.type not in KEPT and event.payload is not None

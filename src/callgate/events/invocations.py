@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from callgate.events import vocabulary as own
+from callgate.events.later_facts import LATER, state_learned
 from callgate.events.projections.calls import CALLS, status_after
 from callgate.events.translation import error_text
 from callgate.model.event import Event
@@ -65,9 +66,8 @@ def gone_on(record: dict[str, Any], event: Event) -> dict[str, Any]:
     if event.type == own.ATTEMPTED:
         # What a person let through is attempted under the call that asked: it starts anew.
         return begun(event)
-    # The end of a handler that comes late changes nothing where somebody has found out meanwhile.
-    known = event.type == own.SETTLED_LATE and record["status"] != "unknown"
-    return record if known or event.type not in CALLS.types else _moved(record, event)
+    nothing_new = event.type in LATER and state_learned(event) is None
+    return record if nothing_new or event.type not in CALLS.types else _moved(record, event)
 
 
 def _moved(record: dict[str, Any], event: Event) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from callgate.events import vocabulary as own
+from callgate.events.later_facts import state_learned
 from callgate.events.report import Findings
-from callgate.events.row_digest import ROW_DIGEST, row_digest
+from callgate.events.row_digest import ROW_BEFORE, ROW_DIGEST, is_another, is_digest_of
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.event import Event
 from callgate.model.levels import Happened
@@ -19,7 +20,7 @@ from callgate.ports import Keys, Reader
 
 _PAGE = 1000
 _ENDED = "ended"
-"""Ended, and a later fact may or may not have changed what the ledger says."""
+"""Ended, and a later fact that cannot be read may have changed what the ledger says."""
 
 CLOSED_AS: dict[str, str] = {
     own.SUCCEEDED: AttemptState.SUCCEEDED.value,
@@ -27,7 +28,6 @@ CLOSED_AS: dict[str, str] = {
     own.TIMED_OUT: AttemptState.FAILED.value,
     own.UNKNOWN: AttemptState.UNKNOWN.value,
 }
-LATER = frozenset({own.RESOLVED, own.SETTLED_LATE})
 _STARTED = AttemptState.STARTED.value
 _SUCCEEDED = AttemptState.SUCCEEDED.value
 _FAILED = AttemptState.FAILED.value
@@ -54,6 +54,9 @@ class _Claimed:
     approval: str | None
     effect: str | None = None
     digest: str | None = None
+    """What its row says, under the key; None while it runs, and once that is erased."""
+    past: tuple[str, ...] = ()
+    """What its row said before."""
     seen: bool = False
     """Its row is there."""
 
@@ -75,6 +78,8 @@ class LedgerAgreement:
         """The calls that took a key, in their order."""
         self._erased: set[str] = set()
         """Calls whose attempt is no longer told."""
+        self._unproven = 0
+        """How many rows only had what the events say openly to be held against."""
 
     def attempted(self, event: Event) -> None:
         """Take a call that began."""
@@ -105,18 +110,29 @@ class LedgerAgreement:
         if self._calls.get(call, _STARTED) == _STARTED:
             self._findings.wrong(f"call {call} has a later fact, {event.type}, and was never closed")
         resolved = event.type == own.RESOLVED
-        known = resolved or text_of(event, ROW_DIGEST) is not None
-        state = text_of(event, "state") if known else None
+        known = resolved or event.payload is None or text_of(event, ROW_DIGEST) is not None
+        if not known and self._keys is not None:
+            return  # the end of a handler that came too late to change its row
+        state = state_learned(event) if known else None
+        if state is None and known and event.payload is not None:
+            self._over(event, call)
+            return
         self._calls[call] = state or _ENDED
-        if known and state == _FAILED:
-            self._told(event, call, effect=_NONE if resolved else text_of(event, "effect"))
-        elif known or event.payload is None:
-            self._told(event, call, effect=None)
+        if known:
+            effect = _NONE if resolved else text_of(event, "effect")
+            self._told(event, call, effect=effect if state == _FAILED else None)
+
+    def _over(self, event: Event, call: str) -> None:
+        """Nothing runs any more under a row that says what it said."""
+        claimed = self._claims.get(call)
+        self._told(event, call, effect=None if claimed is None else claimed.effect)
 
     def compare(self, reader: Reader) -> None:
         """Hold the ledger against the events; `reader` must show exactly the events that were noted."""
         for row in _rows(reader):
             self._compare_row(row)
+        if self._unproven:
+            self._findings.note(f"{self._unproven} ledger rows were compared in part: events about them are erased")
         self._look_for_lost_rows(reader)
         self._look_for_open_calls(reader)
 
@@ -131,10 +147,17 @@ class LedgerAgreement:
             approval=text_of(event, "approval_id"),
         )
         before = self._of_key.setdefault(key, [])
-        if before and not self._was_free(before[-1]):
-            although = f"although its call {before[-1]} is {self._calls[before[-1]]}"
-            self._findings.wrong(f"key {key.key!r} of {key.principal} ran again as call {call}, {although}")
+        if before:
+            self._taken_again(event, before[-1], key=key)
         before.append(call)
+
+    def _taken_again(self, event: Event, before: str, *, key: AttemptKey) -> None:
+        again = f"key {key.key!r} of {key.principal} ran again as call {event.call}"
+        if not self._was_free(before):
+            self._findings.wrong(f"{again}, although its call {before} is {self._calls[before]}")
+        # Both were said by who has the key: the row was edited in between, however it looks by now.
+        if is_another(self._claims[before].digest, text_of(event, ROW_BEFORE)):
+            self._findings.wrong(f"{again} over a row that was edited: it was not what was recorded of call {before}")
 
     def _was_free(self, call: str) -> bool:
         """Whether a key may be taken after this call: it failed without effect, or is unknown and idempotent."""
@@ -143,8 +166,25 @@ class LedgerAgreement:
 
     def _told(self, event: Event, call: str, *, effect: str | None) -> None:
         claimed = self._claims.get(call)
-        if claimed is not None:
-            claimed.effect, claimed.digest = effect, text_of(event, ROW_DIGEST)
+        if claimed is None:
+            return
+        digest = text_of(event, ROW_DIGEST)
+        if self._keys is not None and event.payload is not None:
+            self._proven(event, claimed, digest=digest)
+        if is_another(claimed.digest, text_of(event, ROW_BEFORE)):
+            what = f"{event.type} of call {call}, which took key {claimed.key.key!r},"
+            self._findings.wrong(f"{what} is about a row that was edited: it was not what was recorded of it before")
+        if claimed.digest is not None and claimed.digest != digest:
+            claimed.past += (claimed.digest,)
+        claimed.effect, claimed.digest = effect, digest
+
+    def _proven(self, event: Event, claimed: _Claimed, *, digest: str | None) -> None:
+        """Everything that changes a row says so under the key; what does not was written by somebody without it."""
+        what = f"{event.type} of call {event.call}, which took key {claimed.key.key!r},"
+        if digest is None:
+            self._findings.wrong(f"{what} does not prove what its row says: nobody with the key wrote that")
+        elif digest in claimed.past:
+            self._findings.wrong(f"{what} repeats what its row said before it was changed: a copy was put in")
 
     def _compare_row(self, row: Attempt) -> None:
         told, claimed = self._calls.get(row.call_id), self._claims.get(row.call_id)
@@ -174,9 +214,12 @@ class LedgerAgreement:
 
     def _hidden(self, row: Attempt, claimed: _Claimed) -> Iterator[str]:
         """What only the key shows: the recorded outcome, and everything else that the events do not tell openly."""
-        if self._keys is None or claimed.digest is None or row_digest(self._keys, row) == claimed.digest:
+        if self._keys is None:
             return
-        yield "was edited: what it says, or the outcome in it, is not what was recorded"
+        if claimed.digest is None:
+            self._unproven += row.state is not AttemptState.STARTED
+        elif not is_digest_of(claimed.digest, row, keys=self._keys):
+            yield "was edited: what it says, or the outcome in it, is not what was recorded"
 
     def _out_of_turn(self, row: Attempt) -> Iterator[str]:
         calls = self._of_key.get(row.key, [])

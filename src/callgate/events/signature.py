@@ -1,4 +1,4 @@
-"""Signatures of checkpoints, checked with a public key alone. The only module of this room that needs cryptography."""
+"""Signatures, checked with a public key alone. The only module of this room that needs cryptography."""
 
 from __future__ import annotations
 
@@ -12,17 +12,26 @@ from callgate.ports import Checkpoint
 
 def fault_of(checkpoint: Checkpoint, public_keys: Mapping[str, bytes]) -> str | None:
     """What is wrong with the signature, or None. `public_keys` are raw Ed25519 keys by key id."""
-    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - heavy, and only who verifies needs it
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - as above
-
     key = public_keys.get(checkpoint.key_id)
     if key is None:
         return f"is signed with key {checkpoint.key_id!r}, which is not known here"
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(checkpoint.signature, signed_bytes(checkpoint))
-    except (InvalidSignature, ValueError, NotCanonical):
-        return "has a signature that does not fit: it was changed or forged"
-    return None
+        fine = fits(checkpoint.signature, signed_bytes(checkpoint), public_key=key)
+    except NotCanonical:
+        fine = False
+    return None if fine else "has a signature that does not fit: it was changed or forged"
+
+
+def fits(signature: bytes, data: bytes, *, public_key: bytes) -> bool:
+    """Whether the holder of that raw Ed25519 key signed exactly this data; malformed input is a no."""
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - heavy, and only who verifies needs it
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - as above
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def fingerprint(public_key: bytes) -> str:

@@ -84,7 +84,9 @@ class Subscription:
             return
         try:
             result = self.handler(item)
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a failing subscriber harms nobody
+        except KeyboardInterrupt:
+            raise  # a person's, and not the subscriber's
+        except BaseException as error:  # noqa: BLE001 - a failing subscriber harms nobody, also one that exits
             self._failed(item, error)
             return
         if inspect.isawaitable(result):
@@ -137,7 +139,9 @@ class Subscription:
             if task is not None and task.cancelling():
                 raise
             self._failed(item, error)
-        except Exception as error:  # noqa: BLE001 - a failing subscriber harms nobody
+        except (GeneratorExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a failing subscriber harms nobody: this one would end the loop
             self._failed(item, error)
 
     def _failed(self, item: Event | Told, error: BaseException) -> None:

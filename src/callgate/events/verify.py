@@ -16,7 +16,6 @@ from callgate.events.selection import Selection
 from callgate.events.signature import fingerprint
 from callgate.events.vocabulary import CHECKPOINT, STREAM_OPENED
 from callgate.events.witness import Witnesses
-from callgate.model.approval import Approval, ApprovalState
 from callgate.model.event import Event
 from callgate.ports import Checkpoint, Keys, Reader, Store
 
@@ -126,11 +125,8 @@ class _Verification:
 
     def _compare_approvals(self, reader: Reader) -> None:
         found, intact = reader.approvals(), self._intact
-        filed = {approval.id: state for state in ApprovalState for approval in reader.approvals(states=(state,))}
         for approval in found:
-            asked = (approval.principal, approval.session, approval.tool, approval.asked_fingerprint)
-            known = reader.latest_approval(*asked, key=approval.key) is not None and _is_with_its_plan(reader, approval)
-            if filed.get(approval.id) is not approval.state or not known:
+            if not approval.mac:
                 self._findings.wrong(f"approval {approval.id} ({approval.tool}) is filed as something that it is not")
         self._agreement.compare_approvals(question(one, intact=intact is None or intact(one)) for one in found)
 
@@ -194,9 +190,3 @@ class _Verification:
                 self._findings.wrong(
                     f"the store takes event {head.sequence} for the head of stream {name}, which {ends}"
                 )
-
-
-def _is_with_its_plan(reader: Reader, approval: Approval) -> bool:
-    """Whether an approval of a plan is found among those of its plan, where people decide it."""
-    part = approval.part
-    return part is None or any(other.id == approval.id for other in reader.approvals_of_plan(part.plan_id))

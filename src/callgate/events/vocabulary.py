@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from callgate.model.approval import ApprovalState
 from callgate.model.levels import Severity
 
 
@@ -60,8 +61,11 @@ REJECTED = _info("approval.rejected", "A person said no.")
 ANSWERED = _info("approval.answered", "A person answered the model instead of letting the call run.")
 EXPIRED = _info("approval.expired", "Nobody decided in time.")
 EDITED = _info("approval.edited", "A person changed the arguments; earlier votes are void.")
-WITHDRAWN = _info("approval.withdrawn", "The asker no longer wants it.")
+WITHDRAWN = _info(
+    "approval.withdrawn", "The question was taken back, by its asker or by the gate; `text` says why the gate did."
+)
 USED = _info("approval.used", "The one execution it admits was claimed.")
+GOES_ON = _info("approval.goes_on", "What it admitted stopped at a call inside, `original_call`, and goes on.")
 VOTED = _info("approval.voted", "One of several persons said yes.")
 
 GRANT_CREATED = _info("grant.created", "A standing answer was given.")
@@ -110,9 +114,28 @@ STREAM_OPENED = _info("stream.opened", "A process began to record, citing the st
 STREAM_CLOSED = _info("stream.closed", "A process stopped recording, as it should.")
 CHECKPOINT = _debug("audit.checkpoint", "All heads were signed.")
 ERASED = _warning("audit.erased", "Payloads of the named events were erased; their place in the chain stays.")
+RESTORED = _warning("audit.restored", "A person accepted that a copy of the store is the store from here on.")
+
+APPROVAL_EVENTS: Mapping[ApprovalState, str] = MappingProxyType(
+    {
+        ApprovalState.PENDING: VOTED,
+        ApprovalState.APPROVED: APPROVED,
+        ApprovalState.REJECTED: REJECTED,
+        ApprovalState.ANSWERED: ANSWERED,
+        ApprovalState.EXPIRED: EXPIRED,
+        ApprovalState.WITHDRAWN: WITHDRAWN,
+        ApprovalState.USED: USED,
+    }
+)
+"""What is recorded when a question came to stand so."""
+
+APPROVAL_STATES: Mapping[str, str] = MappingProxyType(
+    {GATE_REQUIRED: ApprovalState.PENDING.value, **{kind: state.value for state, kind in APPROVAL_EVENTS.items()}}
+)
+"""How a question stands after each event about it, where that does not say it itself, as EDITED does."""
 
 CLOSING = frozenset({SUCCEEDED, FAILED, TIMED_OUT, UNKNOWN})
 """Exactly one of these follows every attempt."""
 
-KEPT = frozenset({STREAM_OPENED, STREAM_CLOSED, CHECKPOINT, ERASED})
+KEPT = frozenset({STREAM_OPENED, STREAM_CLOSED, CHECKPOINT, ERASED, RESTORED})
 """Never erased: the proof of everything else rests on their payloads, which hold nothing of anyone's."""

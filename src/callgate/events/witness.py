@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from callgate.events.anchor import Anchored
+from callgate.events.anchor import MEANT, Anchor, Anchored
 from callgate.events.checkpoint import CHAIN, digest_of, number_of, stream_heads
 from callgate.events.links import Marks, Stream
 from callgate.events.report import Findings, Place, moment
@@ -95,26 +95,47 @@ class Witnesses:
     def _hear_anchors(self, anchored: Anchored, known: Mapping[int, str]) -> None:
         if anchored.problem is not None:
             self._findings.wrong(anchored.problem)
-        if anchored.note is not None:
-            self._findings.note(anchored.note)
-        for anchor in anchored.entries:
+        for note in anchored.notes:
+            self._findings.note(note)
+        before = len(self._findings.problems)
+        for anchor in anchored.entries if anchored.copy_of is None else self._of_copy(anchored, known):
             who = f"the anchor of {moment(anchor.time)}"
             for name, head in anchor.heads.items():
                 self._mark(name, head, who=who)
-            seen = known.get(anchor.number)
-            if seen is None:
-                last = max(known, default=-1)
-                ends = f"its last is number {last}" if last >= 0 else "it has none"
-                self._findings.wrong(
-                    f"{who} saw checkpoint number {anchor.number}, which the store does not have ({ends}): "
-                    "its end was cut off, or an older copy was put in its place"
-                )
-            elif seen != anchor.digest:
-                self._findings.wrong(f"{who} saw another checkpoint number {anchor.number}: history was rewritten")
-            else:
-                self.anchored_until = anchor.time
+            self._hear_anchor(anchor, known, who=who)
+        if len(self._findings.problems) > before:
+            self._findings.note(MEANT)
         if self.anchored_until is None:
             self.anchored = {}
+
+    def _hear_anchor(self, anchor: Anchor, known: Mapping[int, str], *, who: str) -> None:
+        seen = known.get(anchor.number)
+        if seen is None:
+            last = max(known, default=-1)
+            ends = f"its last is number {last}" if last >= 0 else "it has none"
+            self._findings.wrong(
+                f"{who} saw checkpoint number {anchor.number}, which the store does not have ({ends}): "
+                "its end was cut off, or an older copy was put in its place"
+            )
+        elif seen != anchor.digest:
+            self._findings.wrong(f"{who} saw another checkpoint number {anchor.number}: history was rewritten")
+        else:
+            self.anchored_until = anchor.time
+
+    def _of_copy(self, anchored: Anchored, known: Mapping[int, str]) -> list[Anchor]:
+        """What is anchored of a copy: the store itself may have gone on since. What only the copy has is its own."""
+        last = max(known, default=-1)
+        self._findings.note(
+            f"this store is a copy of the one at {anchored.copy_of}, up to its checkpoint number {last}"
+        )
+        other = [
+            anchor.number for anchor in anchored.entries if known.get(anchor.number, anchor.digest) != anchor.digest
+        ]
+        if other or (anchored.last is not None and last > anchored.last.number):
+            self._findings.wrong(
+                "it was used as a store of its own after it was copied: it has checkpoints that nobody knows outside it"
+            )
+        return [anchor for anchor in anchored.entries if known.get(anchor.number) == anchor.digest]
 
     def _broken_chain(self, checkpoint: Checkpoint, cited: Head, *, before: Head) -> None:
         who = f"the checkpoint of {moment(checkpoint.time)}"

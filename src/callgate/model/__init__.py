@@ -1,1 +1,4 @@
-"""The nouns of Callgate: plain, frozen values. No I/O; the clock and randomness only in `ids`."""
+"""The nouns of Callgate: plain values, frozen where nothing is filled in later and making them may take its time.
+
+The clock and randomness are only in `ids`, and only `context` asks the file system: whether a folder lies in another.
+"""

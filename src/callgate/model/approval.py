@@ -32,6 +32,8 @@ class ApprovalState(enum.StrEnum):
 
 
 OPEN_STATES = frozenset({ApprovalState.PENDING, ApprovalState.APPROVED})
+SAID_NO = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
+"""A person does not let it through, with or without an answer for the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,12 +124,14 @@ class Approval:
     decided_by: str | None = None
     decided_at: float | None = None
     text: str | None = None
-    """Why it was rejected, or the answer that was given."""
+    """Why it was rejected or taken back by the gate, or the answer that was given."""
     edited: bool = False
     part: Part | None = None
     """The plan it belongs to; None for a question of its own."""
     calls: tuple[Listed, ...] = ()
     """Every call of the plan, in order: of a plan, and of the first of its parts."""
+    revision: int = 0
+    """Rises with every change of it, and its events say which they tell of: an older row or event is known by it."""
 
     @property
     def is_plan(self) -> bool:

@@ -13,8 +13,9 @@ _CAUSES = {
     "network": "the connection broke while it ran",
     "owner_died": "the process that ran it ended before it did",
     "unreported": "its host was allowed to run it, and never reported how it ended",
-    "unrecorded": "how it ended could not be recorded",
+    "handler_timeout": "it gave up by itself, while it waited for something",
     "nested": "a call inside it is not finished",
+    "earlier": "it did nothing itself, and an attempt before it under this key may have",
 }
 
 
@@ -33,6 +34,11 @@ class AttemptState(enum.StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     UNKNOWN = "unknown"
+
+
+# Known by name: Python 3.11 takes ten times as long to find a member of an enum.
+_STARTED, _, _FAILED, _UNKNOWN = AttemptState
+_POSSIBLE = Happened.POSSIBLE
 
 
 class Attempt(NamedTuple):
@@ -54,7 +60,9 @@ class Attempt(NamedTuple):
     fence: int
     """Rises with every take-over; an older owner's writes are refused."""
     happened: Happened | None = None
-    """For failed ones: what may have been left behind."""
+    """For failed ones: what may have been left behind. For running and unknown ones: what attempts before it under this
+    key, or calls inside it, may have.
+    """
     tries: int = 1
     idempotent: bool = False
     has_verify: bool = False
@@ -69,8 +77,8 @@ class Attempt(NamedTuple):
     sealed_id: str | None = None
     """Where the exact arguments are sealed."""
     cause: str | None = None
-    """Why it is unknown: timeout, cancelled, network, owner_died, unreported, unrecorded; or why it is not finished,
-    also where it left nothing: nested, at a call inside it.
+    """Why it is unknown: timeout, cancelled, network, handler_timeout, owner_died, unreported, earlier; or why it is
+    not finished, also where it left nothing: nested, at a call inside it. A running one goes on after that.
     """
     resolved_by: str | None = None
 
@@ -82,6 +90,11 @@ class Attempt(NamedTuple):
     @property
     def open_question(self) -> bool:
         """Whether nobody knows if it took effect: it is unknown, or failed where it may have."""
-        if self.state is AttemptState.FAILED:
-            return self.happened is Happened.POSSIBLE
-        return self.state is AttemptState.UNKNOWN
+        if self.state is _FAILED:
+            return self.happened is _POSSIBLE
+        return self.state is _UNKNOWN
+
+    @property
+    def unresolved(self) -> bool:
+        """Whether an equal call under another key must wait for it: it is unknown, or was and is being tried again."""
+        return self.state is _UNKNOWN or (self.happened is _POSSIBLE and self.state is _STARTED)

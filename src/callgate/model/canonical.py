@@ -7,6 +7,7 @@ lone surrogates, keys that are not text, duplicate keys in text that is read.
 
 from __future__ import annotations
 
+import enum
 import json
 import math
 from typing import Any, cast
@@ -120,6 +121,8 @@ def _write_scalar(value: Any) -> str:
 
 
 def _refuse_nan(value: Any) -> None:
+    if isinstance(value, enum.Enum):
+        value = value.value
     if isinstance(value, float) and not math.isfinite(value):
         raise NotCanonical(f"{value} has no canonical form")
     if isinstance(value, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from callgate.model.ids import uuid7
 from callgate.model.layer import Layer
 from callgate.model.levels import Autonomy, Caller
+from callgate.model.words import member, several, texts
 
 _IDENTITY = frozenset({"principal", "user", "session", "role", "intent", "credential", "expires_at"})
 _ASKER = ("principal", "user", "session", "role")
@@ -33,6 +34,11 @@ def writable(text: str) -> bool:
     return True
 
 
+def is_name(text: Any) -> bool:
+    """Whether a principal, a session or the like can be called that."""
+    return isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and (text.isascii() or writable(text))
+
+
 class Authority:
     """What a context may do, as one key: its hash is taken once, however many layers it has."""
 
@@ -40,15 +46,9 @@ class Authority:
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self._parts = parts
-        try:
-            self._hash: int | None = hash(parts)
-        except TypeError:
-            self._hash = None
+        self._hash = hash(parts)
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            message = "a layer made with lists has no hash"
-            raise TypeError(message)
         return self._hash
 
     def __eq__(self, other: object) -> bool:
@@ -65,14 +65,18 @@ def _are_plain(names: tuple[Any, ...]) -> bool:
 
 
 def _check_name(name: str, text: Any) -> None:
-    if not isinstance(text, str) or not 0 < len(text) <= LONGEST_NAME or not (text.isascii() or writable(text)):
+    if not is_name(text):
         message = f"{name} must be text of 1 to {LONGEST_NAME} characters"
         raise ValueError(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """Who asks and under which limits. Every field has a default; `Context()` is an agent called `agent`."""
+    """Who asks and under which limits. Every field has a default; `Context()` is an agent called `agent`.
+
+    Raises:
+        ValueError: A field is not what it must be: also one text where several are meant, as `scopes="fs:*"`.
+    """
 
     principal: str = "agent"
     """The agent that acts."""
@@ -129,17 +133,20 @@ class Context:
         """Callers write sets, lists and words; the fields are what they say."""
         put = object.__setattr__
         if self.scopes is not None:
-            put(self, "scopes", frozenset(self.scopes))
-        autonomy: Any = self.autonomy
-        if isinstance(autonomy, str):
-            put(self, "autonomy", Autonomy.parse(autonomy))
+            put(self, "scopes", frozenset(texts(self.scopes, name="scopes")))
+        if self.autonomy is not None and type(self.autonomy) is not Autonomy:
+            put(self, "autonomy", member(Autonomy, self.autonomy, name="autonomy"))
         if type(self.caller) is not Caller:
             put(self, "caller", Caller(self.caller))
         if self.working_directory is not None:
             put(self, "working_directory", os.fspath(self.working_directory))
-        for name in ("layers", "outer_directories"):
-            if type(getattr(self, name)) is not tuple:
-                put(self, name, tuple(getattr(self, name)))
+        if self.outer_directories != ():
+            put(self, "outer_directories", texts(self.outer_directories, name="outer_directories"))
+        if self.layers != ():
+            put(self, "layers", several(self.layers, Layer, name="layers"))
+        if type(self.read_only) is not bool or type(self.no_web) is not bool:
+            put(self, "read_only", bool(self.read_only))
+            put(self, "no_web", bool(self.no_web))
 
     def _refuse_odd_names(self) -> None:
         """Names become keys of rows: text that can be written, of a length a person could read."""
@@ -172,21 +179,13 @@ class Context:
             if name in _IDENTITY and value != getattr(self, name):
                 message = f"narrow() cannot change {name}; make a new Context"
                 raise ValueError(message)
-        check: dict[str, Callable[[Any], bool]] = {
-            "scopes": self._narrower_scopes,
-            "autonomy": self._narrower_autonomy,
-            "timeout": self._narrower_timeout,
-            "caller": lambda value: value == self.caller,
-            "read_only": lambda value: bool(value) or not self.read_only,
-            "no_web": lambda value: bool(value) or not self.no_web,
-            "working_directory": self._narrower_directory,
-            "outer_directories": lambda value: tuple(value) == self.outer_directories,
-        }
         for name, value in changes.items():
-            if name in check and not check[name](value):
+            if name in LIMITS and not LIMITS[name].narrows(self, value):
                 message = f"narrow() cannot widen {name} from {getattr(self, name)!r} to {value!r}"
                 raise ValueError(message)
-        layers = (*self.layers, *changes.pop("layers", ()))
+        layers = (*self.layers, *several(changes.pop("layers", ()), Layer, name="layers"))
+        # It was compared, and is what is there: one that gives its texts only once has none left.
+        changes.pop("outer_directories", None)
         if changes.get("working_directory", self.working_directory) != self.working_directory:
             # Granted paths may be relative: in the narrower directory they lead to others.
             changes["outer_directories"] = self._directories()
@@ -209,7 +208,7 @@ class Context:
             if mine != theirs:
                 message = f"it was asked for with the {name} {mine!r}, and this is {theirs!r}"
                 raise ValueError(message)
-        if not other._is_narrowed_to(self):
+        if not other.is_narrowed_to(self):
             message = f"it was asked for in {self.working_directory}, and this is in {other.working_directory}"
             raise ValueError(message)
         levels = [each.autonomy for each in (self, other) if each.autonomy is not None]
@@ -234,43 +233,10 @@ class Context:
 
     def covers(self, other: Context) -> bool:
         """Whether the other is of the same asker and may do the same or less; what cannot be known here is a no."""
-        if any(getattr(self, name) != getattr(other, name) for name in _ASKER):
-            return False
-        # What is not set is the role's or the configuration's, and that may be more or less than what is set.
-        scopes = self.scopes == other.scopes or None not in {self.scopes, other.scopes}
-        level = self.autonomy == other.autonomy or None not in {self.autonomy, other.autonomy}
-        return (
-            scopes
-            and self._narrower_scopes(other.scopes)
-            and level
-            and self._narrower_autonomy(other.autonomy)
-            and self._narrower_timeout(other.timeout)
-            and self._is_narrowed_to(other)
-            and (other.read_only or not self.read_only)
-            and (other.no_web or not self.no_web)
-            and other.layers[: len(self.layers)] == self.layers
-        )
+        same = all(getattr(self, name) == getattr(other, name) for name in _ASKER)
+        return same and all(limit.covers(self, other) for limit in LIMITS.values())
 
-    def _narrower_scopes(self, value: Any) -> bool:
-        return self.scopes is None or (value is not None and frozenset(value) <= self.scopes)
-
-    def _narrower_autonomy(self, value: Any) -> bool:
-        if self.autonomy is None:
-            return True
-        level = Autonomy.parse(value) if isinstance(value, str) else value
-        return level is not None and level <= self.autonomy
-
-    def _narrower_timeout(self, value: Any) -> bool:
-        return self.timeout is None or (value is not None and value <= self.timeout)
-
-    def _narrower_directory(self, value: Any) -> bool:
-        if value is None or self.working_directory is None:
-            # None is the gate's own directory, which is not known here.
-            return value == self.working_directory
-        root = os.path.realpath(self.working_directory)
-        return os.path.commonpath([root, os.path.realpath(value)]) == root
-
-    def _is_narrowed_to(self, other: Context) -> bool:
+    def is_narrowed_to(self, other: Context) -> bool:
         """Whether it works in the same directory, or in one that was narrowed from it."""
         if self.working_directory is None or other.working_directory is None:
             return self.working_directory == other.working_directory
@@ -283,6 +249,106 @@ class Context:
             if self.working_directory is None
             else (*self.outer_directories, self.working_directory)
         )
+
+
+Narrows = Callable[[Context, Any], bool]
+Covers = Callable[[Context, Context], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What the same or less means for one field of a context."""
+
+    narrows: Narrows
+    """Whether this value may be set over the one that is there."""
+    covers: Covers
+    """Whether the other's is known to be the same or less."""
+
+
+def _scopes_narrow(context: Context, value: Any) -> bool:
+    return context.scopes is None or (value is not None and frozenset(value) <= context.scopes)
+
+
+def _autonomy_narrows(context: Context, value: Any) -> bool:
+    if context.autonomy is None:
+        return True
+    level = Autonomy.parse(value) if isinstance(value, str) else value
+    return level is not None and level <= context.autonomy
+
+
+def _timeout_narrows(context: Context, value: Any) -> bool:
+    return context.timeout is None or (value is not None and value <= context.timeout)
+
+
+def _directory_narrows(context: Context, value: Any) -> bool:
+    if value is None or context.working_directory is None:
+        # None is the gate's own directory, which is not known here.
+        return value == context.working_directory
+    root = os.path.realpath(context.working_directory)
+    return os.path.commonpath([root, os.path.realpath(value)]) == root
+
+
+def _reads_only(context: Context, value: Any) -> bool:
+    return bool(value) or not context.read_only
+
+
+def _stays_off_the_web(context: Context, value: Any) -> bool:
+    return bool(value) or not context.no_web
+
+
+def _same_outer_directories(context: Context, value: Any) -> bool:
+    return tuple(value) == context.outer_directories
+
+
+def _same_caller(context: Context, value: Any) -> bool:
+    return value == context.caller
+
+
+def _works_inside(wide: Context, other: Context) -> bool:
+    return wide.is_narrowed_to(other)
+
+
+def _has_its_layers(wide: Context, other: Context) -> bool:
+    return other.layers[: len(wide.layers)] == wide.layers
+
+
+def _always(*_: Any) -> bool:
+    return True
+
+
+def _plain(name: str, narrows: Narrows) -> Limit:
+    """A limit that is known wherever it is asked about."""
+
+    def covers(wide: Context, other: Context) -> bool:
+        return narrows(wide, getattr(other, name))
+
+    return Limit(narrows, covers)
+
+
+def _inherited(name: str, narrows: Narrows) -> Limit:
+    """A limit that is the role's or the configuration's where it is not set: more, or less, than one that is."""
+
+    def covers(wide: Context, other: Context) -> bool:
+        mine, theirs = getattr(wide, name), getattr(other, name)
+        return (mine == theirs or None not in {mine, theirs}) and narrows(wide, theirs)
+
+    return Limit(narrows, covers)
+
+
+LIMITS: Mapping[str, Limit] = {
+    "scopes": _inherited("scopes", _scopes_narrow),
+    "autonomy": _inherited("autonomy", _autonomy_narrows),
+    "timeout": _plain("timeout", _timeout_narrows),
+    "read_only": _plain("read_only", _reads_only),
+    "no_web": _plain("no_web", _stays_off_the_web),
+    "working_directory": Limit(_directory_narrows, _works_inside),
+    "outer_directories": Limit(_same_outer_directories, _works_inside),
+    # Layers are added to those that are there.
+    "layers": Limit(_always, _has_its_layers),
+    # Which flow makes a call is for the flow to say, whoever asked for it.
+    "caller": Limit(_same_caller, _always),
+}
+"""Every field that bounds what a context may do. `meet` has a line for each of them as well."""
 
 
 def _ceiling(level: Autonomy) -> Layer:

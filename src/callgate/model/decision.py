@@ -17,7 +17,9 @@ class Reason:
     """One thing that led to a decision, in words a person can read."""
 
     step: str
-    """Where it was found: validate, scopes, role, layer:<name>, resources, risk, override, matrix, grant, approval."""
+    """Where it was found: resolve, validate, declaration, role, scopes, layer:<name>, callers, context, resources,
+    check, recall, risk, override, matrix, observe, grant, stopped.
+    """
     text: str
     verdict: Verdict | None = None
     """The answer this reason asks for, where it asks for one."""

@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from callgate.model.canonical import dumps
 from callgate.model.levels import Severity
 
 GENESIS = "0" * 64
@@ -108,11 +107,6 @@ class Event:
 def payload_digest(payload: bytes, salt: bytes) -> str:
     """The salted digest of a payload's canonical bytes; without the salt nothing can be guessed from it."""
     return hashlib.sha256(salt + payload).hexdigest()
-
-
-def envelope_hash(envelope: dict[str, Any]) -> str:
-    """The hash of an envelope, `hash` itself left out."""
-    return hashlib.sha256(dumps(envelope)).hexdigest()
 
 
 def from_json(body: dict[str, Any]) -> Event:

@@ -14,6 +14,14 @@ def own_copy(arguments: dict[str, Any]) -> dict[str, Any]:
     return dict(arguments) if _SCALARS.issuperset(map(type, arguments.values())) else copy.deepcopy(arguments)
 
 
+def copy_of(output: Any) -> Any:
+    """An output for a tool's own function: what it changes must not change the answer. What has no copy, as it is."""
+    try:
+        return copy.deepcopy(output)
+    except Exception:  # noqa: BLE001 - an output may be of anybody's class
+        return output
+
+
 def as_mapping(value: Any) -> Mapping[Any, Any] | None:
     """The value as a mapping, or None if it is none."""
     if type(value) is dict:  # mostly, and many times cheaper to ask

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -81,6 +81,22 @@ YES_OR_NO = (
     "egress",
 )
 """What a tool declares with a plain yes or no, in the order in which people are told."""
+TIGHTENING = ("destructive", "untrusted_output", "sensitive_output", "egress")
+"""Flags that make the gate stricter: whoever says them is believed."""
+LOOSENING = ("idempotent", "deterministic", "concurrency_safe", "marks_effect", "declared")
+"""Flags that let the gate do more: retry, overlap, free a key, run at all."""
+_HASHED_FLAGS = (*YES_OR_NO, "marks_effect", "declared")
+"""In this order in every hash that stores remember."""
+_BESIDE_READING = frozenset({Effect.READ_ONLY, Effect.NETWORK_ACCESS, Effect.CALLS_LLM})
+
+
+def reading_fault(effects: Iterable[str]) -> str | None:
+    """What is wrong with effects that a tool declares together; None where they go together."""
+    named = frozenset(effects)
+    others = sorted(named - _BESIDE_READING)
+    if Effect.READ_ONLY not in named or not others:
+        return None
+    return f"read_only combines with network_access and calls_llm only, not with {', '.join(others)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -175,15 +191,24 @@ class Tool:
         return [self.source.value, self.source_name, *([self.foreign_name] if self.foreign_name else [])]
 
     @property
+    def source_title(self) -> str:
+        """Whose it is, and who alone may replace it: the kind of its source and which one that is, `mcp github`."""
+        return source_title(self.source, self.source_name)
+
+    @property
     def as_given(self) -> Tool:
         """The tool as its source gave it: what is pinned, and what a person accepts a declaration for."""
         return self if self.given is None else self.given
 
 
-def _definition_hash(tool: Tool) -> str:
-    hooks = sorted(name for name in Hooks.__slots__ if getattr(tool.hooks, name) is not None)
-    body = {
-        "name": tool.name,
+def source_title(source: Origin, name: str) -> str:
+    """A source as people are shown it: its kind and which one of that kind, `mcp github`."""
+    return f"{source.value} {name}".rstrip()
+
+
+def stated(tool: Tool) -> dict[str, Any]:
+    """What a tool declares but its name, flags and claims, as JSON values: for its hash, and to tell what changed."""
+    return {
         "description": tool.description,
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
@@ -194,17 +219,6 @@ def _definition_hash(tool: Tool) -> str:
         "capabilities": sorted(tool.capabilities),
         "scopes": sorted(tool.scopes),
         "effects": sorted(effect.value for effect in tool.effects),
-        "flags": [
-            tool.destructive,
-            tool.idempotent,
-            tool.deterministic,
-            tool.concurrency_safe,
-            tool.untrusted_output,
-            tool.sensitive_output,
-            tool.egress,
-            tool.marks_effect,
-            tool.declared,
-        ],
         "risk": tool.base_risk.label,
         "timeout": tool.timeout,
         "callers": sorted(caller.value for caller in tool.allowed_callers),
@@ -212,8 +226,13 @@ def _definition_hash(tool: Tool) -> str:
         "horizon": tool.horizon,
         "examples": [dict(example) for example in tool.examples],
         "code": tool.code_digest,
-        "hooks": hooks,
+        "hooks": sorted(name for name in Hooks.__slots__ if getattr(tool.hooks, name) is not None),
     }
+
+
+def _definition_hash(tool: Tool) -> str:
+    flags = [getattr(tool, flag) for flag in _HASHED_FLAGS]
+    body = {**stated(tool), "name": tool.name, "flags": flags}
     if tool.claims:
         body["claims"] = dict(tool.claims)
     return hashlib.sha256(dumps(body)).hexdigest()

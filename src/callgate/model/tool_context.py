@@ -57,7 +57,7 @@ class ToolContext:
     """The idempotency key; pass it downstream where the other side takes one."""
     working_directory: str = "."
     only_reads: bool = False
-    """A preview: what it starts through the gate may read, and nothing else."""
+    """A preview or a check: what it starts through the gate may read, and it begins no effect itself."""
     reaches: frozenset[str] | None = None
     """The only tools that what it starts through the gate may use, under whatever context; None is no such limit."""
     deadline: float | None = None
@@ -125,6 +125,9 @@ class ToolContext:
         yield
 
     def _mark(self) -> None:
+        if self.only_reads:
+            message = f"{self.tool}: this only looks at what would happen; no effect may start here"
+            raise SecretsClosed(message)
         with _marking:
             if self.closed:
                 message = f"{self.tool}: the call has ended; its effect must not start now"

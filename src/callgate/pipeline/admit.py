@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from callgate.approvals.bind import bind
+from callgate.approvals.decide import let_through_by_silence
 from callgate.model.approval import Approval, ApprovalState
-from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Verdict
+from callgate.pipeline.approval_events import take_back
 from callgate.pipeline.authorize import Authorized, authorize
-from callgate.pipeline.notes import asking_reasons, note
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve_again
 from callgate.pipeline.seal import unseal
-from callgate.pipeline.stopped import refused
+from callgate.pipeline.shown_reasons import asking_reasons
+from callgate.pipeline.stopped import Stopped, refused, void
 from callgate.pipeline.validate import validate
 from callgate.pipeline.weigh import decide
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from callgate.model.decision import Decision
     from callgate.pipeline.parts import Asked, Parts
     from callgate.ports import Transaction
-
-_STRICTNESS = {ConfirmBy.USER: 0, ConfirmBy.OTHER: 1, ConfirmBy.TWO: 2}
 
 
 class Admitted(NamedTuple):
@@ -50,21 +48,21 @@ async def admit(parts: Parts, authorized: Authorized, decision: Decision, approv
     changed = _what_changed(parts, runs, approval)
     if changed is not None:
         await _withdraw(parts, approval, changed)
-        message = f"approval {approval.id} is void: {changed}"
-        raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
+        raise _void(authorized, approval, changed)
     if _asks_for_more(weighed, approval):
         await _withdraw(parts, approval, "the rules ask for more than was approved")
         return None
+    if let_through_by_silence(approval) and _silence_is_no_answer(weighed):
+        await _withdraw(parts, approval, "nobody objected, and by now the rules want an answer")
+        return None
     if await _world_changed(parts, runs, approval):
         await _withdraw(parts, approval, "what the preview showed is no longer so")
-        message = (
-            f"approval {approval.id} is void: what its preview showed has changed since; call again to see it anew"
-        )
-        raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
+        changed = "what its preview showed has changed since; call again to see it anew"
+        raise _void(authorized, approval, changed)
     return Admitted(authorized, decision, approval, final)
 
 
-async def judge_again(
+async def decide_again(
     parts: Parts, authorized: Authorized, decision: Decision, approval: Approval
 ) -> tuple[Authorized, Decision]:
     """The call through steps 1 to 3 and 5 once more: while somebody was waited for, everything may have become another.
@@ -97,10 +95,13 @@ async def _allowed(parts: Parts, runs: Authorized, otherwise: str) -> Decision:
 async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> Authorized:
     sealed = await unseal(parts, approval.sealed_id)
     if sealed is None:
-        message = f"approval {approval.id} is void: its sealed arguments are gone"
-        raise refused(authorized.asked, "approval_void", message, tool=authorized.tool, key=approval.key)
+        raise _void(authorized, approval, "its sealed arguments are gone")
     call = authorized.asked.call._replace(arguments=sealed.arguments)
     return await _authorized_again(parts, replace(authorized.asked, call=call))
+
+
+def _void(authorized: Authorized, approval: Approval, why: str) -> Stopped:
+    return void(authorized.asked, authorized.tool, approval, f"approval {approval.id} is void: {why}")
 
 
 def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | None:
@@ -109,15 +110,20 @@ def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | N
         return "the tool is no longer the one it was given for"
     if runs.fingerprint != approval.final_fingerprint:
         return "its arguments, or the files and hosts they stand for, are not those that were approved"
-    if (context.working_directory or parts.working_directory) != approval.working_directory:
+    if parts.directory_of(context) != approval.working_directory:
         return "the working directory is another one"
     return None
 
 
 def _asks_for_more(decision: Decision, approval: Approval) -> bool:
-    stricter = _STRICTNESS[decision.by] > _STRICTNESS[approval.by] or (decision.plus and not approval.plus)
+    stricter = decision.by.strictness > approval.by.strictness or (decision.plus and not approval.plus)
     new_reasons = not set(asking_reasons(decision)) <= set(approval.why)
     return decision.risk > approval.risk or decision.assurance > approval.assurance or stricter or new_reasons
+
+
+def _silence_is_no_answer(decision: Decision) -> bool:
+    """What silence does is up to the rules as they are now; those of then were asked when the window ended."""
+    return decision.verdict is Verdict.CONFIRM and decision.on_expiry != "proceed"
 
 
 async def _world_changed(parts: Parts, runs: Authorized, approval: Approval) -> bool:
@@ -128,13 +134,9 @@ async def _world_changed(parts: Parts, runs: Authorized, approval: Approval) -> 
 
 
 async def _withdraw(parts: Parts, approval: Approval, why: str) -> None:
-    now = parts.clock.now()
-
     def unit(tx: Transaction) -> None:
         fresh = tx.approval(approval.id)
         if fresh is not None and fresh.state in {ApprovalState.APPROVED, ApprovalState.PENDING}:
-            void = replace(fresh, state=ApprovalState.WITHDRAWN, text=why, decided_at=now)
-            tx.put_approval(bind(void, parts.keys))
-            tx.append(note(void, "approval.withdrawn", now=now, why=why))
+            take_back(parts, tx, fresh, why)
 
     await parts.store.write(unit)

@@ -9,7 +9,7 @@ from callgate.model.decision import Reason
 from callgate.model.levels import Verdict
 from callgate.model.shapes import own_copy
 from callgate.pipeline.fingerprint import fingerprint
-from callgate.pipeline.hooks import hook_limit, run_hook
+from callgate.pipeline.hooks import hook_limit, only_looking, run_hook
 from callgate.pipeline.parts import Asked, Parts, running
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.policy.answers import NOTHING_TOUCHED
@@ -38,6 +38,8 @@ class Authorized:
     """Whether the ledger may know such a call: everything but a read that nobody can ask for again."""
     repeated: bool | None = None
     """Whether an equal call of this session succeeded lately; None until the ledger was asked."""
+    unknown: str = ""
+    """The key of an equal call of this session whose outcome is unknown, where this one shall happen all the same."""
     looked_through: object = None
     """What was known of secrets when its names and key were looked through for them."""
 
@@ -78,7 +80,9 @@ def _refuse_inside(asked: Asked, tool: Tool, parent: ToolContext) -> None:
     if parent.closed:
         raise refused(asked, "policy_denied", f"the call of {parent.tool} it belongs to has ended", tool=tool)
     if parent.only_reads and not tool.plain_read:
-        raise refused(asked, "policy_denied", f"a preview of {parent.tool} may only read, without egress", tool=tool)
+        raise refused(
+            asked, "policy_denied", f"a preview or a check of {parent.tool} may only read, without egress", tool=tool
+        )
     if parent.reaches is not None and tool.name not in parent.reaches:
         listed = ", ".join(sorted(parent.reaches)) or "none"
         message = (
@@ -90,10 +94,10 @@ def _refuse_inside(asked: Asked, tool: Tool, parent: ToolContext) -> None:
 async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Arguments) -> None:
     check = tool.hooks.check
     assert check is not None  # noqa: S101 - asked by the caller
+    seconds = hook_limit(asked.context)
     try:
-        answer = await run_hook(
-            parts, tool, check, own_copy(arguments), asked.context, seconds=hook_limit(asked.context)
-        )
+        with only_looking(parts, asked, tool):
+            answer = await run_hook(parts, tool, check, own_copy(arguments), asked.context, seconds=seconds)
     except PermissionError as error:
         reason = Reason("check", f"{tool.name} refuses: {error}", Verdict.DENY, "policy_denied")
         raise _denied(asked, tool, reason, (reason,)) from None

@@ -1,12 +1,16 @@
 """The other side of `processes`: what runs in the child. Knows nothing of gates, stores or permits.
 
 The child leads a session of its own, so that whatever it starts can be ended with it, and it does not outlive its
-parent: an attempt whose owner is gone must not take effect any more.
+parent: an attempt whose owner is gone must not take effect any more. So it enters the function only when its parent
+says so, and from before that on the kernel kills it with its parent, whatever it does then: it may be stopped, or in C.
+It also holds what the parent is known to be alive by. Where it could not be killed, the parent is not taken for gone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import inspect
 import multiprocessing
 import os
@@ -16,6 +20,8 @@ import socket
 import struct
 import threading
 import time
+from multiprocessing.connection import wait
+from multiprocessing.reduction import DupFd
 from typing import Any, get_type_hints
 
 from callgate.errors import SecretNotFound
@@ -24,6 +30,24 @@ from callgate.model.tool_context import ToolContext
 
 LENGTH = struct.Struct("!Q")
 """How long a message is; stands before it."""
+_CAN_TIE = hasattr(fcntl, "F_SETSIG")
+
+
+class Held:
+    """Handles that a child has open from its first moment to its last; a program that it starts has none of them."""
+
+    def __init__(self, handles: tuple[int, ...]) -> None:
+        self._handles = handles
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _held, tuple(map(DupFd, self._handles))
+
+
+def _held(*handles: Any) -> Held:
+    numbers = tuple(handle.detach() for handle in handles)
+    for number in numbers:
+        os.set_inheritable(number, False)  # noqa: FBT003 - its only way
+    return Held(numbers)
 
 
 class Line:
@@ -36,10 +60,7 @@ class Line:
 
     def send(self, message: tuple[str, Any]) -> None:
         """Tell the parent something."""
-        self.send_bytes(pickle.dumps(message))
-
-    def send_bytes(self, body: bytes) -> None:
-        """As `send`, for what is pickled already."""
+        body = pickle.dumps(message)
         with self._sending:
             self._end.sendall(LENGTH.pack(len(body)))
             self._end.sendall(body)
@@ -68,40 +89,70 @@ class Line:
         return bytes(body)
 
 
-def child_main(end: socket.socket, work: bytes) -> None:
+def child_main(end: socket.socket, work: bytes, _: Held) -> None:
     """Run the function and send its answer."""
-    threading.Thread(target=_end_with_parent, args=(_lead_a_session(),), daemon=True).start()
+    os.setsid()  # a group of its own, under its own number: what it starts ends with it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     line = Line(end)
-    try:
-        answer = pickle.dumps(("returned", _run(line, work)))
-    except BaseException as error:  # noqa: BLE001 - everything is an answer
-        answer = pickle.dumps(("raised", _sendable(error)))
-    line.send_bytes(answer)
+    line.send(answer(line, work))
     end.close()
 
 
-def _lead_a_session() -> bool:
-    """Whether this process now has a group of its own, under its own number; not every platform has groups."""
-    if not hasattr(os, "setsid"):  # pragma: no cover - Windows
-        return False
-    os.setsid()
-    return True
+def answer(line: Line, work: bytes) -> tuple[str, Any]:
+    """What the function returned or raised, or of what kind it was where it cannot be sent."""
+    try:
+        value = _run(line, work)
+    except BaseException as error:  # noqa: BLE001 - everything is an answer
+        return "raised", _sendable(error)
+    try:
+        # Packed by itself: that it returned is told also where what it returned cannot be read.
+        return "returned", pickle.dumps(value)
+    except Exception as error:  # noqa: BLE001 - what it returned may be an object of anybody's class
+        return "unsent", type(error).__name__
 
 
-def _end_with_parent(leads: bool) -> None:  # noqa: FBT001 - a thread's target # pragma: no cover - ends who measures
-    parent = multiprocessing.parent_process()
-    assert parent is not None  # noqa: S101 - this is a child
-    parent.join()
-    if leads:
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
+def _end_with_parent() -> None:  # pragma: no cover - ends who measures
+    """Where the kernel does not: while the function is looked for, and on systems where it cannot be told to."""
+    wait([_parent()])
+    os.killpg(os.getpid(), signal.SIGKILL)
 
 
 def _run(line: Line, work: bytes) -> Any:
     function, arguments, facts = pickle.loads(work)  # noqa: S301 - our own parent wrote it
     os.chdir(facts["working_directory"])
-    result = function(**arguments, **dict.fromkeys(_context_parameters(function), _context(line, facts)))
+    given = dict.fromkeys(_context_parameters(function), _context(line, facts))
+    _enter(line)
+    result = function(**arguments, **given)
     return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+
+
+def _enter(line: Line) -> None:
+    """Return when the parent is there and says so, and when it is seen to that this process ends with it.
+
+    Raises:
+        EOFError: The parent is gone.
+    """
+    # Answered when this process has been started: nothing is written any more where only the parent's end is awaited.
+    line.ask("enter", None)
+    if _CAN_TIE:  # pragma: no branch - not everywhere
+        with contextlib.suppress(OSError):
+            _tie(_parent())
+    if wait([_parent()], 0):  # pragma: no cover - between its answer and this
+        raise EOFError
+
+
+def _tie(sentinel: int) -> None:
+    """Have the kernel kill this group when something happens there, which can only be the parent's end."""
+    fcntl.fcntl(sentinel, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(sentinel, fcntl.F_SETOWN, -os.getpid())
+    fcntl.fcntl(sentinel, fcntl.F_SETFL, fcntl.fcntl(sentinel, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _parent() -> int:
+    """What can be read when the parent is gone."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # noqa: S101 - this is a child
+    return parent.sentinel
 
 
 def _context(line: Line, facts: dict[str, Any]) -> ToolContext:

@@ -8,29 +8,37 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import expire
 from callgate.credentials.register import credential
 from callgate.errors import ApprovalConflict, StoreUnavailable
+from callgate.events.row_digest import found_row
+from callgate.events.vocabulary import GOES_ON, USED
 from callgate.ledger.transitions import Answer, Claim, Move, move
 from callgate.model.approval import ApprovalState
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.ids import uuid7
+from callgate.pipeline.approval_events import put_change
 from callgate.pipeline.gate import Passed, is_revoked
 from callgate.pipeline.go_on import stopped_inside
-from callgate.pipeline.intent import attempted
-from callgate.pipeline.notes import note
+from callgate.pipeline.intent import again, attempted
 from callgate.pipeline.permit import Permit
-from callgate.pipeline.recall import attempt_key, meet, refuse_secrets, repeatable, same_as_unknown, stopped_by
+from callgate.pipeline.recall import (
+    attempt_key,
+    meet,
+    only_reads,
+    refuse_secrets,
+    repeatable,
+    same_as_unknown,
+    stopped_by,
+)
 from callgate.pipeline.seal import keep_until, seal
 from callgate.pipeline.shield import landed
-from callgate.pipeline.standing import Question, whole
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.time_limit import time_limit
-from callgate.pipeline.unrun import close_unrun
+from callgate.pipeline.under_one_id import UnderOneId, trusted, whole
+from callgate.pipeline.unrun import close_let_go, close_unwritten
 from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
@@ -39,12 +47,10 @@ if TYPE_CHECKING:
     from callgate.model.approval import Approval
     from callgate.model.context import Context
     from callgate.model.decision import Reason
-    from callgate.model.event import Event
     from callgate.pipeline.parts import Asked, Parts
     from callgate.ports import Transaction
 
 T = TypeVar("T")
-_SPOOLED_AT_MOST = 1000
 _CLAIMED = Answer.CLAIMED
 
 
@@ -52,43 +58,56 @@ async def claim(parts: Parts, passed: Passed) -> Permit:
     """A permit, or the end of the call.
 
     Raises:
-        Stopped: in_flight, limit_exceeded, approval_void, store_unavailable, tool_unavailable, invalid_arguments, or a
-            twin's outcome.
+        Stopped: in_flight, idempotency_conflict, outcome_unknown, limit_exceeded, approval_void, store_unavailable,
+            tool_unavailable, invalid_arguments, or a twin's outcome.
     """
     asked, tool = passed.authorized.asked, passed.authorized.tool
     limit = time_limit(tool, asked.context, parts.settings, per_call=asked.call.timeout)
-    permit = Permit(asked, tool, (passed.final or passed.authorized).arguments, passed.decision, limit)
+    runs = passed.final or passed.authorized  # as `Passed.runs`, without the call
+    permit = Permit(asked, tool, runs.arguments, passed.decision, limit)
     if passed.approval is not None:
         permit.edited = passed.final is not None
         permit.shown_state = passed.approval.preview_state
-    if not (tool.is_async or asked.judged or tool.isolation == "process"):
-        await _take_place(parts, permit)
+    if parts.health.troubled:
+        _take_turn(parts, permit)
     try:
+        if (tool.isolation == "process" or not tool.is_async) and not asked.judged:
+            await _take_place(parts, permit)
         if passed.authorized.has_row or passed.approval is not None or passed.grant is not None:
-            await _intent_of_effect(parts, passed, permit)
+            await _intent_with_row(parts, passed, permit)
         elif tool.plain_read:
             parts.store.behind(attempted(parts, passed, permit))
         else:
             await _intent_of_read(parts, passed, permit)
     except BaseException as error:
-        _let_go(parts, permit, error)
+        _give_back(parts, permit, error)
         if isinstance(error, StoreUnavailable):
             raise refused(asked, "store_unavailable", str(error), tool=tool) from error
         raise
     return permit
 
 
-def _let_go(parts: Parts, permit: Permit, error: BaseException) -> None:
+def _take_turn(parts: Parts, permit: Permit) -> None:
+    """At a connector that failed and is tried again, by one call at a time: here, where it is known to be made."""
+    down = parts.health.available(permit.tool)
+    if down is not None:
+        raise refused(permit.asked, "tool_unavailable", f"{permit.tool.name} is unavailable: {down}", tool=permit.tool)
+
+
+def _give_back(parts: Parts, permit: Permit, error: BaseException) -> None:
+    parts.health.give_back(permit.tool)
     if permit.lane is not None:
         permit.lane.give()
-    if isinstance(error, StoreUnavailable) and permit.durable and len(parts.spool) < _SPOOLED_AT_MOST:
-        parts.spool.keep(partial(close_unrun, parts, permit))
+    if isinstance(error, StoreUnavailable) and permit.durable:
+        close_unwritten(parts, permit)
 
 
 async def _take_place(parts: Parts, permit: Permit) -> None:
-    lane = parts.threads.lane(connector_of(permit.tool))
+    connector = connector_of(permit.tool)
+    kind = "processes" if permit.tool.isolation == "process" else "threads"
+    lane = parts.threads.lane(connector if kind == "threads" else f"{kind}:{connector}")
     if not await lane.take(permit.limit):
-        busy = f"all {parts.threads.per_connector} threads of {connector_of(permit.tool)} are busy"
+        busy = f"all {parts.threads.per_connector} {kind} of {connector} are busy"
         raise refused(permit.asked, "tool_unavailable", f"{permit.tool.name} is unavailable: {busy}", tool=permit.tool)
     permit.lane = lane
 
@@ -97,10 +116,11 @@ async def _intent_of_read(parts: Parts, passed: Passed, permit: Permit) -> None:
     """Of a read that nobody can ask for again, so that it needs no row in the ledger."""
     draft = attempted(parts, passed, permit)
     permit.durable = True
-    _, permit.let_go = await _written(parts, lambda tx: tx.append(draft))
+    await _written(parts, permit, lambda tx: tx.append(draft))
 
 
-async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> None:
+async def _intent_with_row(parts: Parts, passed: Passed, permit: Permit) -> None:
+    """Of every effect, and of a read with a key, an approval or a grant."""
     key = _given_key(parts, passed)
     permit.key = key or uuid7()
     permit.durable = True
@@ -111,7 +131,8 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
 
     def unit(tx: Transaction) -> Move | Attempt | Reason | str:
         # A key that was made just now is free.
-        step = move(None if key is None else tx.attempt(fact.key), fact)
+        before = None if key is None else tx.attempt(fact.key)
+        step = move(before, fact)
         if step.answer is not _CLAIMED or step.row is None:
             return step
         no = _unknown_twin(tx, passed, fact) or _answered(parts, tx, passed) or _reserve(parts, tx, permit)
@@ -120,16 +141,13 @@ async def _intent_of_effect(parts: Parts, passed: Passed, permit: Permit) -> Non
         if blob is not None:
             tx.put_sealed(sealed_id, blob, keep_until=keep)
         (tx.add_attempt if key is None else tx.put_attempt)(step.row)
-        tx.append(draft)
+        tx.append(draft if before is None else again(draft, found_row(parts.keys, before)))
         return step
 
-    # Once it is on its way it cannot be taken back: a caller who lets go meanwhile still has it closed.
-    answer, permit.let_go = await _written(parts, unit)
+    answer = await _written(parts, permit, unit)
     if isinstance(answer, Move) and answer.answer is _CLAIMED:
         permit.row = answer.row
         return
-    if permit.let_go:  # pragma: no cover - see `landed`
-        raise asyncio.CancelledError
     if isinstance(answer, Move):
         await _lost_the_race(parts, passed, permit, answer)
     raise _not_claimed(passed, answer)
@@ -145,13 +163,16 @@ def _given_key(parts: Parts, passed: Passed) -> str | None:
     return key
 
 
-async def _written(parts: Parts, unit: Callable[[Transaction], T]) -> tuple[T, bool]:
-    """Write the intent; its answer, and whether the caller let go meanwhile."""
+async def _written(parts: Parts, permit: Permit, unit: Callable[[Transaction], T]) -> T:
+    """Write the intent. On its way it cannot be taken back: whoever lets go meanwhile has it closed, and no permit."""
     work = parts.store.submit(unit)
-    let_go = await landed(work)
-    if let_go and work.exception() is not None:  # pragma: no cover - see `landed`
+    if await landed(work):  # pragma: no cover - see `landed`
+        if work.exception() is None:
+            await close_let_go(parts, permit)
+        else:
+            close_unwritten(parts, permit)
         raise asyncio.CancelledError
-    return work.result(), let_go
+    return work.result()
 
 
 def _sealed(parts: Parts, passed: Passed, permit: Permit) -> tuple[str, bytes | None]:
@@ -172,9 +193,10 @@ def _fact(parts: Parts, passed: Passed, permit: Permit, sealed_id: str) -> Claim
     now = parts.clock.now()
     assert permit.key is not None  # noqa: S101 - set by the caller
     return Claim(
-        key=attempt_key(authorized, permit.key),
-        call_id=asked.call_id,
-        trace_id=asked.context.trace_id,
+        # By place: with more than so many names Python makes a dictionary of them first.
+        attempt_key(authorized, permit.key),
+        asked.call_id,
+        asked.context.trace_id,
         tool=tool.name,
         definition_hash=tool.definition_hash,
         fingerprint=authorized.fingerprint,
@@ -187,6 +209,7 @@ def _fact(parts: Parts, passed: Passed, permit: Permit, sealed_id: str) -> Claim
         deadline=now + permit.limit if asked.judged else None,
         approval_id=passed.approval.id if passed.approval is not None else None,
         sealed_id=sealed_id,
+        only_reads=only_reads(tool),
     )
 
 
@@ -232,23 +255,26 @@ def _spend(parts: Parts, tx: Transaction, approval: Approval) -> str | None:
     """Use the approval up; what is wrong with it otherwise. One approval, one execution."""
     now = parts.clock.now()
     stored = tx.approval(approval.id)
-    if stored is None or not intact(stored, parts.keys):
-        return "it was changed or removed in the store"
-    if stored.state is ApprovalState.USED and stopped_inside(tx, stored):
-        return None  # it is the same execution, which goes on
+    if stored is None:
+        return "it was removed from the store"
+    try:
+        trusted(parts, tx, stored)
+    except ApprovalConflict as error:
+        return str(error)
+    stopped = stopped_inside(tx, stored, parts.keys) if stored.state is ApprovalState.USED else None
+    if stopped is not None:
+        # It is the same execution, which goes on, and does so once.
+        put_change(parts, tx, stored, GOES_ON, now=now, original_call=stopped.call_id)
+        return None
     fresh = expire(stored, now)
     if fresh.state is not ApprovalState.APPROVED:
         return f"it is {fresh.state.value}"
     if (fresh.final_fingerprint, fresh.sealed_id) != (approval.final_fingerprint, approval.sealed_id):
         return "it was edited meanwhile"
-    if any(_is_about(event, approval) for event in tx.events(types=("approval.used",), trace=approval.trace_id)):
-        return "it was used before, and its row was put back"
     early = _comes_too_early(parts, tx, fresh)
     if early is not None:
         return early
-    used = replace(fresh, state=ApprovalState.USED)
-    tx.put_approval(bind(used, parts.keys))
-    tx.append(note(used, "approval.used", now=now))
+    put_change(parts, tx, replace(fresh, state=ApprovalState.USED), USED, now=now)
     return None
 
 
@@ -257,7 +283,7 @@ def _comes_too_early(parts: Parts, tx: Transaction, approval: Approval) -> str |
     if approval.part is None:
         return None
     try:
-        plan = whole(parts, tx, Question((approval,))).shown
+        plan = whole(parts, tx, UnderOneId((approval,))).shown
     except ApprovalConflict as error:
         return str(error)
     place, own = approval.part.place, plan.calls[approval.part.place]
@@ -267,10 +293,6 @@ def _comes_too_early(parts: Parts, tx: Transaction, approval: Approval) -> str |
         if call.wave < own.wave and not ended:
             return f"it is for call {place + 1} of a plan, and call {number} ({call.tool}) has to be made before it"
     return None
-
-
-def _is_about(event: Event, approval: Approval) -> bool:
-    return event.payload is not None and event.payload.get("approval_id") == approval.id
 
 
 async def _lost_the_race(parts: Parts, passed: Passed, permit: Permit, step: Move) -> None:

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from callgate.approvals import decide as answers
-from callgate.approvals.bind import bind
 from callgate.approvals.decide import Decider
 from callgate.approvals.show import payload
 from callgate.errors import ApprovalConflict, ApprovalNotFound, GateDenied
-from callgate.model.approval import Approval, ApprovalState
+from callgate.events.vocabulary import APPROVAL_EVENTS, EDITED
+from callgate.model.approval import Approval
 from callgate.model.call import Call
 from callgate.model.ids import uuid7
 from callgate.model.levels import Assurance, Verdict
-from callgate.pipeline.authorize import Authorized, authorize
-from callgate.pipeline.notes import note, reasons_shown
+from callgate.pipeline.approval_events import put_change
+from callgate.pipeline.looking import authorized_looking
 from callgate.pipeline.parts import Asked
 from callgate.pipeline.preview import preview, state_digest
-from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import Sealed, keep_until, seal, unseal
-from callgate.pipeline.standing import EVENTS, aged, find, whole, write_age
+from callgate.pipeline.shown_reasons import reasons_shown
 from callgate.pipeline.stopped import Stopped
-from callgate.pipeline.validate import validate
+from callgate.pipeline.under_one_id import aged, find, whole, write_age
 from callgate.pipeline.weigh import decide
 
 if TYPE_CHECKING:
     from callgate.model.tool import Arguments
+    from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
     from callgate.ports import Answer, Transaction
 
@@ -103,7 +102,7 @@ async def reread(parts: Parts, approval_id: str) -> Approval:
 
     Raises:
         ApprovalNotFound: No such question.
-        ApprovalConflict: It was changed by somebody without the key.
+        ApprovalConflict: It was changed by somebody without the key, or put back as it was before.
     """
     found = await parts.store.read(lambda reader: find(parts, reader, approval_id))
     if aged(found, parts.clock.now()) is found:
@@ -133,34 +132,29 @@ async def _change(
 ) -> Approval:
     now = parts.clock.now()
 
-    def unit(tx: Transaction) -> Approval:
+    def unit(tx: Transaction) -> tuple[Approval, bool]:
         question = find(parts, tx, approval_id)
         # The passing of time comes first, and is kept even though the answer then comes too late.
         old = write_age(parts, tx, whole(parts, tx, question), now)
         current = next((row for row in old.rows if row.id == approval_id), old.shown)
         if current.state is not question.shown.state:
-            return current
+            return current, True
         changed = answer(current, now)
         if changed is current:
-            return current
+            return current, False
         shown = {"what": changed.what} if more else {}
-        kind = "approval.edited" if more else EVENTS[changed.state]
+        kind = EDITED if more else APPROVAL_EVENTS[changed.state]
         for row in question.answered(changed).rows:
-            tx.put_approval(bind(row, parts.keys))
-            tx.append(note(row, kind, now=now, text=row.text, **shown))
+            put_change(parts, tx, row, kind, now=now, text=row.text, **shown)
         if more is not None:
             more(tx)
-        return changed
+        return changed, False
 
-    result = await parts.store.write(unit)
-    if result.state is ApprovalState.EXPIRED and result.decided_at == now:
-        _too_late(answer, result, now)
+    result, too_late = await parts.store.write(unit)
+    if too_late:
+        # The answer itself says that the question is no longer open; a reader's, which changes nothing, is silent.
+        answer(result, now)
     return result
-
-
-def _too_late(answer: Callable[[Approval, float], Approval], expired: Approval, now: float) -> None:
-    """Let the answer itself say that the question is no longer open (a reader's identity answer says nothing)."""
-    answer(expired, now)
 
 
 async def edited_question(parts: Parts, approval_id: str, arguments: Arguments) -> Approval:
@@ -172,7 +166,7 @@ async def edited_question(parts: Parts, approval_id: str, arguments: Arguments) 
         Refusal: The edited call is invalid or not allowed.
     """
     approval, _, edited = await _edited_call(parts, approval_id, arguments)
-    return replace(approval, votes=(), edited=True, **await _rebound(parts, edited))
+    return answers.edited(approval, await _rebound(parts, edited))
 
 
 async def _edited_call(parts: Parts, approval_id: str, arguments: Arguments) -> tuple[Approval, Sealed, Authorized]:
@@ -187,7 +181,7 @@ async def _edited_call(parts: Parts, approval_id: str, arguments: Arguments) -> 
     if sealed is None:
         raise ApprovalConflict(f"the sealed arguments of approval {approval_id} are gone; ask again")
     try:
-        return approval, sealed, await _judge_again(parts, approval, sealed, arguments)
+        return approval, sealed, await _authorized_edit(parts, approval, sealed, arguments)
     except Stopped as stop:
         return stop.outcome.unwrap()  # which raises: a step that stops a call says why
 
@@ -202,7 +196,7 @@ async def _approve_edited(
     fields = await _rebound(parts, edited)
 
     def answer(current: Approval, now: float) -> Approval:
-        changed = replace(current, votes=(), edited=True, sealed_id=sealed_id, **fields)
+        changed = answers.edited(current, {"sealed_id": sealed_id} | fields)
         # They saw the question that they edit, or already what their edit makes of it.
         if digest != changed.digest:
             answers.need_seen(current, digest)
@@ -213,13 +207,12 @@ async def _approve_edited(
     )
 
 
-async def _judge_again(parts: Parts, approval: Approval, sealed: Sealed, arguments: Arguments) -> Authorized:
-    """The edited call through steps 1 to 5, under the asker's own context."""
+async def _authorized_edit(parts: Parts, approval: Approval, sealed: Sealed, arguments: Arguments) -> Authorized:
+    """The edited call through steps 1 to 3, under the asker's own context."""
     call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"))
-    asked = Asked(call, sealed.context, approval.call_id, approval.key, None)
     # Nothing runs here, so that a host's tool may be edited like any other.
-    asked.judged = True
-    return await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
+    asked = Asked(call, sealed.context, approval.call_id, approval.key, None, judged=True)
+    return await authorized_looking(parts, asked)
 
 
 async def _rebound(parts: Parts, edited: Authorized) -> dict[str, object]:
@@ -239,6 +232,7 @@ async def _rebound(parts: Parts, edited: Authorized) -> dict[str, object]:
         "by": decision.by,
         "assurance": decision.assurance,
         "plus": decision.plus,
+        "on_expiry": decision.on_expiry,
         "resources": parts.striker.strike(edited.authorization.resources),
         "preview": None if view is None else {"text": view.text},
         "preview_state": state_digest(parts, view),

@@ -1,4 +1,7 @@
-"""What an ended handler means: which outcome, and what may have been left behind. Pure; records nothing."""
+"""What an ended handler means: which outcome, and what may have been left behind. Records nothing.
+
+What was returned is unwrapped and struck here, and the author's own check of it is asked.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,26 @@ from callgate.errors import (
     StoreError,
     ToolOutcomeUnknown,
 )
-from callgate.events.vocabulary import SUCCEEDED
+from callgate.events.vocabulary import FAILED, SUCCEEDED, TIMED_OUT, UNKNOWN
+from callgate.ledger.transitions import EARLIER, NESTED, speaks_for_all
 from callgate.model.artifact import ARTIFACT, WithArtifact
 from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Pending, Succeeded, Unknown
 from callgate.model.shapes import as_mapping
 from callgate.pipeline.execute import FenceLost, ParentEnded
+from callgate.pipeline.processes import OutputLost
+from callgate.pipeline.recall import only_reads, repeatable
 from callgate.pipeline.recorded import WRITTEN_ALIKE, struck_output
 from callgate.pipeline.trouble import categorize, retryable, speak, suggestion, words
 
 if TYPE_CHECKING:
     from callgate.model.tool import Tool
-    from callgate.pipeline.execute import Executed
+    from callgate.pipeline.executed import Executed
     from callgate.pipeline.parts import Parts
 
 
 _UNSETTLED = (ToolOutcomeUnknown, OutcomeUnknown, InFlight)
 """What a handler raises that asked for the outcome of a call of its own and got none."""
-NESTED = "nested"
-"""Why a call is not finished: a call inside it is not."""
 _GO_ON = "Have the call inside decided or resolved, then call again with the same key: it goes on where it stopped."
 
 
@@ -53,7 +57,15 @@ class Ending:
 
 
 def ending_of(parts: Parts, executed: Executed) -> Ending:
-    """What the ended handler means. What it returned may be an object of anybody's class, and break when looked at."""
+    """What the ended handler means, and what was tried before it under the key."""
+    ending = _own_ending(parts, executed)
+    if type(ending.outcome) is Failed and ending.outcome.happened is not Happened.DONE:
+        return _after_others(executed, ending, ending.outcome)
+    return ending
+
+
+def _own_ending(parts: Parts, executed: Executed) -> Ending:
+    """As it is by itself. What it returned may be an object of anybody's class, and break when looked at."""
     try:
         # A cancelled caller may have been too late: what came through counts.
         stopped = executed.timed_out or (executed.cancelled and not executed.came_through)
@@ -61,12 +73,38 @@ def ending_of(parts: Parts, executed: Executed) -> Ending:
             return _returned(parts, executed)
         return _stopped(parts, executed)
     except BaseException as error:  # noqa: BLE001 - a call that ran is closed whatever its output does
-        tool = executed.permit.tool
-        text = f"{tool.name} ended, but what it returned cannot be read ({type(error).__name__})"
         executed.value = None
-        return _failed(
-            executed, _info(tool, "output_invalid", text, Category.RUNTIME), _left_behind(executed, Happened.DONE)
-        )
+        return _unreadable(executed, type(error).__name__)
+
+
+def _unreadable(executed: Executed, fault: str) -> Ending:
+    tool = executed.permit.tool
+    text = f"{tool.name} ended, but what it returned cannot be read ({fault})"
+    info = _info(tool, "output_invalid", text, Category.RUNTIME)
+    return _failed(executed, info, _left_behind(executed, Happened.DONE))
+
+
+def _after_others(executed: Executed, ending: Ending, failed: Failed) -> Ending:
+    """A failure takes nothing back of what a try before it, or an attempt before it under its key, may have done."""
+    row, unknown = executed.permit.row, [error for error in executed.lost if _is_lost(categorize(error))]
+    if row is not None and not speaks_for_all(row, failed.happened):
+        cause, who = EARLIER, "an attempt before it under this key"
+    elif unknown:
+        cause, who = _cause(categorize(unknown[-1])), "a try before it"
+    else:
+        if executed.lost and failed.happened is Happened.NONE and failed.error is not None:
+            ending.outcome = _failed(executed, failed.error, Happened.POSSIBLE).outcome
+        return ending
+    said = failed.error.message if failed.error is not None else "it failed"
+    info = _info(executed.permit.tool, "outcome_unknown", f"{said}; {who} may have taken effect", Category.RUNTIME)
+    details = failed.error.details if failed.error is not None else {}
+    after = _unknown(executed, _with(info, details), cause=ending.cause or cause)
+    after.audit_text, after.told = ending.audit_text, ending.told
+    return after
+
+
+def _is_lost(category: Category) -> bool:
+    return category in {Category.NETWORK, Category.TIMEOUT}
 
 
 def _stopped(parts: Parts, executed: Executed) -> Ending:
@@ -77,6 +115,8 @@ def _stopped(parts: Parts, executed: Executed) -> Ending:
         return _failed(executed, _info(executed.permit.tool, "cancelled", str(error), Category.RUNTIME), Happened.NONE)
     if isinstance(error, StoreError) and not executed.entered:
         return _not_entered(executed, error)
+    if isinstance(error, OutputLost):
+        return _unreadable(executed, error.args[0])
     if executed.timed_out:
         return _timed_out(executed)
     if error is None or (executed.cancelled and not executed.came_through):
@@ -139,15 +179,15 @@ def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
         info = _info(tool, "handler_failed", message, category, again=retryable(error))
         if isinstance(error, NothingThere):
             info = _with(info, parts.striker.strike(error.details))
-    if not _past_return(executed) or isinstance(error, NoEffect):
+    if not executed.past_return or isinstance(error, NoEffect):
         ending = _failed(executed, info, Happened.NONE)
         ending.cause = NESTED if waiting is not None else None
-    elif category in {Category.NETWORK, Category.TIMEOUT} or isinstance(error, asyncio.CancelledError):
+    elif _is_lost(category) or isinstance(error, asyncio.CancelledError):
         ending = _unknown(executed, _info(tool, "outcome_unknown", message, category), cause=_cause(category))
     elif waiting is not None or isinstance(error, _UNSETTLED):
         unsettled = _with(_info(tool, "outcome_unknown", message, category), info.details)
         ending = _unknown(
-            executed, replace(unsettled, suggestion=_GO_ON) if _goes_on(tool) else unsettled, cause=NESTED
+            executed, replace(unsettled, suggestion=_GO_ON) if _goes_on(executed) else unsettled, cause=NESTED
         )
     else:
         ending = _failed(executed, info, Happened.POSSIBLE)
@@ -158,14 +198,15 @@ def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
 
 def _waiting(executed: Executed, error: BaseException) -> Pending | None:
     """A call made inside waits for a person, and so does this one, where it may go on under its own key."""
-    tool = executed.permit.tool
-    if not isinstance(error, ApprovalRequired) or not _goes_on(tool):
+    if not isinstance(error, ApprovalRequired) or not _goes_on(executed):
         return None
     return Pending(approval_id=error.approval_id, expires_at=error.expires_at, **_common(executed))
 
 
-def _goes_on(tool: Tool) -> bool:
-    return tool.idempotent or tool.read_only
+def _goes_on(executed: Executed) -> bool:
+    """Whether it may run again under its key; a read not, where something inside of it took effect."""
+    tool = executed.permit.tool
+    return repeatable(tool) and not (only_reads(tool) and executed.context.effect_inside)
 
 
 def _cause(category: Category) -> str:
@@ -176,16 +217,16 @@ def _timed_out(executed: Executed) -> Ending:
     tool, limit = executed.permit.tool, executed.permit.limit
     text = f"{tool.name} timed out: timeout after {limit:g} seconds"
     details = {"timed_out": True, "timeout": limit}
-    if _past_return(executed):
+    if executed.past_return:
         info = _info(tool, "outcome_unknown", f"{text}; whether it took effect is not known", Category.TIMEOUT)
         return _unknown(executed, _with(info, details), cause="timeout")
     info = _with(_info(tool, "timed_out", text, Category.TIMEOUT, again=True), details)
-    return _failed(executed, info, Happened.NONE, event="tool_call.timed_out")
+    return _failed(executed, info, Happened.NONE, event=TIMED_OUT)
 
 
 def _cancelled(executed: Executed) -> Ending:
     tool = executed.permit.tool
-    if _past_return(executed):
+    if executed.past_return:
         text = f"{tool.name} was cancelled while it ran; whether it took effect is not known"
         return _unknown(executed, _info(tool, "outcome_unknown", text, Category.RUNTIME), cause="cancelled")
     info = _info(tool, "cancelled", f"{tool.name} was cancelled", Category.RUNTIME)
@@ -205,14 +246,6 @@ def _not_entered(executed: Executed, error: StoreError) -> Ending:
     return _failed(executed, _info(tool, "store_unavailable", text, Category.RESOURCE, again=True), Happened.NONE)
 
 
-def _past_return(executed: Executed) -> bool:
-    """Whether an effect may have started: the point of no return was passed, also inside, or the handler marks none."""
-    tool, context = executed.permit.tool, executed.context
-    if tool.read_only:
-        return executed.entered and context.effect_inside
-    return executed.entered and (context.entered_effect or not tool.marks_effect)
-
-
 def _left_behind(executed: Executed, happened: Happened) -> Happened:
     only_read = executed.permit.tool.read_only and not executed.context.effect_inside
     return Happened.NONE if only_read else happened
@@ -229,14 +262,14 @@ def _with(info: ErrorInfo, details: dict[str, Any]) -> ErrorInfo:
     return replace(info, details=details)
 
 
-def _failed(executed: Executed, info: ErrorInfo, happened: Happened, *, event: str = "tool_call.failed") -> Ending:
+def _failed(executed: Executed, info: ErrorInfo, happened: Happened, *, event: str = FAILED) -> Ending:
     if happened is Happened.POSSIBLE:
         info = replace(info, suggestion="It may have taken effect all the same: find out before calling it again.")
     return Ending(Failed(error=info, happened=happened, **_common(executed)), event)
 
 
 def _unknown(executed: Executed, info: ErrorInfo, *, cause: str) -> Ending:
-    return Ending(Unknown(error=info, **_common(executed)), "tool_call.unknown", cause)
+    return Ending(Unknown(error=info, **_common(executed)), UNKNOWN, cause)
 
 
 def _common(executed: Executed) -> dict[str, Any]:

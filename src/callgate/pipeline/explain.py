@@ -47,7 +47,7 @@ async def look(parts: Parts, asked: Asked, *, repeats: Container[str] = ()) -> L
         repeats: Fingerprints of calls that would have been made before it.
     """
     try:
-        valid = validate(parts, resolve(parts, asked, looking=True))
+        valid = validate(parts, resolve(parts, asked))
     except Stopped as stop:
         return Looked(_struck(parts, _without_policy(parts, asked, stop)))
     authorized: Authorized | None = None
@@ -56,10 +56,7 @@ async def look(parts: Parts, asked: Asked, *, repeats: Container[str] = ()) -> L
         await recall(parts, authorized, looking=True)
         if authorized.fingerprint in repeats:
             authorized.repeated = True
-        decision = decided_before(parts, authorized) or await decide(parts, authorized)
-        if decision.verdict is Verdict.CONFIRM:
-            grant = await standing_grant(parts, authorized, decision)
-            decision = decision if grant is None else answered_by(grant, decision)
+        decision = await would_decide(parts, authorized)
         facts = await gather_facts(parts, authorized)
         told = parts.policy.explain(valid.tool, valid.arguments, asked.context, facts)
     except Stopped as stop:
@@ -67,6 +64,15 @@ async def look(parts: Parts, asked: Asked, *, repeats: Container[str] = ()) -> L
         return Looked(_struck(parts, _stopped(parts, valid, stop)), authorized if answered else None)
     news = tuple(reason for reason in decision.reasons if reason not in told.reasons)
     return Looked(_struck(parts, replace(decision, reasons=(*told.reasons, *news))), authorized, decision)
+
+
+async def would_decide(parts: Parts, authorized: Authorized) -> Decision:
+    """What the gate would decide about this call: a confirm that a grant answers is none."""
+    decision = decided_before(parts, authorized) or await decide(parts, authorized)
+    if decision.verdict is not Verdict.CONFIRM:
+        return decision
+    grant = await standing_grant(parts, authorized, decision)
+    return decision if grant is None else answered_by(grant, decision)
 
 
 def _struck(parts: Parts, decision: Decision) -> Decision:

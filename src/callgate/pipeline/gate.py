@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.approvals.bind import intact
 from callgate.approvals.grants import matching
+from callgate.events.vocabulary import GRANT_REVOKED
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Verdict
 from callgate.model.outcome import Previewed
@@ -74,14 +75,11 @@ async def gate(parts: Parts, recalled: Recalled) -> Passed:
 
 async def standing_grant(parts: Parts, authorized: Authorized, decision: Decision) -> Grant | None:
     """The standing grant that answers a confirm; None if there is none."""
-    tool, context = authorized.tool, authorized.asked.context
-    if not decision.grantable or decision.plus:
-        return None
     return matching(
         await parts.store.read(lambda reader: _standing_grants(parts, authorized, reader)),
-        tool=tool,
+        tool=authorized.tool,
         arguments=authorized.arguments,
-        context=context,
+        context=authorized.asked.context,
         decision=decision,
         now=parts.clock.now(),
     )
@@ -107,7 +105,7 @@ def _standing_grants(parts: Parts, authorized: Authorized, reader: Reader) -> li
 
 def is_revoked(reader: Reader, grant: Grant) -> bool:
     """Whether somebody took the grant back, as the events say."""
-    return bool(reader.events(trace=grant.id, types=("grant.revoked",), limit=1))
+    return bool(reader.events(trace=grant.id, types=(GRANT_REVOKED,), limit=1))
 
 
 def _denied(authorized: Authorized, decision: Decision) -> Stopped:
@@ -127,7 +125,7 @@ async def _previewed(parts: Parts, authorized: Authorized, decision: Decision) -
         key=asked.key,
         decision=decision,
         side_effects=declared_effects(authorized.tool),
-        preview=shown.preview,
+        preview=parts.striker.strike(shown.preview),  # its state as well, which an approval binds as it is
         supported=shown.supported,
     )
     payload: dict[str, Any] = {"decision": decision.to_json(), "supported": shown.supported}

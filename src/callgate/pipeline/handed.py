@@ -29,7 +29,9 @@ class Handed(ToolContext):
         self.tool = permit.tool.name
         self.call_id = asked.call_id
         self.key = permit.key
-        self.working_directory = context.working_directory or parts.working_directory
+        self.working_directory = (
+            context.working_directory or parts.working_directory
+        )  # `directory_of`, without the call
         self.deadline = deadline
         self.only_reads = False
         self.reaches = None

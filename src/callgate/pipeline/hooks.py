@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from callgate.model.tool_context import ToolContext
+from callgate.pipeline.parts import running
 from callgate.pipeline.shield import contained
 from callgate.registry.health import connector_of
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.tool import Tool
-    from callgate.pipeline.parts import Parts
+    from callgate.pipeline.parts import Asked, Parts
     from callgate.pipeline.threads import Running
 
 SECONDS = 10.0
@@ -21,6 +25,27 @@ SECONDS = 10.0
 
 _left_behind: set[asyncio.Task[Any]] = set()
 """Functions that were told to stop and have not: nobody waits for them, and nobody forgets them."""
+
+
+@contextmanager
+def only_looking(parts: Parts, asked: Asked, tool: Tool) -> Generator[ToolContext]:
+    """While a function looks at a call that nobody has let through: what it starts through the gate may read only."""
+    around = running.get()
+    context = ToolContext(
+        only_reads=True,
+        reaches=None if around is None else around.reaches,
+        context=asked.context,
+        tool=tool.name,
+        call_id=asked.call_id,
+        working_directory=parts.directory_of(asked.context),
+        grounds=partial(parts.policy.grounds, tool, asked.context),
+    )
+    token = running.set(context)
+    try:
+        yield context
+    finally:
+        context.end()
+        running.reset(token)
 
 
 def hook_limit(context: Context) -> float:
@@ -40,8 +65,8 @@ async def run_hook(
     seconds = SECONDS if seconds is None else seconds
     if inspect.iscoroutinefunction(hook):
         return await _in_time(hook(*given), seconds)
-    running = await _on_thread(parts, tool, lambda: hook(*given), seconds)
-    answer = await _in_time(asyncio.shield(running), seconds)
+    on_thread = await _on_thread(parts, tool, lambda: hook(*given), seconds)
+    answer = await _in_time(asyncio.shield(on_thread), seconds)
     return await _in_time(answer, seconds) if inspect.isawaitable(answer) else answer
 
 
@@ -51,12 +76,12 @@ async def _on_thread(parts: Parts, tool: Tool, function: Callable[[], Any], seco
         message = f"every thread for the functions of {tool.name} is busy"
         raise TimeoutError(message)
     try:
-        running = lane.run(function)
+        on_thread = lane.run(function)
     except BaseException:
         lane.give()
         raise
-    running.afterwards(lane.give)
-    return running
+    on_thread.afterwards(lane.give)
+    return on_thread
 
 
 async def _in_time(work: Awaitable[Any], seconds: float) -> Any:

@@ -5,15 +5,17 @@ So an event costs what it alone says: its arguments, and where it has them its k
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from callgate.events.recordable import read_back
+from callgate.events.row_digest import ROW_BEFORE
 from callgate.events.vocabulary import ATTEMPTED
 from callgate.model.canonical import dumps
 from callgate.model.event import Draft
-from callgate.pipeline.notes import who
-from callgate.pipeline.recorded import MOST_BYTES, struck
+from callgate.pipeline.recorded import MOST_BYTES, struck, who
 from callgate.pipeline.told import Alike
 
 if TYPE_CHECKING:
@@ -39,6 +41,12 @@ def attempted(parts: Parts, passed: Passed, permit: Permit) -> Draft:
         payload=_written(parts, passed, permit) if plain else _payload(parts, passed, permit),
         redact=parts.striker,
     )
+
+
+def again(draft: Draft, before: str) -> Draft:
+    """The intent of a call whose key has a row already: with the digest of that row, as it was found."""
+    said = draft.payload if isinstance(draft.payload, dict) else read_back(draft.payload[0])
+    return replace(draft, payload={**said, ROW_BEFORE: before})
 
 
 def _payload(parts: Parts, passed: Passed, permit: Permit) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from callgate.events.row_digest import ROW_DIGEST, row_digest
+from callgate.events.vocabulary import KINDS, SETTLED_LATE, UNKNOWN
 from callgate.ledger.transitions import Answer, OwnerGone, Silence, move
 from callgate.model.attempt import Attempt, AttemptState
 from callgate.model.event import Draft
-from callgate.model.levels import Severity
+from callgate.model.outcome import ErrorInfo
 from callgate.pipeline.parts import Parts
+from callgate.pipeline.row_change import write_row
 from callgate.ports import Transaction
 
 _LOOK_EVERY = 0.02
@@ -15,9 +16,8 @@ _LOOK_EVERY = 0.02
 
 async def recover(parts: Parts) -> int:
     """At start: give up the rows of every owner that is gone; how many there were."""
-    started = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.STARTED))
-    unknown = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.UNKNOWN))
-    owners = {row.owner for row in (*started, *unknown) if row.ended_at is None and row.owner != parts.store.owner}
+    unended = await parts.store.read(lambda reader: reader.unended())
+    owners = {row.owner for row in unended if row.owner != parts.store.owner}
     count = 0
     for owner in sorted(owners):
         if not parts.store.owner_alive(owner):
@@ -50,7 +50,7 @@ async def give_up(parts: Parts, owner: str) -> int:
     now = parts.clock.now()
 
     def unit(tx: Transaction) -> int:
-        rows = [row for row in tx.attempts(owner=owner) if row.ended_at is None and row.deadline is None]
+        rows = [row for row in tx.unended(owner) if row.deadline is None]
         return sum(_apply(parts, tx, row, OwnerGone(owner=owner, now=now)) for row in rows)
 
     return await parts.store.write(unit)
@@ -59,8 +59,8 @@ async def give_up(parts: Parts, owner: str) -> int:
 async def fall_silent(parts: Parts) -> int:
     """Judged calls that were not reported until their deadline become unknown; how many there were."""
     now = parts.clock.now()
-    started = await parts.store.read(lambda reader: reader.attempts(state=AttemptState.STARTED))
-    overdue = [row.key for row in started if row.deadline is not None and row.deadline <= now]
+    unended = await parts.store.read(lambda reader: reader.unended())
+    overdue = [row.key for row in unended if row.deadline is not None and row.deadline <= now]
     if not overdue:
         return 0
 
@@ -75,27 +75,38 @@ def _apply(parts: Parts, tx: Transaction, row: Attempt, fact: OwnerGone | Silenc
     step = move(row, fact)
     if step.answer is not Answer.APPLIED or step.row is None:
         return 0
-    tx.put_attempt(step.row)
     if row.state is AttemptState.STARTED:
-        tx.append(_given_up(parts, step.row, fact.now))
+        write_row(parts, tx, step.row, _given_up(step.row, fact.now), step.answer)
         return 1
+    write_row(parts, tx, step.row, _over(step.row, fact.now), step.answer)
     return 0
 
 
-def _given_up(parts: Parts, row: Attempt, now: float) -> Draft:
+def _over(row: Attempt, now: float) -> Draft:
+    """A handler that outlived its limit ended with its process; the row says what it said."""
+    return Draft(
+        type=SETTLED_LATE,
+        time=now,
+        trace=row.trace_id,
+        call=row.call_id,
+        severity=KINDS[SETTLED_LATE].severity,
+        payload={"tool": row.tool, "key": row.key.key},
+    )
+
+
+def _given_up(row: Attempt, now: float) -> Draft:
     message = (
         f"{row.tool} was running when its process ended"
         if row.cause == "owner_died"
         else f"{row.tool} was allowed, and its host never reported how it ended"
     )
-    error = {"error": message, "code": "outcome_unknown", "category": "runtime_error", "tool": row.tool}
+    error = ErrorInfo(code="outcome_unknown", message=message, tool=row.tool).to_json()
     payload = {"tool": row.tool, "key": row.key.key, "cause": row.cause, "error": error, "tries": row.tries}
-    payload[ROW_DIGEST] = row_digest(parts.keys, row)
     return Draft(
-        type="tool_call.unknown",
+        type=UNKNOWN,
         time=now,
         trace=row.trace_id,
         call=row.call_id,
-        severity=Severity.WARNING,
+        severity=KINDS[UNKNOWN].severity,
         payload=payload,
     )

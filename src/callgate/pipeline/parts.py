@@ -13,7 +13,7 @@ from callgate.model.decision import Reason
 from callgate.model.tool import Arguments, Tool
 from callgate.model.tool_context import ToolContext
 from callgate.pipeline.deadlines import Deadlines
-from callgate.pipeline.noting_order import NotingOrder
+from callgate.pipeline.reading_order import ReadingOrder
 from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
 from callgate.pipeline.told import Told
@@ -98,7 +98,7 @@ class Parts:
     asker: Asker | None = None
     working_directory: str = "."
     watches: tuple[Watch, ...] = ()
-    noting_order: NotingOrder = field(default_factory=NotingOrder)
+    reading_order: ReadingOrder = field(default_factory=ReadingOrder)
     told: Told = field(default_factory=Told)
     quarantined: Callable[[str], str | None] = lambda _name: None
     missing: Callable[[str], str | None] = lambda _name: None
@@ -111,8 +111,14 @@ class Parts:
     """When owners that died were last looked for; monotonic."""
     late: set[object] = field(default_factory=set[object])
     """Handlers that outlived their limit and still run."""
+    stubborn: set[str] = field(default_factory=set[str])
+    """Reads, by name, that went on after they were cancelled: they get tasks of their own."""
     accounts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Which account each connector acts as, by its configuration."""
+
+    def directory_of(self, context: Context) -> str:
+        """Where a call of this context works."""
+        return context.working_directory or self.working_directory
 
 
 @dataclass(slots=True)

@@ -34,8 +34,6 @@ class Permit:
     edited: bool = False
     shown_state: str | None = None
     """What the approval binds of the state that its preview was worked out from."""
-    let_go: bool = False
-    """The caller was cancelled while the intent was written: it is closed, and no handler is entered."""
     used: bool = field(default=False, init=False)
 
     def use(self) -> None:

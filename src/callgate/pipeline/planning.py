@@ -7,22 +7,21 @@ is the list a person was shown, under the seal of each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from callgate.approvals.bind import bind
 from callgate.approvals.plans import Demands, list_bytes, listing, strictest
 from callgate.approvals.show import payload
 from callgate.errors import ApprovalConflict, LimitExceeded
-from callgate.model.approval import OPEN_STATES, Approval, ApprovalState, Listed, Part
+from callgate.model.approval import OPEN_STATES, SAID_NO, Approval, ApprovalState, Listed, Part
 from callgate.model.ids import uuid7
 from callgate.model.levels import FOREIGN, Verdict
 from callgate.model.tool import Preview
+from callgate.pipeline.approval_events import take_back
+from callgate.pipeline.approval_made import new_approval, put_question, sealed_call, too_many_wait
+from callgate.pipeline.asking import ask_now
 from callgate.pipeline.deciding import reread
-from callgate.pipeline.notes import note
 from callgate.pipeline.preview import Shown, preview
-from callgate.pipeline.question import ask_now, new_approval, put_question, sealed_call
-from callgate.pipeline.standing import Question, aged, find, write_age
+from callgate.pipeline.under_one_id import UnderOneId, aged, find, write_age
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 MOST_CALLS = 100
 """A person reads them all."""
 MOST_CHARACTERS = 1_000_000
-_SAID_NO = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
 _LATER = "not shown: a call before it in the plan may change what it would show"
 
 
@@ -68,9 +66,8 @@ async def ask_plan(parts: Parts, calls: Sequence[PlannedCall]) -> Approval:
     if found is None:
         new = await _new(parts, calls, listed, digest)
         found = await parts.store.write(lambda tx: _put(parts, tx, context, new))
-    if found is None:
-        most = parts.settings.approvals.pending_per_session
-        raise LimitExceeded(f"{most} questions of this session wait for a person already; have them answered first")
+    if isinstance(found, str):
+        raise LimitExceeded(found)
     plan = found.shown
     if plan.state is ApprovalState.PENDING and parts.asker is not None and await ask_now(parts, plan):
         return await reread(parts, plan.id)
@@ -150,7 +147,7 @@ async def _shown(parts: Parts, calls: Sequence[PlannedCall], place: int) -> Show
     return Shown(Preview(text=_LATER) if supported else None, supported=supported)
 
 
-def _standing(parts: Parts, reader: Reader, context: Context, digest: str, asking: frozenset[int]) -> Question | None:
+def _standing(parts: Parts, reader: Reader, context: Context, digest: str, asking: frozenset[int]) -> UnderOneId | None:
     """The question about this very list that still stands: open for every call that needs a person, or said no to."""
     plan_id, now = reader.latest_plan(context.principal, context.session, digest), parts.clock.now()
     try:
@@ -159,25 +156,25 @@ def _standing(parts: Parts, reader: Reader, context: Context, digest: str, askin
         return None
     if found is None:
         return None
-    if all(row.state in _SAID_NO and now < row.expires_at for row in found.rows):
+    if all(row.state in SAID_NO and now < row.expires_at for row in found.rows):
         return found
     open_for = {row.part.place for row in found.rows if row.part is not None and row.state in OPEN_STATES}
     return found if asking and asking <= open_for else None
 
 
-def _put(parts: Parts, tx: Transaction, context: Context, new: _New) -> Question | None:
-    """Ask, unless it was asked meanwhile; None when too many questions wait."""
+def _put(parts: Parts, tx: Transaction, context: Context, new: _New) -> UnderOneId | str:
+    """Ask, unless it was asked meanwhile; why not, when too many questions wait."""
     standing = _standing(parts, tx, context, new.digest, new.asking)
     if standing is not None:
         return standing
     _withdraw_older(parts, tx, context, new.digest)
-    waiting = tx.pending_count(context.principal, context.session, now=parts.clock.now())
-    if waiting >= parts.settings.approvals.pending_per_session:
-        return None
+    full = too_many_wait(parts, tx, context)
+    if full is not None:
+        return full
     for row, blob, decision in zip(new.rows, new.blobs, new.decisions, strict=True):
         whole = {"plan": listing(row.calls)} if row.calls else {}
         put_question(parts, tx, row, blob, role=context.role, decision=decision, **whole)
-    return Question(new.rows, plan=True)
+    return UnderOneId(new.rows, plan=True)
 
 
 def _withdraw_older(parts: Parts, tx: Transaction, context: Context, digest: str) -> None:
@@ -190,6 +187,4 @@ def _withdraw_older(parts: Parts, tx: Transaction, context: Context, digest: str
     except ApprovalConflict:
         return
     for row in older.rows if older.shown.state is ApprovalState.PENDING else ():
-        gone = replace(row, state=ApprovalState.WITHDRAWN, text="the rules ask about more of its calls", decided_at=now)
-        tx.put_approval(bind(gone, parts.keys))
-        tx.append(note(gone, "approval.withdrawn", now=now, why=gone.text))
+        take_back(parts, tx, row, "the rules ask about more of its calls")

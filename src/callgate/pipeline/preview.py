@@ -6,16 +6,13 @@ It is the author's promise that a preview changes nothing and sends nothing; wha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ToolError
 from callgate.model.levels import FOREIGN
 from callgate.model.shapes import as_mapping, own_copy
 from callgate.model.tool import Preview
-from callgate.model.tool_context import ToolContext
-from callgate.pipeline.hooks import hook_limit, run_hook
-from callgate.pipeline.parts import running
+from callgate.pipeline.hooks import hook_limit, only_looking, run_hook
 from callgate.pipeline.recorded import json_bytes
 
 if TYPE_CHECKING:
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Shown:
-    """What a preview gave; `supported` is False for tools that have none."""
+    """What a preview gave; `supported` is False for tools that have none. Its `state` is not struck yet."""
 
     preview: Preview | None
     supported: bool
@@ -36,30 +33,15 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
     tool = authorized.tool
     if tool.hooks.preview is None or tool.source in FOREIGN:
         return Shown(None, supported=False)
-    context = ToolContext(
-        only_reads=True,
-        context=authorized.asked.context,
-        tool=tool.name,
-        call_id=authorized.asked.call_id,
-        working_directory=authorized.asked.context.working_directory or parts.working_directory,
-        grounds=partial(parts.policy.grounds, tool, authorized.asked.context),
-    )
-    token = running.set(context)
+    seconds = hook_limit(authorized.asked.context)
     try:
-        raw = await run_hook(
-            parts,
-            tool,
-            tool.hooks.preview,
-            own_copy(authorized.arguments),
-            context,
-            seconds=hook_limit(authorized.asked.context),
-        )
+        with only_looking(parts, authorized.asked, tool) as context:
+            raw = await run_hook(
+                parts, tool, tool.hooks.preview, own_copy(authorized.arguments), context, seconds=seconds
+            )
     except Exception as error:  # noqa: BLE001 - the question is asked all the same, with this said
         text = str(error) if isinstance(error, ToolError | ValueError | OSError) else type(error).__name__
         return Shown(Preview(text=parts.striker.strike_text(f"the preview failed: {text}")), supported=True)
-    finally:
-        context.end()
-        running.reset(token)
     return Shown(_as_preview(parts, raw), supported=raw is not None)
 
 

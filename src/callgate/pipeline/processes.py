@@ -1,9 +1,10 @@
 """Handlers in a process of their own, for work that must be killable: when its time is up, it is really gone.
 
 The child is spawned fresh (nothing of the parent's memory or locks), finds the handler by its import path, gets the
-arguments and the secrets it asks for over a line, and answers with one message. It leads a process group: what it
-started ends with it, also when it answered and left something running. Starting and ending take a thread, so that
-neither holds up the event loop, and a child whose start nobody waits for any more is ended all the same.
+arguments and the secrets it asks for over a line, asks whether it may enter the function, and answers with one message.
+It leads a process group: what it started ends with it, also when it answered and left something running. Starting and
+ending take a thread, so that neither holds up the event loop, and a child whose start nobody waits for any more is
+ended all the same.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import signal
 import socket
 import time
 from functools import partial
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError, ToolExecutionError
 from callgate.model.context_form import context_to_json
-from callgate.pipeline.child import LENGTH, child_main
+from callgate.pipeline.child import LENGTH, Held, child_main
 from callgate.pipeline.shield import finish
 from callgate.pipeline.threads import Lane, NotStarted
 
@@ -33,22 +35,35 @@ if TYPE_CHECKING:
 
 _CHUNK = 256 * 1024
 _PATIENCE = 30.0
-"""How long a killed process may take to be gone; longer only if the system itself hangs."""
+"""How long the system is asked how a killed process ended; from then on it is enough that it is gone."""
+_ASKS = frozenset({"enter", "secret", "effect"})
+"""What a child waits for an answer to."""
 _LOOK = 0.002
 
 
-async def run_in_process(name: str, work: bytes, context: ToolContext) -> Any:
+class OutputLost(Exception):
+    """The handler returned, and what it returned cannot be sent from one process to another."""
+
+
+async def run_in_process(name: str, work: bytes, context: ToolContext, *, holding: tuple[int, ...] = ()) -> Any:
     """Run what was `packed` in a child; cancelling this kills the child and waits for it to be gone.
+
+    Args:
+        name: The tool's.
+        work: What is run.
+        context: Of the call.
+        holding: Handles that the child has open for as long as it lives.
 
     Raises:
         NotStarted: No child could be started, so that nothing was entered.
         ConnectionError: The child died without an answer.
+        OutputLost: It returned what cannot be sent.
     """
     ours, theirs = socket.socketpair()
     ours.settimeout(0.0)
     theirs.settimeout(None)
     spawn = multiprocessing.get_context("spawn")
-    child = spawn.Process(target=child_main, args=(theirs, work), daemon=True, name=f"callgate-{name}")
+    child = spawn.Process(target=child_main, args=(theirs, work, Held(holding)), daemon=True, name=f"callgate-{name}")
     lane = Lane(f"process-{name}", 2)
     with ours, theirs:
         starting = lane.run(child.start)
@@ -82,17 +97,17 @@ def _end(child: BaseProcess, number: int) -> None:
     # Once more: it may have become a leader between the two.
     _kill_group(number)
     until = time.monotonic() + _PATIENCE
-    while child.exitcode is None and time.monotonic() < until:
+    # Where somebody else asked first, the system does not tell us; and one that cannot be killed is still running.
+    while child.exitcode is None and not (time.monotonic() > until and wait([child.sentinel], 0)):
         time.sleep(_LOOK)
     child.join(0)
 
 
 def _kill_group(number: int) -> None:
-    """Kill every process of the group that the child leads; nothing, where it leads none or groups do not exist."""
-    if hasattr(os, "killpg"):  # pragma: no branch - Windows has no groups
-        # One platform says "not permitted" of a group in which nobody lives any more.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(number, signal.SIGKILL)
+    """Kill every process of the group that the child leads; nothing, where it leads none."""
+    # One platform says "not permitted" of a group in which nobody lives any more.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(number, signal.SIGKILL)
 
 
 def packed(tool: Tool, arguments: Arguments, context: ToolContext) -> bytes:
@@ -133,17 +148,31 @@ class _Conversation:
     async def answer(self) -> Any:
         while True:
             kind, body = await self._receive()
-            if kind == "secret":
-                await self._send(_secret(self._context, *body))
+            if kind in _ASKS:
+                await self._reply(kind, body)
             elif kind == "progress":
                 self._context.progress(*body)
-            elif kind == "effect":
-                async with self._context.effect():
-                    await self._send(("ok", None))
             elif kind == "returned":
-                return body
+                return await self._returned(body)
+            elif kind == "unsent":
+                raise OutputLost(body)
             else:
                 raise body if isinstance(body, Exception) else ToolExecutionError(str(body))
+
+    async def _reply(self, kind: str, body: Any) -> None:
+        if kind == "secret":
+            await self._send(_secret(self._context, *body))
+        elif kind == "effect":
+            async with self._context.effect():
+                await self._send(("ok", None))
+        else:
+            await self._send(("ok", None))
+
+    async def _returned(self, body: bytes) -> Any:
+        try:
+            return await self._unpacked(body)
+        except Exception as error:
+            raise OutputLost(type(error).__name__) from error
 
     async def _send(self, message: tuple[str, Any]) -> None:
         body = pickle.dumps(message)
@@ -156,7 +185,10 @@ class _Conversation:
         except (EOFError, OSError) as error:
             message = "the process that ran it died without an answer"
             raise ConnectionError(message) from error
-        if length <= _CHUNK:
+        return await self._unpacked(body)
+
+    async def _unpacked(self, body: bytes | bytearray) -> Any:
+        if len(body) <= _CHUNK:
             return pickle.loads(body)  # noqa: S301 - our own child wrote it
         return await self._lane.run(lambda: pickle.loads(body))  # noqa: S301 - as above
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from callgate.events.vocabulary import DEDUPED
 from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.outcome import Outcome
@@ -15,6 +16,7 @@ from callgate.model.tool import Tool
 from callgate.pipeline.authorize import Authorized
 from callgate.pipeline.owners import bury, give_up, time_to_bury
 from callgate.pipeline.parts import Parts
+from callgate.pipeline.recorded import who
 from callgate.pipeline.stopped import Stopped, refused
 from callgate.pipeline.stored_outcome import read_outcome
 from callgate.pipeline.time_limit import time_limit
@@ -59,7 +61,7 @@ async def recall(parts: Parts, authorized: Authorized, *, looking: bool = False)
     row, unresolved, authorized.repeated = await parts.store.peek(lambda reader: reader.past(key, fingerprint, since))
     if row is not None:
         await _meet_row(parts, authorized, row, looking=looking)
-    if unresolved is not None and not authorized.tool.read_only and not asked.call.distinct:
+    if unresolved is not None and not authorized.tool.read_only:
         await _meet_unknown(parts, authorized, unresolved, looking=looking)
     return Recalled(authorized)
 
@@ -87,6 +89,17 @@ def repeatable(tool: Tool) -> bool:
     return tool.idempotent or tool.read_only
 
 
+def only_reads(tool: Tool) -> bool:
+    """Whether that is so only because it reads, and so no longer where something inside of it took effect."""
+    return tool.read_only and not tool.idempotent
+
+
+def met(authorized: Authorized, row: Attempt) -> Answer:
+    """What a claim of this call would answer."""
+    tool = authorized.tool
+    return look(row, authorized.fingerprint, idempotent=repeatable(tool), only_reads=only_reads(tool))
+
+
 async def meet(parts: Parts, authorized: Authorized, key: str, *, looking: bool = False) -> None:
     """Deal with whatever the ledger has under this key; return when the key is free to claim.
 
@@ -100,13 +113,12 @@ async def meet(parts: Parts, authorized: Authorized, key: str, *, looking: bool 
 
 
 async def _meet_row(parts: Parts, authorized: Authorized, row: Attempt, *, looking: bool) -> None:
-    again = repeatable(authorized.tool)
-    answer = look(row, authorized.fingerprint, idempotent=again)
+    answer = met(authorized, row)
     if answer is _CLAIMED:
         return
     if answer is _RUNNING and not looking and not authorized.asked.again:
         row = await _wait(parts, authorized, row)
-        answer = look(row, authorized.fingerprint, idempotent=again)
+        answer = met(authorized, row)
         if answer is _CLAIMED:
             return
     raise stopped_by(authorized, row, answer)
@@ -127,7 +139,7 @@ async def _wait(parts: Parts, authorized: Authorized, row: Attempt) -> Attempt:
         else:
             await asyncio.sleep(next(pause))
         fresh = await _reread(parts, row.key)
-        if fresh is None or look(fresh, authorized.fingerprint, idempotent=repeatable(authorized.tool)) is not _RUNNING:
+        if fresh is None or met(authorized, fresh) is not _RUNNING:
             return fresh or row
         row = fresh
 
@@ -137,8 +149,14 @@ async def _reread(parts: Parts, key: AttemptKey) -> Attempt | None:
 
 
 async def _meet_unknown(parts: Parts, authorized: Authorized, found: Attempt, *, looking: bool) -> None:
-    """An equal call whose outcome nobody knows: refused under another key, gone on with under its own."""
+    """An equal call whose outcome nobody knows: refused under another key, gone on with under its own.
+
+    One that shall happen all the same is weighed as one that may happen twice.
+    """
     if found.key.key == authorized.asked.key:
+        return
+    if authorized.asked.call.distinct:
+        authorized.unknown = found.key.key
         return
     same = found.fingerprint == authorized.fingerprint
     if authorized.asked.key is None and authorized.tool.idempotent and same:
@@ -151,8 +169,10 @@ async def _meet_unknown(parts: Parts, authorized: Authorized, found: Attempt, *,
 
 def same_as_unknown(authorized: Authorized, row: Attempt) -> Stopped:
     """The refusal of a new key for a call whose equal may already have happened."""
+    again = row.state is AttemptState.STARTED
     message = (
-        f"an equal call of {row.tool} under key {row.key.key} has an unknown outcome; resolve that one first, "
+        f"an equal call of {row.tool} under key {row.key.key} has an unknown outcome"
+        f"{' and is being tried again; wait for' if again else '; resolve'} that one first, "
         "or say distinct=True if this is meant to happen again"
     )
     details = {"unknown_key": row.key.key, "unknown_call": row.call_id}
@@ -163,9 +183,10 @@ def stopped_by(authorized: Authorized, row: Attempt, answer: Answer) -> Stopped:
     """The end of a call that met a row it cannot pass."""
     asked, key = authorized.asked, row.key.key
     if answer is _RECORDED:
-        payload = {"tool": row.tool, "key": key, "original_call": row.call_id}
-        outcome = read_outcome(row, call_id=asked.call_id, trace_id=asked.context.trace_id, deduped=True)
-        return Stopped(outcome, event="tool_call.deduped", payload=payload)
+        context = asked.context
+        payload = {"tool": row.tool, "key": key, "original_call": row.call_id, **who(context)}
+        outcome = read_outcome(row, call_id=asked.call_id, trace_id=context.trace_id, deduped=True)
+        return Stopped(outcome, event=DEDUPED, payload=payload)
     if answer is _CONFLICT:
         message = f"key {key} was used for {row.tool} with other arguments; use a new key for a new call"
         return refused(asked, "idempotency_conflict", message, tool=authorized.tool, key=key)

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from callgate.errors import StoreError
+from callgate.events.vocabulary import DEDUPED
 from callgate.model.event import Draft
 from callgate.model.outcome import Refused
 from callgate.model.visible import cut as shorten
-from callgate.pipeline.notes import who
-from callgate.pipeline.recorded import cut, json_form, struck_output
+from callgate.pipeline.recorded import cut, json_form, struck_output, who
 from callgate.pipeline.stopped import Stopped, refused
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ async def record(parts: Parts, asked: Asked, ended: Stopped | StoreError) -> Out
     stop = ended if isinstance(ended, Stopped) else unavailable(asked, ended)
     if stop.recorded:
         return stop.outcome
-    hot = stop.event == "tool_call.deduped"
+    hot = stop.event == DEDUPED
     try:
         if hot:
             parts.store.behind(_of_replay(parts, asked, stop))
@@ -66,15 +66,18 @@ def _shown(parts: Parts, arguments: Any) -> Any:
 def _of_replay(parts: Parts, asked: Asked, stop: Stopped) -> Draft:
     """What is told of an answer from the ledger: the rest stands in the events of the call it answers with.
 
-    There is nothing to strike in it: a key that holds a secret is refused where the ledger is asked.
+    There is nothing to strike in it but the user's name: a key, a principal or a session that holds a secret is
+    refused where the ledger is asked, and roles are those of the configuration.
     """
+    context = asked.context
     return Draft(
         type=stop.event,
         time=parts.clock.now(),
-        trace=asked.context.trace_id,
+        trace=context.trace_id,
         call=asked.call_id,
         severity=stop.severity,
         payload=stop.payload,
+        redact=None if context.user is None else parts.striker,
     )
 
 

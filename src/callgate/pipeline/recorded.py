@@ -1,4 +1,4 @@
-"""The recorded view of a value: JSON whatever it was, bounded in size, and safe from being changed afterwards."""
+"""The recorded view of a value: JSON whatever it was, bounded in size, safe from later changes; and of who asks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import orjson
 
 from callgate.events.recordable import is_short, read_back, recordable_bytes, too_long
 from callgate.model.canonical import SORTED, NotCanonical, dumps, quick
-from callgate.model.shapes import as_mapping, as_sequence
+from callgate.model.shapes import as_mapping, as_sequence, copy_of
 
 if TYPE_CHECKING:
+    from callgate.model.context import Context
     from callgate.model.tool import Tool
     from callgate.pipeline.parts import Parts
 
@@ -112,7 +113,7 @@ def redacted_view(tool: Tool, output: Any, written: bytes | None = None) -> Any:
     if redact is None:
         return cut(json_bytes(output) if written is None else written)
     try:
-        return view(redact(output))
+        return view(redact(copy_of(output)))
     except BaseException as error:  # noqa: BLE001 - a redactor that fails must not let the output through
         return f"<redact failed: {type(error).__name__}>"
 
@@ -168,3 +169,18 @@ def _stand_in_container(value: Any, depth: int) -> Any:
 
 def _escaped(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def who(context: Context) -> dict[str, Any]:
+    """Who asks, as every event of a call says it; what is not set is left out."""
+    body: dict[str, Any] = {
+        "role": context.role,
+        "principal": context.principal,
+        "session": context.session,
+        "caller": context.caller._value_,
+    }
+    if context.user is not None:
+        body["user"] = context.user
+    if context.chain_id is not None:
+        body |= {"chain_id": context.chain_id, "chain_index": context.chain_index}
+    return body

@@ -21,21 +21,21 @@ class Resolved:
     tool: Tool
 
 
-def resolve(parts: Parts, asked: Asked, *, looking: bool = False) -> Resolved:
-    """The tool that is asked for; `looking` takes no turn at a connector that is being probed.
+def resolve(parts: Parts, asked: Asked) -> Resolved:
+    """The tool that is asked for. Where its connector is being probed, the claim takes the turn: few get that far.
 
     Raises:
         Stopped: tool_not_found, tool_quarantined, tool_unavailable.
     """
     tool = _trusted(parts, asked)
-    down = parts.health.look(tool) if looking else parts.health.available(tool)
+    down = parts.health.look(tool)
     if down is not None:
         raise refused(asked, "tool_unavailable", f"{tool.name} is unavailable: {down}", tool=tool)
     return Resolved(asked, tool)
 
 
 def resolve_again(parts: Parts, asked: Asked) -> Resolved:
-    """The tool as it is by now, for a call that waited and had its turn at the connector already.
+    """The tool as it is by now, for a call that waited; whether its connector can be called is asked in the claim.
 
     Raises:
         Stopped: tool_not_found, tool_quarantined, tool_unavailable.

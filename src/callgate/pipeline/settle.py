@@ -9,28 +9,26 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from callgate.errors import StoreError, StoreUnavailable
-from callgate.events.row_digest import ROW_DIGEST, row_digest
-from callgate.events.vocabulary import SUCCEEDED
+from callgate.events.vocabulary import KINDS, SETTLED_LATE, SUCCEEDED
 from callgate.ledger.transitions import Answer, Settle, move
 from callgate.model.attempt import AttemptState
-from callgate.model.canonical import dumps
 from callgate.model.event import Draft
-from callgate.model.levels import Category, Severity
+from callgate.model.levels import Category, Happened, Severity
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Succeeded, Unknown
 from callgate.pipeline.arrived import unless_arrived
 from callgate.pipeline.ending import Ending, ending_of
 from callgate.pipeline.execute import FenceLost, when_ended_late
-from callgate.pipeline.health_notes import note_health
-from callgate.pipeline.noting import note_later
+from callgate.pipeline.health_events import note_health
+from callgate.pipeline.reading_notes import note_later
 from callgate.pipeline.recorded import MOST_BYTES, json_form, redacted_view
+from callgate.pipeline.row_change import with_more, write_row
 from callgate.pipeline.shield import landed
 from callgate.pipeline.stored_outcome import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from callgate.model.event import Written
-    from callgate.pipeline.execute import Executed
+    from callgate.pipeline.executed import Executed
     from callgate.pipeline.parts import Parts
     from callgate.ports import Transaction
 
@@ -41,11 +39,10 @@ _STATES: dict[type[Outcome], AttemptState] = {
 }
 
 _DEBUG = Severity.DEBUG  # looking a member up takes as long as many a step
-_STALE: dict[str, Any] = {"type": "tool_call.settled_late", "severity": Severity.WARNING}
+_STALE: dict[str, Any] = {"type": SETTLED_LATE, "severity": KINDS[SETTLED_LATE].severity}
 """What is told of an end that no longer changed the row."""
 _APPLIED = Answer.APPLIED
 _LOST = Answer.STALE
-_LATE = Answer.LATE
 
 
 async def settle(parts: Parts, executed: Executed) -> Outcome:
@@ -109,29 +106,18 @@ def _unit(parts: Parts, executed: Executed, draft: Draft, fact: Settle | None) -
     permit, said = executed.permit, draft.payload
 
     def unit(tx: Transaction) -> Answer:
-        answer = _APPLIED
-        if fact is not None and permit.row is not None:
-            step = move(tx.attempt(permit.row.key), fact)
-            answer = step.answer
-            if step.changed and step.row is not None:
-                tx.put_attempt(step.row)
-                more = {ROW_DIGEST: row_digest(parts.keys, step.row)}
-                if answer is _LATE:
-                    more["state"] = step.row.state.value
-                draft.payload = _with_row(said, more)
-        tx.append(replace(draft, **_STALE, payload=said) if answer is _LOST else draft)
-        return answer
+        if fact is None or permit.row is None:
+            tx.append(draft)
+            return _APPLIED
+        step = move(tx.attempt(permit.row.key), fact)
+        draft.payload = said  # it may be tried again
+        if not step.changed or step.row is None:
+            tx.append(replace(draft, **_STALE))
+            return step.answer
+        write_row(parts, tx, step.row, draft, step.answer)
+        return step.answer
 
     return unit
-
-
-def _with_row(said: dict[str, Any] | Written, more: dict[str, str]) -> dict[str, Any] | Written:
-    """The payload, and what it says of the row."""
-    if isinstance(said, dict):
-        return said | more
-    _, own, shared = said
-    own += b"," + dumps(more)[1:-1]
-    return own + shared, own, shared
 
 
 def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
@@ -143,11 +129,18 @@ def _fact(parts: Parts, executed: Executed, ending: Ending) -> Settle:
         fence=row.fence,
         state=_STATES[type(outcome)],
         now=parts.clock.now(),
-        happened=outcome.happened if isinstance(outcome, Failed) else None,
+        happened=None if ending.event is SUCCEEDED else _left(executed, outcome),
         outcome=stored(outcome, ending.written),
         cause=ending.cause,
         ended=executed.still_running is None,
     )
+
+
+def _left(executed: Executed, outcome: Outcome) -> Happened | None:
+    if isinstance(outcome, Failed):
+        return outcome.happened
+    # A read is unknown only where something inside of it may have taken effect, and then it is no mere read.
+    return Happened.POSSIBLE if isinstance(outcome, Unknown) and executed.permit.tool.read_only else None
 
 
 def _closing(parts: Parts, executed: Executed, ending: Ending) -> Draft:
@@ -264,7 +257,8 @@ def _await_late(parts: Parts, executed: Executed) -> None:
 async def _settle_late(parts: Parts, late: Executed) -> None:
     ending = ending_of(parts, late)
     draft = _closing_told(parts, late, ending)
-    draft.type, draft.severity = "tool_call.settled_late", Severity.WARNING
-    draft.payload = _with_row(draft.payload, {"outcome": ending.outcome.status})
+    draft.type, draft.severity = SETTLED_LATE, KINDS[SETTLED_LATE].severity
     fact = _fact(parts, late, ending) if late.permit.row is not None else None
+    if fact is None:  # no row will say that it changed
+        draft.payload = with_more(draft.payload, {"state": ending.outcome.status})
     await parts.spool.write(unless_arrived(parts, draft, _unit(parts, late, draft, fact)))

@@ -24,6 +24,19 @@ async def landed(work: asyncio.Future[Any]) -> bool:
     return cancelled
 
 
+async def written(work: asyncio.Future[T]) -> tuple[T, bool]:
+    """What came of a unit that the store was given, and whether the caller let go meanwhile.
+
+    Raises:
+        CancelledError: The caller let go, and it was not written.
+        Exception: It was not written.
+    """
+    let_go = await landed(work)
+    if let_go and work.exception() is not None:  # pragma: no cover - see `landed`
+        raise asyncio.CancelledError
+    return work.result(), let_go
+
+
 async def finish(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     """Finish the work; its result, and whether the caller was cancelled meanwhile."""
     task = asyncio.ensure_future(work)

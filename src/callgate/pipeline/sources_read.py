@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from callgate.model.artifact import ARTIFACT
-from callgate.model.shapes import as_mapping, own_copy
+from callgate.model.shapes import as_mapping, copy_of, own_copy
 from callgate.pipeline.hooks import run_hook
 
 if TYPE_CHECKING:
@@ -38,5 +38,5 @@ async def sources_read(parts: Parts, permit: Permit, outcome: Succeeded) -> tupl
 def _returned(hook: Callable[..., Any], outcome: Succeeded) -> tuple[Any, ...]:
     """The output, and for a function that takes it, what the handler returned beside it."""
     if len(inspect.signature(hook).parameters) < _WITH_ARTIFACT:
-        return (outcome.value,)
-    return outcome.value, outcome.metadata.get(ARTIFACT)
+        return (copy_of(outcome.value),)
+    return copy_of(outcome.value), outcome.metadata.get(ARTIFACT)

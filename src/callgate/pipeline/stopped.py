@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from callgate.events.vocabulary import REFUSED
+from callgate.model.approval import Approval, ApprovalState
 from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Outcome, Refused
 
@@ -20,7 +22,7 @@ class Stopped(Exception):
         self,
         outcome: Outcome,
         *,
-        event: str = "tool_call.refused",
+        event: str = REFUSED,
         payload: dict[str, Any] | None = None,
         recorded: bool = False,
         severity: Severity = Severity.INFO,
@@ -76,7 +78,21 @@ _SUGGESTIONS: dict[str, str] = {
     "tool_quarantined": "The operator has to review its change first: callgate tools diff, callgate tools review.",
 }
 _CHECKED = "Call again if the reason says how; otherwise choose another way."
-_BROKEN = "Use another tool; the operator has to repair this one."
+_UNREPAIRED: dict[str, Any] = {
+    "category": Category.CONFIGURATION,
+    "retryable": False,
+    "suggestion": "Use another tool; the operator has to repair this one.",
+}
+
+
+def refusal(code: str, message: str, *, tool: str, **known: Any) -> ErrorInfo:
+    """What is said of a refusal wherever it is told; `known` is what is known better than by its code."""
+    by_code: dict[str, Any] = {
+        "category": CATEGORIES.get(code, Category.RUNTIME),
+        "retryable": code in _RETRYABLE,
+        "suggestion": _SUGGESTIONS.get(code),
+    }
+    return ErrorInfo(code=code, message=message, tool=tool, **(by_code | known))
 
 
 def refused(  # noqa: PLR0913 - a refusal says everything it knows
@@ -88,23 +104,15 @@ def refused(  # noqa: PLR0913 - a refusal says everything it knows
     reasons: tuple[Reason, ...] = (),
     decision: Decision | None = None,
     faults: tuple[str, ...] = (),
-    event: str = "tool_call.refused",
+    event: str = REFUSED,
     details: dict[str, Any] | None = None,
     key: str | None = None,
 ) -> Stopped:
     """A refusal, ready to raise."""
     # A tool whose code is missing stays so until somebody puts it there: no time heals it.
     broken = code == "tool_unavailable" and tool is not None and tool.unavailable is not None
-    info = ErrorInfo(
-        code=code,
-        message=message,
-        category=Category.CONFIGURATION if broken else CATEGORIES.get(code, Category.RUNTIME),
-        tool=asked.call.tool,
-        retryable=code in _RETRYABLE and not broken,
-        suggestion=_BROKEN if broken else _advice(code, reasons),
-        faults=faults,
-        details=details or {},
-    )
+    known = _UNREPAIRED if broken else {"suggestion": _advice(code, reasons)}
+    info = refusal(code, message, tool=asked.call.tool, faults=faults, details=details or {}, **known)
     outcome = Refused(
         tool=asked.call.tool,
         call_id=asked.call_id,
@@ -121,6 +129,24 @@ def refused(  # noqa: PLR0913 - a refusal says everything it knows
     if found:
         payload["reasons"] = [reason.to_json() for reason in found]
     return Stopped(outcome, event=event, payload=payload)
+
+
+def void(asked: Asked, tool: Tool | None, approval: Approval, why: str) -> Stopped:
+    """The refusal of a call whose approval admits it no more."""
+    return refused(asked, "approval_void", why, tool=tool, key=approval.key or asked.key)
+
+
+def refused_by(asked: Asked, tool: Tool | None, approval: Approval) -> Stopped:
+    """The refusal of a call whose question did not end in a yes."""
+    key = approval.key or asked.key
+    if approval.state is ApprovalState.ANSWERED:
+        return refused(asked, "approval_answered", approval.text or "", tool=tool, key=key)
+    if approval.state is ApprovalState.REJECTED:
+        why = f": {approval.text}" if approval.text else ""
+        return refused(asked, "approval_rejected", f"{approval.decided_by} rejected this call{why}", tool=tool, key=key)
+    if approval.state is ApprovalState.EXPIRED:
+        return refused(asked, "approval_expired", "nobody decided in time; call again to ask anew", tool=tool, key=key)
+    return void(asked, tool, approval, f"the approval is {approval.state.value}; call again to ask anew")
 
 
 def _advice(code: str, reasons: tuple[Reason, ...]) -> str | None:

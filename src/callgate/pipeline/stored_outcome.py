@@ -15,6 +15,7 @@ from callgate.model.levels import Category, Happened
 from callgate.model.outcome import ErrorInfo, Failed, Outcome, Refused, Succeeded, Unknown
 from callgate.model.shapes import as_mapping
 from callgate.pipeline.recorded import json_bytes
+from callgate.pipeline.stopped import refusal
 
 _NOTHING = b"null"
 _SUCCEEDED = AttemptState.SUCCEEDED
@@ -26,7 +27,7 @@ def stored(outcome: Outcome, output: bytes) -> bytes:
     """What is kept of an outcome; `output` is its output's JSON form."""
     body: dict[str, Any] = {"side_effects": outcome.side_effects, "duration_ms": outcome.duration_ms}
     if outcome.error is not None:
-        body["error"] = _error_body(outcome.error)
+        body["error"] = error_body(outcome.error)
     if output != _NOTHING:
         body["output"] = orjson.Fragment(output)
     if ARTIFACT in outcome.metadata:
@@ -45,11 +46,12 @@ def recorded_body(row: Attempt) -> Mapping[str, Any]:
     except ValueError:
         body = None
     if body is None:
-        raise StoreError(f"the recorded outcome of key {row.key.key} cannot be read; see `callgate audit verify`")
+        raise _unreadable(row)
     return body
 
 
-def _error_body(error: ErrorInfo) -> dict[str, Any]:
+def error_body(error: ErrorInfo) -> dict[str, Any]:
+    """What is kept of an error."""
     return {
         "code": error.code,
         "message": error.message,
@@ -63,15 +65,23 @@ def _error_body(error: ErrorInfo) -> dict[str, Any]:
 def read_outcome(
     row: Attempt, *, call_id: str | None = None, trace_id: str | None = None, deduped: bool = False
 ) -> Outcome:
-    """The outcome a row stands for, told to another call of its key. A started row is Refused in_flight."""
+    """The outcome a row stands for, told to another call of its key. A started row is Refused in_flight.
+
+    Raises:
+        StoreError: Somebody edited it until it could not be read any more.
+    """
     body = recorded_body(row)
-    outcome = _kind_of(row, body)
+    try:
+        outcome = _kind_of(row, body)
+        outcome.side_effects = tuple(body.get("side_effects", ()))
+        "".join(outcome.side_effects)
+        outcome.duration_ms = body.get("duration_ms", 0.0) + 0.0
+    except (KeyError, TypeError, ValueError) as error:
+        raise _unreadable(row) from error
     outcome.trace_id = trace_id or row.trace_id
     outcome.call_id = call_id or row.call_id
     outcome.key = row.key.key
     outcome.deduped = deduped
-    outcome.side_effects = tuple(body.get("side_effects", ()))
-    outcome.duration_ms = body.get("duration_ms", 0.0)
     if row.resolved_by:
         outcome.metadata = {"resolved_by": row.resolved_by}
     if ARTIFACT in body:
@@ -88,7 +98,7 @@ def _kind_of(row: Attempt, body: Mapping[str, Any]) -> Outcome:
     if row.state is _UNKNOWN:
         return Unknown(tool=row.tool, call_id=row.call_id, error=_error(body, row), value=body.get("output"))
     text = f"a call with key {row.key.key} is still running"
-    return Refused(tool=row.tool, call_id=row.call_id, error=ErrorInfo(code="in_flight", message=text, tool=row.tool))
+    return Refused(tool=row.tool, call_id=row.call_id, error=refusal("in_flight", text, tool=row.tool))
 
 
 def _error(body: Mapping[str, Any], row: Attempt) -> ErrorInfo:
@@ -96,12 +106,19 @@ def _error(body: Mapping[str, Any], row: Attempt) -> ErrorInfo:
     if error is None:
         text = f"whether {row.tool} took effect is not known ({row.cause or 'no record'})"
         return ErrorInfo(code="outcome_unknown", message=text, tool=row.tool, suggestion="Ask a person to resolve it.")
+    texts, details = (error["code"], error["message"], error["suggestion"] or ""), as_mapping(error["details"])
+    if not all(isinstance(text, str) for text in texts) or details is None:
+        raise TypeError("an error is told in words")
     return ErrorInfo(
-        code=error["code"],
-        message=error["message"],
+        code=texts[0],
+        message=texts[1],
         category=Category(error["category"]),
         tool=row.tool,
-        retryable=error["retryable"],
+        retryable=error["retryable"] is True,
         suggestion=error["suggestion"],
-        details=error["details"],
+        details=dict(details),
     )
+
+
+def _unreadable(row: Attempt) -> StoreError:
+    return StoreError(f"the recorded outcome of key {row.key.key} cannot be read; see `callgate audit verify`")

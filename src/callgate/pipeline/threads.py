@@ -2,16 +2,20 @@
 
 A thread cannot be stopped. Past its limit the caller is free at once; the thread keeps its place until it ends, so that
 a connector that hangs can exhaust only itself.
+
+Most of what a plain function costs is the waking of threads. So each thread waits by itself, and the one that was busy
+last is taken first: of several that wait in one queue, each piece of work wakes a second one for nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 
@@ -29,6 +33,7 @@ class Running(asyncio.Future[Any]):
     error: BaseException | None = None
     """What it raised."""
     _then: Callable[[], None] | None = None
+    _first: Callable[[object], None] | None = None
     _over = False
 
     def __init__(self, loop: asyncio.AbstractEventLoop, lock: threading.Lock) -> None:
@@ -43,8 +48,17 @@ class Running(asyncio.Future[Any]):
                 return
         then()
 
-    def perform(self, function: Callable[[], Any]) -> None:
-        """On the thread: run the function and tell whoever wants to know."""
+    def tell_first(self, first: Callable[[object], None]) -> None:
+        """Call `first` in the turn of the loop in which it ends; callbacks of futures come a turn later."""
+        self._first = first
+
+    def perform(self, function: Callable[[], Any], free: Callable[[], None]) -> None:
+        """On the thread: run the function and tell whoever wants to know.
+
+        Args:
+            function: What to run.
+            free: Called once under the lock when the thread may be given other work.
+        """
         try:
             self.value = function()
         except StopIteration:
@@ -54,10 +68,14 @@ class Running(asyncio.Future[Any]):
         with self._lock:
             self._over = True
             then = self._then
+            if then is None:
+                free()  # before anybody is told: who calls again at once finds this thread, not a new one
         with suppress(RuntimeError):  # the loop is gone, and nobody waits on it
             self.get_loop().call_soon_threadsafe(self._hand_over)
         if then is not None:
             then()
+            with self._lock:
+                free()
 
     def _hand_over(self) -> None:
         if self.done():
@@ -67,9 +85,19 @@ class Running(asyncio.Future[Any]):
         else:
             self.set_exception(self.error)
             self.exception()  # read: whoever waits asks for it, and where nobody does it is settled as a late fact
+        if self._first is not None:
+            self._first(self)
 
 
-_Work = tuple[Callable[[], Any], Running]
+class _Worker:
+    """One thread of a lane: it waits until it is woken, with work or to end."""
+
+    __slots__ = ("wake", "work")
+
+    def __init__(self) -> None:
+        self.wake = threading.Lock()
+        self.wake.acquire()
+        self.work: tuple[Callable[[], Any], Running] | None = None
 
 
 class Lane:
@@ -79,11 +107,11 @@ class Lane:
         self._name = name
         self._limit = limit
         self._lock = threading.Lock()
-        self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._work: deque[tuple[Callable[[], Any], Running]] = deque()
+        """What waits for a thread: one whose place is free already, while it still tells of what it did."""
         self._threads = 0
-        self._idle = 0
-        self._queued = 0
-        """What waits for a thread."""
+        self._idle: list[_Worker] = []
+        self._closed = False
         self._waiters: list[asyncio.Future[None]] = []
         self.taken = 0
         """Places in use, those of threads past their limit included."""
@@ -132,42 +160,55 @@ class Lane:
             NotStarted: The system gives no further thread.
         """
         running = Running(asyncio.get_running_loop(), self._lock)
-        context = contextvars.copy_context()
+        work = (partial(contextvars.copy_context().run, function), running)
         with self._lock:
             # Places bound what runs, so there is a thread for every place, and never more.
-            if self._queued >= self._idle and self._threads < self._limit:
-                self._start_thread()
-            self._queued += 1
-        self._work.put((lambda: context.run(function), running))
+            if not self._idle and self._threads >= self._limit:
+                self._work.append(work)
+                return running
+            worker = self._idle.pop() if self._idle else self._start_thread()
+            worker.work = work
+        worker.wake.release()
         return running
 
-    def _start_thread(self) -> None:
+    def _start_thread(self) -> _Worker:
+        worker = _Worker()
         try:
-            threading.Thread(target=self._loop, name=f"callgate-{self._name}", daemon=True).start()
+            threading.Thread(target=self._loop, args=(worker,), name=f"callgate-{self._name}", daemon=True).start()
         except RuntimeError as error:
             raise NotStarted(f"no thread can be started for {self._name}") from error
         self._threads += 1
+        return worker
 
     def close(self) -> None:
         """Let idle threads end; busy ones end with their work."""
         with self._lock:
-            for _ in range(self._threads):
-                self._work.put(None)
+            self._closed = True
+            idle, self._idle = self._idle, []
+            for worker in idle:
+                self._free(worker)
 
-    def _loop(self) -> None:
+    def _free(self, worker: _Worker) -> None:
+        """Under the lock: give the thread its next work, have it wait for some, or let it end."""
+        if self._work:
+            worker.work = self._work.popleft()
+        elif not self._closed:
+            self._idle.append(worker)
+            return
+        else:
+            self._threads -= 1
+        worker.wake.release()
+
+    def _loop(self, worker: _Worker) -> None:
+        free = partial(self._free, worker)
         while True:
-            with self._lock:
-                self._idle += 1
-            work = self._work.get()
-            with self._lock:
-                self._idle -= 1
-                if work is None:
-                    self._threads -= 1
-                    return
-                self._queued -= 1
+            worker.wake.acquire()
+            work, worker.work = worker.work, None
+            if work is None:
+                return
             function, running = work
-            running.perform(function)
-            del work, function, running
+            running.perform(function, free)
+            del work, function, running  # a thread that waits keeps nothing of what it did
 
 
 class Threads:
@@ -179,14 +220,15 @@ class Threads:
 
     @property
     def per_connector(self) -> int:
-        """How many threads one connector may have."""
+        """How many threads one connector may have, and how many processes."""
         return self._limit
 
     def lane(self, connector: str) -> Lane:
         """The lane of a connector."""
         lane = self._lanes.get(connector)
         if lane is None:
-            lane = self._lanes[connector] = Lane(connector, self._limit)
+            # Two loops that come first at once make one each, and have one of them: else each would have the limit.
+            lane = self._lanes.setdefault(connector, Lane(connector, self._limit))
         return lane
 
     def close(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from callgate.errors import ConfigurationError, InvalidArguments, NoEffect, ToolError
+from callgate.errors import ConfigurationError, InvalidArguments, NoEffect, SecretNotFound, ToolError
 from callgate.model.levels import Category
 
 _BY_CLASS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], Category], ...] = (
     (InvalidArguments, Category.USER_INPUT),
-    (ConfigurationError, Category.CONFIGURATION),
+    ((ConfigurationError, SecretNotFound), Category.CONFIGURATION),
     ((NameError, AttributeError, ImportError), Category.CONFIGURATION),
     (TimeoutError, Category.TIMEOUT),
     (ConnectionError, Category.NETWORK),
@@ -50,6 +50,9 @@ _SUGGESTIONS: dict[Category, str] = {
     Category.API: "The service answered with an error; check the request or try again later.",
     Category.RUNTIME: "The tool failed unexpectedly; try another way.",
 }
+
+_MEANT = (ToolError, NoEffect, SecretNotFound, OSError, ValueError)
+"""Whose words are meant for whoever called; a missing secret is named by its connector and key."""
 
 _TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -120,7 +123,7 @@ def suggestion(category: Category) -> str:
 
 def speak(tool: str, error: BaseException) -> str:
     """What a model is told. Exceptions nobody meant for it are masked; the audit keeps their text, redacted."""
-    meant = isinstance(error, ToolError | NoEffect | OSError | ValueError) or categorize(error) is Category.API
+    meant = isinstance(error, _MEANT) or categorize(error) is Category.API
     text = words(error) if meant else ""
     return text or f"{tool} failed unexpectedly ({type(error).__name__})"
 

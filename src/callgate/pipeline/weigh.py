@@ -20,7 +20,11 @@ def decided_before(parts: Parts, authorized: Authorized) -> Decision | None:
     tool, repeated = authorized.tool, authorized.repeated
     if tool.plain_read:  # nothing that the store or the labels know can change it
         return authorized.standing.fixed
-    if repeated is None or parts.labels.reasons(tool, authorized.arguments, authorized.asked.context):
+    if (
+        repeated is None
+        or authorized.unknown
+        or parts.labels.reasons(tool, authorized.arguments, authorized.asked.context)
+    ):
         return None
     return parts.policy.remembered(authorized.standing, repeated=repeated, now=parts.clock.now())
 
@@ -62,7 +66,7 @@ async def gather_facts(parts: Parts, authorized: Authorized) -> Facts:
         repeated = await parts.store.read(
             lambda reader: reader.succeeded_since(context.principal, context.session, authorized.fingerprint, since)
         )
-    return known_facts(parts, authorized, repeated=repeated)
+    return known_facts(parts, authorized, repeated=repeated)._replace(unknown=authorized.unknown)
 
 
 def known_facts(parts: Parts, call: Authorized | Valid, *, repeated: bool = False) -> Facts:

@@ -17,12 +17,11 @@ from callgate.policy.answers import ASKER
 from callgate.policy.conditions import Held
 from callgate.policy.groups import effects_unknown, reaches_network
 from callgate.policy.layers import CompiledLayer, CompiledRule, compile_layer
-from callgate.policy.reach import Plans
+from callgate.policy.reach import Reaches
 from callgate.policy.scopes import OPEN, Granted
 from callgate.policy.showing import name_all, show
-from callgate.settings.values import Settings
+from callgate.settings.values import OPEN_ROLE, Settings
 
-DEFAULT_ROLE = "default"
 _ROUTING = frozenset({"delegate", "escalate"})
 _ACCEPT = (
     'declare it where it is added: gate.add(..., effects="read_only"), or accept a declaration: callgate tools review'
@@ -51,7 +50,7 @@ class Admission:
         layer = settings.global_layer
         self._global = None if layer is None else compile_layer(layer, key="global")
         self.roles = compile_roles(settings)
-        self.plans = Plans()
+        self.reaches = Reaches()
         self._layers: dict[Layer, CompiledLayer] = {}
 
     def layers(self, context: Context) -> tuple[CompiledLayer, ...]:
@@ -111,11 +110,7 @@ class Admission:
             yield from _scopes(tool, Granted(context.scopes), whose="the context does not grant")
 
     def _compiled(self, layer: Layer) -> CompiledLayer:
-        try:
-            known = self._layers.get(layer)
-        except TypeError:
-            # A layer made with lists has no hash, and may change: it is read anew each time.
-            return compile_layer(layer)
+        known = self._layers.get(layer)
         if known is None:
             if len(self._layers) >= MOST_LAYERS:
                 self._layers.clear()
@@ -130,8 +125,7 @@ def compile_roles(settings: Settings, *, strict: bool = True) -> Mapping[str, Co
         ConfigurationError: If strict, a selector or a condition of a role cannot be read.
     """
     if settings.roles is None:
-        layer = Layer(name=DEFAULT_ROLE, kind=LayerKind.ROLE, allow=("group:all",))
-        return {DEFAULT_ROLE: CompiledRole(OPEN, compile_layer(layer))}
+        return {OPEN_ROLE.name: CompiledRole(OPEN, compile_layer(OPEN_ROLE))}
     return {
         name: CompiledRole(
             Granted(role.scopes),

@@ -21,11 +21,11 @@ class Facts(NamedTuple):
     """Seconds since the epoch."""
     repeated: bool = False
     """An identical call of this session succeeded within the window."""
+    unknown: str = ""
+    """The key of an identical call of this session whose outcome is unknown; empty if there is none."""
     label_reasons: tuple[Reason, ...] = ()
     """Why the session's labels tighten this call: with a verdict, at least that; those without one, together, raise
     the risk by a level."""
-    labels: tuple[str, ...] = ()
-    """The labels of the session, for conditions."""
     persons: tuple[str, ...] = ()
     """Who is known to be able to decide."""
 

@@ -1,13 +1,13 @@
 """Conditions: the `when:` of a rule, in CEL. Anything but a plain no counts as yes, the stricter answer.
 
-A condition sees the arguments, the tool's declaration, the raw context and the session's labels, and never what a
-layer has worked out. CEL is imported when the first condition is compiled, and not before.
+A condition sees the arguments, the tool's declaration and the raw context, and never what a layer has worked out.
+CEL is imported when the first condition is compiled, and not before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -17,7 +17,9 @@ from callgate.model.tool import Arguments, Tool
 from callgate.policy.measure import Measured, TooLarge, measure
 from callgate.settings.wording import is_presentable
 
-VARIABLES = ("args", "tool", "context", "labels")
+VARIABLES = ("args", "tool", "context")
+NOT_BUILT = "labels"
+"""Named by the design, and supplied by nothing yet: a rule about it would never apply."""
 LONGEST = 4000
 """A condition has at most this many characters."""
 MOST_STEPS = 1_000_000
@@ -29,6 +31,7 @@ _INERT = re.compile(
     re.DOTALL,
 )
 _MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Za-z_]\w*)\s*,")
+_ARGUMENT = re.compile(r"(?<![\w.])args\s*\.\s*([A-Za-z_]\w*)")
 _MATCHES = re.compile(r"\bmatches\s*\(")
 _STUMBLE = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?(.*?)(?: expecting .*)?$", re.MULTILINE)
 _FIXED_PATTERN = re.compile(r"\.\s*matches\s*\(\s*''\s*\)")
@@ -40,7 +43,7 @@ _TROUBLE: Mapping[type[BaseException], str] = {
 }
 
 
-class Program(Protocol):
+class Compiled(Protocol):
     """A compiled expression."""
 
     def execute(self, context: dict[str, Any], /) -> Any: ...
@@ -61,7 +64,6 @@ class Subject:
     tool: Tool
     arguments: Arguments
     context: Context
-    labels: Sequence[str] = ()
     _seen: tuple[dict[str, Any], Measured] | None = None
 
     def seen(self) -> tuple[dict[str, Any], Measured]:
@@ -71,10 +73,10 @@ class Subject:
             TooLarge: The values are larger, deeper or wider than a condition may see.
         """
         if self._seen is None:
-            tool, context, labels = _tool_view(self.tool), _context_view(self.context), list(self.labels)
-            variables = {"args": self.arguments, "tool": tool, "context": context, "labels": labels}
+            tool, context = _tool_view(self.tool), _context_view(self.context)
+            variables = {"args": self.arguments, "tool": tool, "context": context}
             # What the two views have as keys is ours and small; what they hold is not.
-            self._seen = variables, measure(self.arguments, labels, *tool.values(), *context.values())
+            self._seen = variables, measure(self.arguments, *tool.values(), *context.values())
         return self._seen
 
 
@@ -83,9 +85,7 @@ class Condition:
     """One compiled condition."""
 
     source: str
-    program: Program
-    uses_labels: bool
-    """Whether it asks about labels, which are only known at the gate."""
+    compiled: Compiled
     loops: int
     """How many loops it has; each could be inside the other."""
     widest: int
@@ -96,7 +96,7 @@ class Condition:
         try:
             variables, measured = subject.seen()
             self._refuse_work(measured)
-            answer = self.program.execute(variables)
+            answer = self.compiled.execute(variables)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a panic of the evaluator is no Exception, and is no no either
@@ -114,19 +114,19 @@ def compile_condition(text: str, *, key: str | None = None) -> Condition:
     """Compile a `when:`.
 
     Raises:
-        ConfigurationError: It is not CEL, is too long, names an unknown variable, lets the caller choose a regular
-            expression, or the extra `cel` is not installed.
+        ConfigurationError: It is not CEL, is too long, names an unknown variable or one that nothing supplies
+            yet, lets the caller choose a regular expression, or the extra `cel` is not installed.
     """
     compile_cel = _import_cel(key)
     if len(text) > LONGEST:
         raise ConfigurationError(f"a condition has at most {LONGEST} characters, this one {len(text)}", key=key)
     try:
-        program = compile_cel(text)
+        compiled = compile_cel(text)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of the parser is no Exception
         raise ConfigurationError(f"the condition is not CEL: {_explain(error)}", key=key) from error
-    named = frozenset(program.variables())
+    named = frozenset(compiled.variables())
     bare = _without_literals(text)
     loops = _MACRO.findall(bare)
     _refuse_unknown(named - {*loops}, key=key)
@@ -134,7 +134,12 @@ def compile_condition(text: str, *, key: str | None = None) -> Condition:
         advice = "write the pattern of matches() as one text in quotes: a pattern from the call is the caller's"
         raise ConfigurationError(advice, key=key)
     widest = bare.count(",") + 1
-    return Condition(text, program, uses_labels="labels" in named, loops=len(loops), widest=widest)
+    return Condition(text, compiled, loops=len(loops), widest=widest)
+
+
+def named_arguments(text: str) -> list[str]:
+    """The arguments that a condition names as `args.NAME`, as they stand there, each once."""
+    return list(dict.fromkeys(_ARGUMENT.findall(_without_literals(text))))
 
 
 def _explain(error: BaseException) -> str:
@@ -163,6 +168,9 @@ def _without_literals(text: str) -> str:
 
 
 def _refuse_unknown(named: frozenset[str], *, key: str | None) -> None:
+    if NOT_BUILT in named:
+        message = f"this version of Callgate does not have {NOT_BUILT} yet; leave them out of the condition"
+        raise ConfigurationError(message, key=key)
     unknown = sorted(named - _TYPES - {*VARIABLES})
     if unknown:
         advice = f"args.{unknown[0]}" if unknown[0].isidentifier() else "args"

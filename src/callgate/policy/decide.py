@@ -100,10 +100,20 @@ class Decider:
         raising = [reason.text for reason in question.facts.label_reasons if reason.verdict is None]
         if raising:
             gauge.raise_one("; ".join(raising))
-        if question.facts.repeated and gauge.risk >= Risk.MEDIUM:
+        self._heed_past(gauge, question.facts)
+        return gauge
+
+    def _heed_past(self, gauge: Gauge, facts: Facts) -> None:
+        """What happened already, or may have, would happen twice."""
+        if facts.unknown:
+            text = f"an equal call under key {facts.unknown} has an unknown outcome, so that this may happen twice"
+            if gauge.risk >= Risk.MEDIUM:
+                gauge.raise_one(text)
+            else:
+                gauge.reasons.append(Reason("risk", text, raises=True))
+        elif facts.repeated and gauge.risk >= Risk.MEDIUM:
             minutes = self._thresholds.repeat_window / 60
             gauge.raise_one(f"an identical call of this session succeeded within the last {minutes:g} minutes")
-        return gauge
 
     def _consult_matrix(self, tally: Tally, question: Question, *, risk: Risk) -> None:
         tool, terms = question.tool, question.terms
@@ -146,7 +156,7 @@ def lasts(tool: Tool, terms: Terms) -> bool:
 
 
 def _applied(question: Question) -> Iterator[Applied]:
-    subject = Subject(question.tool, question.arguments, question.context, question.facts.labels)
+    subject = Subject(question.tool, question.arguments, question.context)
     for rule in question.terms.rules:
         held = rule.holds(subject)
         if held.applies:

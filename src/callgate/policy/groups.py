@@ -79,7 +79,9 @@ KEEPS_OUT: Mapping[str, Predicate] = MappingProxyType(
         **LETS_IN,
         "network": lambda tool: reaches_network(tool) or effects_unknown(tool),
         "web": lambda tool: tool.category == "web" or reaches_network(tool) or effects_unknown(tool),
-        "code": lambda tool: tool.category == "code" or _touches_files(tool) or _runs_commands(tool),
+        "code": lambda tool: (
+            tool.category == "code" or _touches_files(tool) or _runs_commands(tool) or effects_unknown(tool)
+        ),
         "data": lambda tool: tool.category == "data" or (tool.read_only and _has_family(tool, "fs")),
         "math": lambda tool: tool.category == "math",
         "files": lambda tool: _touches_files(tool) or effects_unknown(tool),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from callgate.errors import ConfigurationError
 from callgate.model.tool import Tool
 from callgate.policy.admission import CompiledRole, compile_roles, undeclared
+from callgate.policy.conditions import Condition, named_arguments
 from callgate.policy.decide import Decider
 from callgate.policy.layers import CompiledLayer, compile_layer
 from callgate.policy.selection import Entry, Selection
@@ -48,7 +49,7 @@ class _Listed(NamedTuple):
 def check(settings: Settings, tools: Sequence[Tool]) -> list[Finding]:
     """Everything there is to say about a configuration: errors first, then warnings, each in file order."""
     house = _House(settings, tools)
-    findings = [*_unreadable(settings, house), *house.selectors(), *house.roles_and_tools()]
+    findings = [*_unreadable(settings, house), *house.selectors(), *house.conditions(), *house.roles_and_tools()]
     return sorted(findings, key=lambda finding: finding.level)
 
 
@@ -104,6 +105,14 @@ class _House:
                 what = "admits nothing" if listed.part == "allow" else "never counts"
                 names = name_all(tool.name for tool in matching)
                 yield Finding(WARNING, listed.where, f"{listed.entry.text} {what}: {names} is refused before it")
+
+    def conditions(self) -> Iterator[Finding]:
+        """Arguments that a condition names and none of the tools it is about can have."""
+        for key, layer in self.layers():
+            for at, rule in enumerate(layer.rules):
+                matching = [tool for tool in self._tools if rule.names(tool)]
+                for text in _no_arguments(rule.condition, matching):
+                    yield Finding(WARNING, f"{key}.rules[{at}].when", text)
 
     def roles_and_tools(self) -> Iterator[Finding]:
         """Roles that can do nothing, scopes they lack, and tools that are nobody's or not held to the policy."""
@@ -163,6 +172,18 @@ class _House:
                 if rule.rule.on_expiry == "proceed" and rule.names(tool):
                     text = f"on_expiry: proceed does not count for {tool.name}, which has no undo"
                     yield Finding(WARNING, f"{key}.rules[{at}].on_expiry", text)
+
+
+def _no_arguments(condition: Condition | None, tools: Sequence[Tool]) -> Iterator[str]:
+    """What no call of these tools can have; nothing is said where one of them may take what it does not name."""
+    schemas = [tool.input_schema for tool in tools]
+    if not all(schema.get("additionalProperties") is False and "patternProperties" not in schema for schema in schemas):
+        return
+    known = sorted({name for schema in schemas for name in schema.get("properties", {})})
+    for name in named_arguments("" if condition is None else condition.source):
+        if tools and name not in known:
+            advice = instead(name, known) if known else "there are no arguments"
+            yield f"{name_all(tool.name for tool in tools)} has no argument {name}; {advice}"
 
 
 def _admits(layer: CompiledLayer | None, tool: Tool) -> bool:

@@ -18,8 +18,7 @@ from callgate.policy.ways import follow, is_inside
 
 _LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
 _INSTALLED = ("site-packages", "dist-packages")
-_ON_WINDOWS = ("Scripts", "Lib", "DLLs")
-_OF_PREFIX = (*(_ON_WINDOWS if os.name == "nt" else ("bin", "lib", sys.platlibdir)), "pyvenv.cfg")
+_OF_PREFIX = ("bin", "lib", sys.platlibdir, "pyvenv.cfg")
 """Not the whole of it: somebody may have made it in the folder of his project, or it is the system's."""
 _FOLDERS_OF_ENVIRONMENTS = (".venv", "venv")
 _OF_ENVIRONMENT = frozenset((*_OF_PREFIX, "lib64", "include", "share", "etc", "man", ".gitignore", ".lock"))

@@ -10,7 +10,7 @@ import os
 import stat
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -26,6 +26,11 @@ STORE_FOLDER = ".callgate"
 """Where a store lies if nothing else is said."""
 _CONFIGURATIONS = (DEFAULT_FILE, ACCEPTED_FILE)
 
+_PROCESSES = ("proc",)
+_MEMORY = frozenset({
+    ("dev", "mem"), ("dev", "kmem"), ("dev", "port"), ("sys", "kernel", "debug"), ("sys", "kernel", "tracing")
+})  # fmt: skip
+
 Key = tuple[str, ...]
 
 
@@ -34,17 +39,18 @@ def key_of(path: str) -> Key:
     """The parts of an absolute path in the spelling they are compared in."""
     # So many, because whoever looks at many files of a tree looks at them again.
     above, _, name = path.replace(os.sep, "/").rpartition("/")
-    return (*_folder(above), _part(name)) if name else _folder(above)
+    return (*_folder(above), part_of_key(name)) if name else _folder(above)
 
 
 @lru_cache(maxsize=1024)
 def _folder(path: str) -> Key:
     # Whoever looks at many files looks at many in one directory.
-    return tuple(_part(part) for part in path.split("/") if part)
+    return tuple(part_of_key(part) for part in path.split("/") if part)
 
 
 @lru_cache(maxsize=8192)
-def _part(name: str) -> str:
+def part_of_key(name: str) -> str:
+    """One part of a path in that spelling."""
     # Some file systems drop case, invisible characters, trailing dots and spaces, or what follows a colon.
     visible = "".join(letter for letter in unicodedata.normalize("NFKC", name) if unicodedata.category(letter) != "Cf")
     folded = unicodedata.normalize("NFKC", visible.casefold())
@@ -71,6 +77,24 @@ def names_store(parts: Collection[str]) -> bool:
     return STORE_FOLDER in parts
 
 
+def shows_processes(path: str, status: os.stat_result | None = None) -> bool:
+    """Whether what processes know can be read there: the environment that keys and secrets came in, their memory.
+
+    Args:
+        path: Absolute.
+        status: What is there; the same file system may be mounted elsewhere.
+    """
+    key = key_of(path)
+    if key[:1] == _PROCESSES or key[:2] in _MEMORY or key[:3] in _MEMORY:
+        return True
+    return status is not None and status.st_dev == _device_of_processes()
+
+
+@cache
+def _device_of_processes() -> int | None:
+    return next((status.st_dev for status in _status("/proc/self")), None)
+
+
 class OwnFiles:
     """The places no tool may touch."""
 
@@ -80,6 +104,7 @@ class OwnFiles:
         self._keys = frozenset(key_of(place + ending) for place in places for ending in _BESIDE)
         self._lengths = frozenset(map(len, self._keys))
         self._above = frozenset(key[:length] for key in self._keys for length in range(len(key)))
+        self._names = frozenset(key[-1] for key in self._keys if key)
 
     def with_more(self, paths: Iterable[Path | str]) -> OwnFiles:
         """These and others."""
@@ -101,6 +126,16 @@ class OwnFiles:
     def lie_below(self, path: str) -> bool:
         """Whether one of them lies somewhere under this directory."""
         return key_of(path) in self._above
+
+    def have_name(self, begin: str, end: str) -> bool:
+        """Whether the name of one of them begins and ends like this."""
+        begin, end = begin.casefold(), end.casefold()
+        return any(name.startswith(begin) and name.endswith(end) for name in self._names)
+
+    def below(self, path: str) -> Iterator[Key]:
+        """What leads from this directory to each that lies under it."""
+        start = key_of(path)
+        yield from (key[len(start) :] for key in self._keys if key[: len(start)] == start)
 
     def existing(self) -> Iterator[os.stat_result]:
         """Those that are there right now, at whatever depth."""

@@ -11,61 +11,39 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from callgate.model.levels import Effect
+from callgate.model.levels import Effect, Origin
 from callgate.model.tool import Tool
-from callgate.policy.git_places import lies_in_git, told_by
+from callgate.policy.git_places import lies_in_git
+from callgate.policy.ground import Ground
+from callgate.policy.groups import effects_unknown
 from callgate.policy.guess import LONGEST_PATH, spellings
-from callgate.policy.own_files import OwnFiles, SecondNames, is_configuration, is_git, key_of, names_store
+from callgate.policy.own_files import (
+    OwnFiles,
+    SecondNames,
+    is_configuration,
+    is_git,
+    key_of,
+    names_store,
+    shows_processes,
+)
+from callgate.policy.patterns import Looks, Match, Shape, TooMany, alternatives, ends_of, is_pattern, matches, split
 from callgate.policy.showing import name_all, show
-from callgate.policy.ways import follow, is_inside, overlap
+from callgate.policy.ways import is_inside, overlap
 
-_MAGIC = re.compile(r"[*?\[{]")
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_MOST_ALTERNATIVES = 256
-_MOST_BRACES = 32
-_AWAY = re.compile(r"[(|][/~\\]")
+_AWAY = re.compile(r"[(|][/~\\]|[@!+?*]\([^()]*/")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
 _OTHER_MEANING = re.compile(r"~|file:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_LOOKS_FOR_A_CHANGE = 5
+_LOOKING = frozenset({Origin.BUILTIN, Origin.HOST})
+"""Tools that judge what they meet by themselves; and those of a host, of which a pattern gives names, and a search is
+judged by what it would read."""
 
 
 class Unfit(Exception):
     """The path may not be touched; the message says why and what would change that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """Where the tools of one scope family may go."""
-
-    family: str
-    roots: tuple[str, ...]
-    """Real directories."""
-    git: tuple[str, ...]
-    """Those among them that are named in a `.git`, or in a repository without one, which opens it for writing."""
-    void: tuple[str, ...] = ()
-    """Entries that count for nothing, because a tool could choose where they lead; why, for people."""
-
-    @classmethod
-    def of(cls, family: str, entries: Iterable[str], *, working_directory: str, beside: Iterable[str] = ()) -> Ground:
-        """Resolve what the configuration says; relative entries lie in the working directory.
-
-        Args:
-            family: Whose they are.
-            entries: The directories, as they are written there.
-            working_directory: A real one.
-            beside: What is granted to other families.
-        """
-        entries = tuple(entries)
-        places = [_placed(entry, working_directory) for entry in entries]
-        everything = dict.fromkeys((*places, *(_placed(entry, working_directory) for entry in beside)))
-        others = {place: os.path.realpath(place) for place in everything}
-        void = {place: why for place in places if (why := _open_to_choice(place, others)) is not None}
-        counting = [(place, entry) for place, entry in zip(places, entries, strict=True) if place not in void]
-        git = tuple(real for place, entry in counting for real in _opened_git(place, entry, base=working_directory))
-        return cls(family, tuple(os.path.realpath(place) for place, _ in counting), git, tuple(void.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +63,8 @@ class Paths:
     """Links over which it is found."""
     git: tuple[str, ...] = ()
     """What is open for writing of git's."""
+    looks: Looks = field(default_factory=Looks)
+    """What may still be looked at for its patterns."""
 
     def judge(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
         """The real path.
@@ -106,8 +86,14 @@ class Paths:
         Raises:
             Unfit: As one of them, it may not be touched.
         """
-        first, *_ = [self._judge(spelling, base=base, whole=whole) for spelling in spellings(text)]
+        first, *_ = [self._judge_reading(spelling, base=base, whole=whole) for spelling in spellings(text)]
         return first
+
+    def _judge_reading(self, text: str, *, base: str | None, whole: bool) -> str:
+        if is_pattern(text):
+            for each in _braces_opened(text):
+                self._judge_pattern(each, base=base)
+        return self._judge(text, base=base, whole=whole)
 
     def _judge(self, text: str, *, base: str | None, whole: bool) -> str:
         joined = os.path.join(self.base if base is None else base, text)  # noqa: PTH118 - `..` must stay where it is
@@ -128,26 +114,69 @@ class Paths:
         """The real path of a pattern's fixed part, with the pattern behind it.
 
         Raises:
-            Unfit: It climbs, or starts where the tool may not go.
+            Unfit: It climbs, starts where the tool may not go, or could match what the tool may not touch.
         """
         _refuse_spelling(text)
         if "{" in text:
             # Whoever expands braces does so first: what starts inside of them starts somewhere else.
             for each in _alternatives(text):
+                _refuse_spelling(each)
                 self._judge_pattern(each, base=base)
         return self._judge_pattern(text, base=base)
 
     def _judge_pattern(self, text: str, *, base: str | None) -> str:
         if not is_pattern(text):
-            return self.judge(text, base=base)
+            return self._judge(text, base=base, whole=True)
         if _CLIMBS.search(text):
             raise Unfit(f"pattern {show(text)} has `..` in it; start it from the directory it is about")
         if _AWAY.search(text):
             raise Unfit(f"pattern {show(text)} starts somewhere else inside brackets; make several calls of it")
-        parts = text.split("/")
-        fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
-        start = "/".join(parts[:fixed]) or ("/" if text.startswith("/") else ".")
-        return os.path.join(self.judge(start, base=base, whole=False), *parts[fixed:])  # noqa: PTH118 - a pattern
+        start, parts = split(text)
+        place = self._judge(start, base=base, whole=False)
+        if self.tool.source not in _LOOKING:
+            self._refuse_named(text, text, base=base)
+            self._refuse_matches(text, place, shape=Shape(parts))
+        return os.path.join(place, *parts)  # noqa: PTH118 - a pattern
+
+    def _refuse_named(self, text: str, pattern: str, *, base: str | None) -> None:
+        """Refuse what could match one of Callgate's own files by its text, there or not."""
+        start, parts = split(pattern)
+        said = [part for part in parts if part not in ("", ".")]
+        # A star that says nothing of names means what is there.
+        if not any(part.strip("*") for part in said) or not self.own.have_name(*ends_of(said[-1])):
+            return
+        above = self.base if base is None else base
+        below = [(os.path.realpath(os.path.join(above, start)), parts)]  # noqa: PTH118 - `..` must stay where it is
+        if not pattern.startswith("/"):
+            # Many tools look for what has no slash before it at every depth.
+            below.append((above, ["**", *pattern.split("/")]))
+        if any(Shape(parts).fits(names) for place, parts in below for names in self.own.below(place)):
+            what = f"pattern {show(text)} could match one of Callgate's own files, which no tool may touch"
+            raise Unfit(f"{what}; no role and no grant lifts this")
+
+    def _refuse_matches(self, text: str, start: str, *, shape: Shape) -> None:
+        """Refuse what matches, or goes through, something on the disk that may not be touched."""
+        try:
+            for found in matches(start, shape, looks=self.looks):
+                self._refuse_match(found)
+        except TooMany:
+            what = f"there is more than can be looked at where pattern {show(text)} leads"
+            raise Unfit(f"{what}; start it from a directory closer to what it is about") from None
+        except Unfit as error:
+            raise Unfit(f"pattern {show(text)} matches what the tool may not touch: {error}") from None
+
+    def _refuse_match(self, found: Match) -> None:
+        if found.whole:
+            # For a tool that changes something, all directories above are looked at for git's.
+            self.looks.count(0 if self.tool.read_only else _LOOKS_FOR_A_CHANGE)
+            self._refuse(found.path, found.path, status=found.status)
+        place = self._real(found.path, found.path) if found.is_link else found.path
+        if found.is_link:
+            self._refuse(found.path, place, status=None)
+        if found.whole:
+            self._refuse_holder(found.path, place)
+        else:
+            self._refuse_processes(found.path, place, literal=place, status=found.status)
 
     def refused(self, place: str, status: os.stat_result | None) -> str | None:
         """Why a real path that a handler holds may not be touched; None if it may.
@@ -157,15 +186,18 @@ class Paths:
             status: What is there.
         """
         try:
-            self._refuse_own(place, place, literal=place, status=status)
-            if not self.tool.read_only:
-                self._refuse_git(place, place, literal=place)
-                self._refuse_code(place, place, literal=place)
-            self._refuse_another(place, place, literal=place)
-            self._refuse_outside(place, place)
+            self._refuse(place, place, status=status)
         except Unfit as error:
             return str(error)
         return None
+
+    def _refuse(self, text: str, place: str, *, status: os.stat_result | None) -> None:
+        self._refuse_own(text, place, literal=place, status=status)
+        if not self.tool.read_only:
+            self._refuse_git(text, place, literal=place)
+            self._refuse_code(text, place, literal=place)
+        self._refuse_another(text, place, literal=place)
+        self._refuse_outside(text, place)
 
     def roots(self) -> tuple[str, ...]:
         """The directories that every ground allows, none inside another."""
@@ -188,6 +220,16 @@ class Paths:
             with contextlib.suppress(OSError, ValueError):
                 place, status = _follow(joined)
                 self._refuse_own(text, place, literal=os.path.normpath(joined), status=status)
+                if is_pattern(spelling) and self.tool.source not in _LOOKING:
+                    self._keep_pattern_off(text, spelling, base=base)
+
+    def _keep_pattern_off(self, text: str, pattern: str, *, base: str | None) -> None:
+        for each in _braces_opened(pattern):
+            if is_pattern(each):
+                self._refuse_named(text, each, base=base)
+            else:
+                place = os.path.normpath(os.path.join(self.base if base is None else base, each))  # noqa: PTH118
+                self._refuse_own(text, place, literal=place, status=None)
 
     def _real(self, text: str, joined: str) -> str:
         try:
@@ -204,12 +246,29 @@ class Paths:
         if linked or self.own.holds(place) or (literal != place and self.own.holds(literal)):
             what = f"path {show(text)} is one of Callgate's own files, which no tool may touch"
             raise Unfit(f"{what}; no role and no grant lifts this")
+        self._refuse_processes(text, place, literal=literal, status=status)
+
+    def _refuse_processes(self, text: str, place: str, *, literal: str, status: os.stat_result | None) -> None:
+        if shows_processes(place, status) or (literal != place and shows_processes(literal)):
+            what = f"path {show(text)} shows what processes know, Callgate's keys and secrets among it"
+            raise Unfit(f"{what}, and no tool may touch it; no role and no grant lifts this")
 
     def _refuse_holder(self, text: str, place: str) -> None:
         # A program that is started there is judged by what it is, not by where.
-        runs_programs = Effect.LOCAL_EXEC in self.tool.effects
-        if self.tool.destructive and not runs_programs and self.own.lie_below(place):
+        if Effect.LOCAL_EXEC in self.tool.effects or not self.own.lie_below(place):
+            return
+        if self.tool.destructive:
             raise Unfit(f"path {show(text)} holds Callgate's own files, so nothing destructive may name it as a whole")
+        if self._could_move(place):
+            what = f"path {show(text)} holds Callgate's own files, and a tool that changes files could move it away"
+            raise Unfit(f"{what}; name what is meant inside of it")
+
+    def _could_move(self, place: str) -> bool:
+        changes = Effect.MODIFIES_FILES in self.tool.effects or effects_unknown(self.tool)
+        if not changes or self.tool.source is Origin.BUILTIN:
+            return False
+        # A directory goes nowhere inside of itself.
+        return not all(is_inside(root, place) for root in self.roots())
 
     def _refuse_git(self, text: str, place: str, *, literal: str) -> None:
         if self.tool.read_only or any(is_inside(place, root) for root in self.git):
@@ -243,39 +302,6 @@ class Paths:
                 raise Unfit(f"path {show(text)} leads to {show(place)}, and {allowed}; {advice}")
 
 
-def _placed(entry: str, working_directory: str) -> str:
-    return os.path.join(working_directory, os.path.expanduser(entry))  # noqa: PTH111, PTH118 - texts all along
-
-
-def _open_to_choice(place: str, others: Mapping[str, str]) -> str | None:
-    """Why a granted path would lead wherever a tool wants; None if it would not.
-
-    A link in another granted directory can be replaced by a program there, and would be followed at the next start.
-    """
-    try:
-        links = follow(place).links
-    except PermissionError as error:
-        return f"{show(place)} counts for nothing: {error}"
-    for link in links:
-        if any(link != real and is_inside(link, real) for other, real in others.items() if other != place):
-            why = f"{show(link)} is a link in another granted directory, where tools could replace it"
-            return f"{show(place)} counts for nothing: {why}; name what it leads to"
-    return None
-
-
-def _opened_git(place: str, entry: str, *, base: str) -> Iterator[str]:
-    """What an entry opens for writing by naming it: a `.git`, what it leads to, or a repository that has none.
-
-    To work in one does not name it: `.` opens nothing there.
-    """
-    real = os.path.realpath(place)
-    if any(map(is_git, key_of(os.path.normpath(entry)))):
-        # A file that only says where the directory is stays as it is: who may write it would choose what is opened.
-        yield told_by(real) or real
-    elif not is_inside(base, real) and lies_in_git(real):
-        yield real
-
-
 def _follow(path: str) -> tuple[str, os.stat_result | None]:
     """Where a path really leads, and what is there; nothing is, where nothing was made yet."""
     place = os.path.realpath(path)
@@ -295,25 +321,18 @@ def _refuse_spelling(text: str) -> None:
 
 
 def _alternatives(text: str) -> list[str]:
-    found = [text]
-    too_many = text.count("{") > _MOST_BRACES
-    # They differ only in what stood inside of braces: all of them have some left, or none.
-    while not too_many and _BRACES.search(found[0]):
-        found = [one for each in found for one in _opened(each)]
-        too_many = len(found) > _MOST_ALTERNATIVES
-    if too_many:
-        raise Unfit(f"pattern {show(text)} has too many braces; make several calls of it")
-    return found
+    try:
+        return alternatives(text)
+    except TooMany:
+        raise Unfit(f"pattern {show(text)} has too many braces; make several calls of it") from None
 
 
-def _opened(text: str) -> list[str]:
-    before, inside, after = _BRACES.split(text, maxsplit=1)
-    return [f"{before}{each}{after}" for each in inside.split(",")]
-
-
-def is_pattern(text: str) -> bool:
-    """Whether a tool that expands patterns would expand this."""
-    return _MAGIC.search(text) is not None
+def _braces_opened(text: str) -> list[str]:
+    """The text, and what becomes of it where its braces are opened: of a text with many of them, nothing does."""
+    try:
+        return list(dict.fromkeys((text, *alternatives(text))))
+    except TooMany:
+        return [text]
 
 
 def real_directory(directory: str | Path | None) -> str:

@@ -1,4 +1,4 @@
-"""Policy: the immutable snapshot of one configuration that answers who may do what. Compiled once per change.
+"""Policy: one configuration that answers who may do what. Compiled once per change; only what it protects may grow.
 
 Everything that does not depend on a call's arguments is worked out once per tool and authority, and remembered.
 """
@@ -62,15 +62,16 @@ class Policy:
 
     def standing(self, tool: Tool, context: Context) -> Standing:
         """Whether this context may use the tool at all. Costs one look-up once it is known."""
-        try:
-            standing = self._standings.get((tool.id, context.authority))
-        except TypeError:
-            # A layer made with lists has no hash, and may change: it is judged anew each time.
-            standing = self._judge(tool, context)
+        standing = self._standings.get((tool.id, context.authority))
         # An id may be given by hand, and given again to another definition.
         if standing is None or standing.tool is not tool:
             standing = self._learn(tool, context)
         return standing if standing.refusal is None else standing.told_to(context.principal)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles there are."""
+        return tuple(self._admission.roles)
 
     def protect(self, paths: Iterable[Path | str]) -> tuple[str, ...]:
         """Put files out of reach of every tool from now on, whether they exist yet or not; all that is, by now."""
@@ -79,10 +80,6 @@ class Policy:
     def grounds(self, tool: Tool, context: Context) -> Grounds:
         """Where a tool may go in this context, for what a running handler meets on its way."""
         return self._resources.grounds(tool, context)
-
-    def admits(self, tool: Tool, context: Context) -> bool:
-        """Whether the tool belongs into a pool for this context: the same rules that judge the call."""
-        return self._admission.admitter(context)(tool)
 
     def admitter(self, context: Context) -> Callable[[Tool], bool]:
         """Whether a tool belongs into this context's pool, by the rules that judge the call, without words.
@@ -120,7 +117,7 @@ class Policy:
         """The gate's decision about a call. One that was not authorized is denied, with the code that refused it."""
         refusal = standing.refusal or authorization.refusal
         known = None
-        if refusal is None and not facts.label_reasons:
+        if refusal is None and not facts.label_reasons and not facts.unknown:
             known = self.remembered(standing, repeated=facts.repeated, now=facts.now)
         if known is not None:
             return known
@@ -148,7 +145,7 @@ class Policy:
 
     def _remember(self, standing: Standing, facts: Facts, decision: Decision) -> None:  # noqa: PLR0917
         # Who may answer a *confirm +* depends on who asks.
-        if standing.lasting and not facts.label_reasons and not decision.plus:
+        if standing.lasting and not facts.label_reasons and not facts.unknown and not decision.plus:
             standing.decided[facts.repeated, self._decider.is_quiet(facts.now)] = decision
 
     def _learn(self, tool: Tool, context: Context) -> Standing:

@@ -3,9 +3,9 @@
 A tool that knows better brings `resources(arguments)`, and nothing is guessed. Otherwise an argument counts
 
 - by its schema: `format` path, file-path, directory-path, glob; uri, url, hostname, ipv4, ipv6 and their kin;
-- by its name, unless the tool's own schema gives it a format: its last word is path, file, directory, cwd, target …
-  (paths), glob, pattern, include, exclude (patterns), url, uri, host, endpoint … (hosts);
-- as a text that may be a path, unless the tool's own schema gives it a format: see `guess`.
+- by its name, unless the tool's own schema gives it a format, and it has that: its last word is path, file,
+  directory, cwd, target … (paths), glob, pattern, include, exclude (patterns), url, uri, host, endpoint … (hosts);
+- as a text that may be a path, unless the tool's own schema gives it a format, and it has that: see `guess`.
 
 Names and guesses count for files where the tool has an `fs:*` or `shell:*` scope, changes files or runs programs, and
 names for hosts where it uses the network; for both where its effects are not declared. A path of any other tool is
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, cast
 
 from callgate.model.levels import FOREIGN, Effect
 from callgate.model.tool import Arguments, Tool
+from callgate.policy.formats import are_checked, has_one
 from callgate.policy.groups import effects_unknown, reaches_network
 from callgate.policy.guess import is_to_be_confined, may_be_path
 from callgate.policy.hooks import HookFailed, ask
@@ -29,7 +30,7 @@ from callgate.policy.survey import Kind, Survey, kind_of_name, survey
 
 MOST_RESOURCES = 1000
 """A call that names more paths and hosts than this is not judged, but refused."""
-MOST_PLANS = 16_384
+MOST_REACHES = 16_384
 """So many tools are remembered; beyond it, remembering starts anew."""
 _DEEPEST = 64
 _MOST_INSIDE = 20_000
@@ -83,13 +84,14 @@ class Reach:
 
     def looks_at(self, name: str) -> bool:
         """Whether an argument of this name can name anything."""
-        return any(True for _ in self._kinds(name)) or name in self.survey.values
+        return any(True for _ in self._kinds(name, None)) or name in self.survey.values
 
-    def _kinds(self, name: str) -> Iterator[tuple[Kind, bool]]:
+    def _kinds(self, name: str, text: str | None) -> Iterator[tuple[Kind, bool]]:
+        """What a text under this name is, and whether it is confined; without a text, what some one could be."""
         given = self.survey.formats.get(name, frozenset())
         yield from ((kind, True) for kind in given if kind is not Kind.HOST or self.network)
         usual = kind_of_name(name)
-        if usual is None or usual in given or self._is_settled(name):
+        if usual is None or usual in given or self._is_settled(name, text):
             return
         if usual is Kind.HOST:
             yield from [(usual, True)] if self.network else ()
@@ -141,7 +143,7 @@ class Reach:
 
     def _at_top(self, name: str, value: Any) -> Iterator[Found]:
         if isinstance(value, str):
-            kinds = tuple(self._kinds(name))
+            kinds = tuple(self._kinds(name, value))
             yield from (Found(kind, value, name, confined) for kind, confined in kinds)
             bare = value.strip()
             if bare != value:
@@ -152,11 +154,11 @@ class Reach:
         elif isinstance(value, dict):
             yield from self._of_mapping(name, cast("dict[Any, Any]", value))
 
-    def _is_settled(self, name: str) -> bool:
-        return self.own and name in self.survey.settled
+    def _is_settled(self, name: str, text: str | None) -> bool:
+        return self.own and _is_told(self.survey.settled.get(name), text)
 
     def _guess(self, name: str, text: str) -> Iterator[Found]:
-        if self.files and not self._is_settled(name) and may_be_path(name, text):
+        if self.files and not self._is_settled(name, text) and may_be_path(name, text):
             yield Found(Kind.TEXT, text, name, is_to_be_confined(name, text, runs_programs=self.runs_programs))
 
     def _nested(self, name: str, value: Any) -> Iterator[Found]:
@@ -164,10 +166,17 @@ class Reach:
         for found in self._at_top(name, value):
             yield found._replace(kind=Kind.PATH) if found.kind is Kind.PLACE else found
 
+    def _are_hosts(self, name: str) -> bool:
+        kinds = {kind for kind, _ in self._kinds(name, None)}
+        return kinds == {Kind.HOST} and name not in self.survey.values
+
     def _of_mapping(self, name: str, value: dict[Any, Any]) -> Iterator[Found]:
         # A mapping under a path's name is one from paths: {"a.txt": "its content"}.
-        for kind, confined in self._kinds(name):
-            if kind is not Kind.HOST:
+        for kind, confined in self._kinds(name, None):
+            if kind is Kind.HOST:
+                keys = (str(key) for key in value if key not in self.survey.names)
+                yield from (Found(kind, key, name) for key in keys if "." in key or ":" in key)
+            else:
                 yield from (Found(Kind.PATH, str(key), name, confined) for key in value)
         for kind in self.survey.values.get(name, ()):
             if kind is not Kind.HOST or self.network:
@@ -177,14 +186,26 @@ class Reach:
     def _inside(self, name: str, value: Any) -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             mapping = cast("dict[Any, Any]", value)
-            told = self.own and name in self.survey.settled_values
+            formats = self.survey.settled_values.get(name) if self.own else None
+            hosts = self._are_hosts(name)
             for key, item in mapping.items():
-                if not (told and isinstance(item, str) and key not in self.survey.names):
+                unnamed = key not in self.survey.names
+                if not (unnamed and isinstance(item, str) and _is_told(formats, item)):
                     yield str(key), item
+                if unnamed and hosts:
+                    # A mapping under a host's name leads to hosts: {"primary": "https://…"}.
+                    yield name, item
         elif isinstance(value, (list, tuple)):
-            with_texts = self.looks_at(name) or (self.files and not self._is_settled(name))
+            with_texts = self.looks_at(name) or (self.files and not self._is_settled(name, None))
             kept = (dict, list, tuple, str) if with_texts else (dict, list, tuple)
             yield from ((name, item) for item in cast("list[Any]", value) if isinstance(item, kept))
+
+
+def _is_told(formats: frozenset[str] | None, text: str | None) -> bool:
+    """Whether a text has a format that says what it is; without a text, whether all under that name do."""
+    if formats is None:
+        return False
+    return has_one(text, formats) if text is not None else not are_checked(formats)
 
 
 def _texts_among(values: Iterable[Any]) -> Iterator[str]:
@@ -195,23 +216,23 @@ def _texts_among(values: Iterable[Any]) -> Iterator[str]:
             yield from (item for item in cast("list[Any]", value) if isinstance(item, str))
 
 
-class Plans:
+class Reaches:
     """The reach of every tool asked about, worked out once each."""
 
     def __init__(self) -> None:
-        self._plans: dict[str, tuple[Tool, Reach | None]] = {}
+        self._reaches: dict[str, tuple[Tool, Reach | None]] = {}
 
     def of(self, tool: Tool) -> Reach | None:
         """How to find what calls of this tool touch; None when no argument of it can name anything."""
-        known = self._plans.get(tool.id)
+        known = self._reaches.get(tool.id)
         if known is None or known[0] is not tool:
-            if len(self._plans) >= MOST_PLANS:
-                self._plans.clear()
-            known = self._plans[tool.id] = tool, plan(tool)
+            if len(self._reaches) >= MOST_REACHES:
+                self._reaches.clear()
+            known = self._reaches[tool.id] = tool, reach_of(tool)
         return known[1]
 
 
-def plan(tool: Tool) -> Reach | None:
+def reach_of(tool: Tool) -> Reach | None:
     """How to find what calls of this tool touch; None when no argument of it can name anything."""
     families = {family_of(scope) for scope in tool.scopes}
     said = survey(tool.input_schema)
@@ -223,7 +244,12 @@ def plan(tool: Tool) -> Reach | None:
         own=tool.source not in FOREIGN,
         runs_programs=Effect.LOCAL_EXEC in tool.effects or "shell" in families,
     )
-    guesses = reach.files and (said.untold or not reach.own)
+    guesses = reach.files and (said.untold or not reach.own or any(map(are_checked, _settled_formats(said))))
     if tool.hooks.resources is not None or said.open or guesses or any(map(reach.looks_at, said.names)):
         return reach
     return None
+
+
+def _settled_formats(said: Survey) -> Iterator[frozenset[str]]:
+    yield from said.settled.values()
+    yield from said.settled_values.values()

@@ -19,10 +19,12 @@ from callgate.model.levels import Verdict
 from callgate.model.tool import Arguments, Tool
 from callgate.policy import hosts, paths
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
+from callgate.policy.ground import Ground
 from callgate.policy.hosts import Airspace, read_host
 from callgate.policy.own_code import own_code, ways_to_code
 from callgate.policy.own_files import OwnFiles, SecondNames
-from callgate.policy.paths import Ground, Paths, Unfit, is_pattern, real_directory
+from callgate.policy.paths import Paths, Unfit, real_directory
+from callgate.policy.patterns import is_pattern
 from callgate.policy.reach import Found, Reach, Unjudged
 from callgate.policy.scopes import ANY, family_of
 from callgate.policy.showing import show

@@ -8,8 +8,6 @@ from callgate.model.decision import Reason
 from callgate.model.layer import ConfirmBy
 from callgate.model.levels import Assurance, Verdict
 
-_STRICTNESS = (ConfirmBy.USER, ConfirmBy.OTHER, ConfirmBy.TWO)
-
 
 @dataclass(slots=True)
 class Tally:
@@ -37,7 +35,7 @@ class Tally:
 
     def needs(self, *, by: ConfirmBy | None = None, assurance: Assurance | None = None) -> None:
         """A confirm by these people, and this certain who they are."""
-        if by is not None and _STRICTNESS.index(by) > _STRICTNESS.index(self.by):
+        if by is not None and by.strictness > self.by.strictness:
             self.by = by
         if assurance is not None:
             self.assurance = max(self.assurance, assurance)

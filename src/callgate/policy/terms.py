@@ -39,7 +39,7 @@ def work_out(tool: Tool, context: Context, *, admission: Admission, settings: Se
         rules=tuple(rule for rule in rules if not _refuses_before_the_gate(rule)),
         refusing=refusing,
         observed=tuple(mode for mode in settings.observe if observes(mode, tool)),
-        reach=admission.plans.of(tool),
+        reach=admission.reaches.of(tool),
     )
 
 
@@ -72,7 +72,7 @@ def _lowest_risk(layers: Iterable[CompiledLayer]) -> tuple[Risk | None, str]:
 
 
 def _refuses_before_the_gate(rule: CompiledRule) -> bool:
-    return rule.verdict is Verdict.DENY and rule.condition is not None and not rule.condition.uses_labels
+    return rule.verdict is Verdict.DENY and rule.condition is not None
 
 
 def observes(mode: Observe, tool: Tool) -> bool:

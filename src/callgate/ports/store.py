@@ -29,7 +29,7 @@ class Reader(Protocol):
         ...
 
     def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:
-        """An `unknown` row of this session with this fingerprint (asked or final)."""
+        """A row of this session with this fingerprint (asked or final) that is `unresolved`."""
         ...
 
     def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:
@@ -59,6 +59,13 @@ class Reader(Protocol):
         """
         ...
 
+    def unended(self, owner: str | None = None) -> list[Attempt]:
+        """Rows whose call may still run, of one owner or of all, oldest first; without those that cannot be read.
+
+        Costs what is found, and not what is recorded.
+        """
+        ...
+
     def open_attempts(
         self, *, behind: str | None = None, limit: int | None = None, newest_first: bool = False
     ) -> list[Attempt]:
@@ -70,7 +77,7 @@ class Reader(Protocol):
         ...
 
     def approval(self, approval_id: str) -> Approval | None:
-        """One approval."""
+        """One approval. What is found by anything but what it says itself comes without its seal, here and below."""
         ...
 
     def latest_approval(
@@ -363,8 +370,12 @@ class Store(Protocol):
         """Whether that process is still there; True when it cannot be proven gone."""
         ...
 
+    def handles_for_children(self) -> tuple[int, ...]:
+        """Handles by which this owner counts as alive for as long as any process has them open. To be left open."""
+        ...
+
     def gone_owners(self) -> list[str]:
-        """Other owners that are proven gone and were not forgotten yet. Cheap: it is asked before every effect."""
+        """Other owners that are proven gone and were not forgotten yet. Asked by calls, many times a second."""
         ...
 
     def subscribe(self, listener: Callable[[Sequence[Event]], None]) -> None:

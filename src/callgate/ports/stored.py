@@ -63,6 +63,6 @@ class Past(NamedTuple):
     attempt: Attempt | None = None
     """The row of its key."""
     unresolved: Attempt | None = None
-    """An equal call of the session whose outcome is unknown."""
+    """An equal call of the session whose outcome is unknown, or was and is being tried again."""
     repeated: bool = False
     """Whether an equal call of the session succeeded lately."""

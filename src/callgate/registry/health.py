@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -88,6 +88,8 @@ class HealthBoard:
         self._successes: dict[str, float] = {}
         self._errors: dict[str, tuple[str, float]] = {}
         self._troubles: dict[str, _Trouble] = {}
+        self.troubled: Mapping[str, object] = self._troubles
+        """Connectors that are not simply healthy: where there is none, no call needs to ask."""
         self._lock = threading.Lock()
 
     def available(self, tool: Tool) -> str | None:
@@ -96,6 +98,13 @@ class HealthBoard:
         if trouble is None:
             return tool.unavailable
         return tool.unavailable or self._admit(trouble, probing=True)
+
+    def give_back(self, tool: Tool) -> None:
+        """The asker does not call after all: the next may probe at once."""
+        trouble = self._troubles.get(tool.connector or tool.name)
+        if trouble is not None:
+            with self._lock:
+                trouble.probe_until = 0.0
 
     def look(self, tool: Tool) -> str | None:
         """As `available`, for listings and explanations: the asker does not call, and takes nobody's turn."""

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, cast
 from callgate.errors import StoreError
 from callgate.model.canonical import NotCanonical, dumps, loads
 from callgate.model.levels import FOREIGN, Origin
-from callgate.model.tool import Tool
+from callgate.model.tool import Tool, source_title
 from callgate.registry.shards import Shards
-from callgate.registry.snapshot import owner
 from callgate.registry.trust import Declaration, compare_declarations, declaration, is_declaration
 
 _VERSION = 1
@@ -63,7 +62,7 @@ class Pins:
 
     def with_source(self, source: Origin, source_name: str) -> Pins:
         """Pins for which all tools of that source have been looked at."""
-        name = f"{source.value} {source_name}".rstrip()
+        name = source_title(source, source_name)
         return self if name in self.sources else Pins(self.tools, sources=self.sources | {name}, held=self.held)
 
     def with_held(self, reasons: Mapping[str, str | None]) -> Pins:
@@ -158,8 +157,8 @@ def _judge(pins: Pins, coming: Tool) -> str | None:
     if pin is None:
         if is_foreign(tool) and _EVERY in pins.sources:
             return "what was trusted before is gone from the store, so that it counts as new"
-        if is_foreign(tool) and owner(tool) in pins.sources:
-            return f"it is new: {owner(tool)} did not have it when its tools were trusted"
+        if is_foreign(tool) and tool.source_title in pins.sources:
+            return f"it is new: {tool.source_title} did not have it when its tools were trusted"
         return None
     if pin.hash == tool.definition_hash:
         return None

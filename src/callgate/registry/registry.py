@@ -13,10 +13,10 @@ from callgate.model.levels import Origin
 from callgate.model.source import Failure
 from callgate.model.tool import Tool
 from callgate.model.visible import brief
-from callgate.registry.health import HealthBoard, connector_of
+from callgate.registry.health import HealthBoard
 from callgate.registry.pins import Pins
 from callgate.registry.quarantine import Quarantine
-from callgate.registry.snapshot import Filters, Snapshot, owner
+from callgate.registry.snapshot import Filters, Snapshot
 
 _log = logging.getLogger("callgate.registry")
 
@@ -36,7 +36,7 @@ class Changes:
 Listener = Callable[[Changes], None]
 
 
-class Registry:  # noqa: PLR0904 - eleven methods, and __init__
+class Registry:
     """Which tools there are. Changing it is safe from any thread, reading it takes no lock.
 
     Args:
@@ -69,22 +69,6 @@ class Registry:  # noqa: PLR0904 - eleven methods, and __init__
     def list_tools(self, **filters: Unpack[Filters]) -> tuple[Tool, ...]:
         """The tools that pass every filter given, as they came."""
         return self.snapshot.list_tools(**filters)
-
-    def list_healthy(self) -> tuple[Tool, ...]:
-        """The tools that can be called now, as they came."""
-        return tuple(tool for tool in self.snapshot if self.health.look(tool) is None)
-
-    def update_health(self, name: str, *, now: float, error: str | None = None) -> None:
-        """Say how a call of a tool went: without an error, well.
-
-        Raises:
-            ToolNotFoundError: There is no such tool.
-        """
-        connector = connector_of(self.get(name))
-        if error is None:
-            self.health.succeeded(connector, now)
-        else:
-            self.health.failed(connector, error, now)
 
     def add(self, tool: Tool, *, update: bool = False) -> Changes:
         """Add a tool; with `update` it may take the place of its former self, of the same source.
@@ -125,7 +109,7 @@ class Registry:  # noqa: PLR0904 - eleven methods, and __init__
         for tool in coming:
             if (tool.source, tool.source_name) != (source, source_name):
                 raise ConfigurationError(
-                    f"tool {brief(tool.name)!r} is of {owner(tool)}, not of {source} {source_name}"
+                    f"tool {brief(tool.name)!r} is of {tool.source_title}, not of {source} {source_name}"
                 )
         names = {tool.name for tool in coming}
         with self._lock:

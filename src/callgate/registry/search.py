@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from heapq import nsmallest
 from itertools import islice
-from typing import Protocol
 
 from callgate.model.tool import Tool
 from callgate.registry.words import stems, words
@@ -25,24 +24,6 @@ _PREFIXES = 20
 _PREFIX_WEIGHT = 0.5
 
 Posting = tuple[list[int], list[float]]
-
-
-class Searchable(Protocol):
-    """Something with an index of its own: a snapshot."""
-
-    def search(self, query: str, *, limit: int, admits: Callable[[Tool], bool] | None) -> tuple[Tool, ...]:
-        """The tools that fit some words best."""
-        ...
-
-
-def search(
-    tools: Searchable, query: str, *, limit: int = 10, admits: Callable[[Tool], bool] | None = None
-) -> tuple[Tool, ...]:
-    """The tools of a snapshot that fit some words best, best first; only those that `admits` lets through.
-
-    The snapshot builds its index at the first search and keeps it.
-    """
-    return tools.search(query, limit=limit, admits=admits)
 
 
 class Index:

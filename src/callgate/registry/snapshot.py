@@ -1,4 +1,4 @@
-"""Snapshot: all tools at one moment, by name, by id and in the order they came; immutable, so that calls keep theirs.
+"""Snapshot: all tools at one moment, by name and in the order they came; immutable, so that calls keep theirs.
 
 Adding gives another snapshot that shares almost everything with this one. Knows nothing of trust, health or policy.
 """
@@ -10,7 +10,6 @@ from typing import NamedTuple, TypedDict, Unpack
 
 from callgate.errors import ConfigurationError, ToolNotFoundError
 from callgate.model.levels import Category, Origin
-from callgate.model.naming import wire_name
 from callgate.model.outcome import ErrorInfo
 from callgate.model.tool import Tool
 from callgate.model.visible import brief
@@ -49,8 +48,8 @@ class Held(NamedTuple):
 _NOTHING = Held(Shards(), Shards(), Shards(), 0)
 
 
-class Snapshot:  # noqa: PLR0904 - nine methods; the others are the language's
-    """An immutable set of tools. `Snapshot()` is empty; make others with `with_tool`, `with_tools` and `without`."""
+class Snapshot:
+    """An immutable set of tools. `Snapshot()` is empty; make others with `with_tools` and `without`."""
 
     __slots__ = ("_held", "_index", "_listed", "_parts")
 
@@ -77,22 +76,6 @@ class Snapshot:  # noqa: PLR0904 - nine methods; the others are the language's
             raise not_found(name, (item.name for item in self))
         return tool
 
-    def get_by_id(self, tool_id: str) -> Tool:
-        """The tool with that id.
-
-        Raises:
-            ToolNotFoundError: None has it, or no longer.
-        """
-        entry = self._held.ids.get(tool_id)
-        if entry is None:
-            raise not_found(tool_id, ())
-        return entry[1]
-
-    def find_wire(self, name: str) -> Tool | None:
-        """The tool that travels to providers under that name (dots as `__`), or None; never more than one does."""
-        tool = self._held.folds.get(fold(name))
-        return tool if tool is not None and name in {wire_name(tool.name), tool.name} else None
-
     def list_tools(self, **filters: Unpack[Filters]) -> tuple[Tool, ...]:
         """The tools that pass every filter given (source, tags, category, capability, connector), as they came."""
         tests = _tests(filters)
@@ -104,20 +87,14 @@ class Snapshot:  # noqa: PLR0904 - nine methods; the others are the language's
             self._index = Index(tuple(self))
         return self._index.search(query, limit=limit, admits=admits)
 
-    def with_tool(self, tool: Tool, *, update: bool = False) -> Snapshot:
-        """A snapshot that also has this tool; with `update` it may take the place of its former self.
-
-        Raises:
-            ConfigurationError: The name is taken, too close to another, or not a name; the id is taken; or something
-                in the declaration hides.
-        """
-        return self.with_tools((tool,), update=update)
-
     def with_tools(self, tools: Iterable[Tool], *, update: bool = False) -> Snapshot:
         """A snapshot that also has these tools: all of them, or an error and none.
 
+        With `update` each may take the place of its former self.
+
         Raises:
-            ConfigurationError: As `with_tool`, for the first that cannot be added.
+            ConfigurationError: Of the first that cannot be added: its name is taken, too close to another, or not a
+                name; its id is taken; or something in its declaration hides.
         """
         draft = _Draft(self._held)
         for tool in tools:
@@ -160,7 +137,9 @@ class _Draft:
     def put(self, tool: Tool, *, update: bool) -> None:
         check_tool(tool)
         if tool.name in self._put:
-            raise ConfigurationError(f"tool {tool.name!r} is given twice by {owner(tool)}; already registered once")
+            raise ConfigurationError(
+                f"tool {tool.name!r} is given twice by {tool.source_title}; already registered once"
+            )
         form = fold(tool.name)
         self._refuse_clash(tool, self._folds.get(form), update=update)
         place = self._following
@@ -188,28 +167,23 @@ class _Draft:
             return
         if held.name != tool.name:
             raise ConfigurationError(
-                f"tool name {tool.name!r} is too close to {held.name!r}, which {owner(held)} has already registered: "
-                "a provider or a reader could not tell them apart"
+                f"tool name {tool.name!r} is too close to {held.name!r}, which {held.source_title} has already "
+                "registered: a provider or a reader could not tell them apart"
             )
-        if owner(held) != owner(tool):
+        if held.source_title != tool.source_title:
             raise ConfigurationError(
-                f"tool {tool.name!r} is already registered by {owner(held)}; {owner(tool)} cannot take its place, "
-                "give it another name or prefix"
+                f"tool {tool.name!r} is already registered by {held.source_title}; {tool.source_title} cannot take "
+                "its place, give it another name or prefix"
             )
         if not update:
             raise ConfigurationError(
-                f"tool {tool.name!r} is already registered by {owner(held)}; pass update=True to replace it"
+                f"tool {tool.name!r} is already registered by {held.source_title}; pass update=True to replace it"
             )
 
     def _refuse_id(self, tool: Tool) -> None:
         entry = self._ids.get(tool.id)
         if entry is not None:
             raise ConfigurationError(f"the id of tool {tool.name!r} is already registered for {entry[1].name!r}")
-
-
-def owner(tool: Tool) -> str:
-    """Who may replace a tool: its source and which one of that source, `mcp github`."""
-    return f"{tool.source.value} {tool.source_name}".rstrip()
 
 
 def not_found(name: str, names: Iterable[str]) -> ToolNotFoundError:

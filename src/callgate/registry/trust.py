@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from callgate.model.levels import Effect, Risk
-from callgate.model.tool import Hooks, Tool
+from callgate.model.tool import LOOSENING, TIGHTENING, Tool, stated
 from callgate.model.visible import brief
 
 Declaration = Mapping[str, Any]
@@ -15,10 +15,6 @@ Declaration = Mapping[str, Any]
 
 _GUARDS = frozenset({"check", "resources", "redact", "targets", "broadcast", "blast_radius", "cost"})
 """Hooks that hold a call back or keep something out of the record: without one there is less protection."""
-_BURDENS = ("destructive", "untrusted_output", "sensitive_output", "egress")
-"""Flags that make the gate stricter."""
-_PROMISES = ("idempotent", "deterministic", "concurrency_safe", "marks_effect", "declared")
-"""Flags that let the gate do more: retry, overlap, free a key, run at all."""
 _TEXTS = (
     "description",
     "input_schema",
@@ -54,36 +50,8 @@ class Change:
 
 def declaration(tool: Tool) -> dict[str, Any]:
     """What is remembered of a tool besides its definition hash."""
-    hooks = sorted(name for name in Hooks.__slots__ if getattr(tool.hooks, name) is not None)
-    return {
-        "description": tool.description,
-        "input_schema": tool.input_schema,
-        "output_schema": tool.output_schema,
-        "connector": tool.connector,
-        "source": tool.came_from,
-        "category": tool.category,
-        "tags": sorted(tool.tags),
-        "capabilities": sorted(tool.capabilities),
-        "scopes": sorted(tool.scopes),
-        "effects": sorted(effect.value for effect in tool.effects),
-        "callers": sorted(caller.value for caller in tool.allowed_callers),
-        "risk": tool.base_risk.label,
-        "hooks": hooks,
-        "timeout": tool.timeout,
-        "isolation": tool.isolation,
-        "horizon": tool.horizon,
-        "examples": [dict(example) for example in tool.examples],
-        "code": tool.code_digest,
-        "claims": dict(tool.claims),
-        **{flag: getattr(tool, flag) for flag in (*_BURDENS, *_PROMISES)},
-    }
-
-
-def compare(old: Tool, new: Tool) -> Change:
-    """What changed from one definition of a tool to another."""
-    if old.definition_hash == new.definition_hash:
-        return Change()
-    return compare_declarations(declaration(old), declaration(new))
+    flags = {flag: getattr(tool, flag) for flag in (*TIGHTENING, *LOOSENING)}
+    return {**stated(tool), **flags, "claims": dict(tool.claims)}
 
 
 def compare_declarations(old: Declaration, new: Declaration) -> Change:
@@ -112,9 +80,9 @@ def _judged(old: Declaration, new: Declaration) -> Iterator[tuple[str, bool]]:
 
 
 def _flags(old: Declaration, new: Declaration) -> Iterator[tuple[str, bool]]:
-    for flag in (*_BURDENS, *_PROMISES):
+    for flag in (*TIGHTENING, *LOOSENING):
         if bool(old[flag]) != bool(new[flag]):
-            yield f"{flag} {'set' if new[flag] else 'dropped'}", bool(new[flag]) == (flag in _PROMISES)
+            yield f"{flag} {'set' if new[flag] else 'dropped'}", bool(new[flag]) == (flag in LOOSENING)
 
 
 def _levels(old: Declaration, new: Declaration) -> Iterator[tuple[str, bool]]:
@@ -155,7 +123,7 @@ def is_declaration(value: Any) -> bool:
         return False
     body = cast("dict[str, Any]", value)
     return (
-        all(key in body for key in (*_TEXTS, *_BURDENS, *_PROMISES))
+        all(key in body for key in (*_TEXTS, *TIGHTENING, *LOOSENING))
         and all(_are_words(body.get(key)) for key in ("source", "scopes", "effects", "callers", "hooks"))
         and all(isinstance(body.get(key), str) for key in ("risk", "isolation"))
         and isinstance(body.get("horizon"), (int, float))

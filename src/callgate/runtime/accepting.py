@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from callgate.adapters.overlay import lay_over
 from callgate.errors import ConfigurationError
 from callgate.model.levels import FOREIGN
+from callgate.policy.own_files import STORE_FOLDER
 from callgate.settings.accepted import AcceptedDeclaration, AcceptedDeclarations, ToolOfSource
 from callgate.settings.load_accepted import ACCEPTED_FILE, load_accepted, parse_accepted
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 def accepted_file(settings: Settings, working_directory: Path) -> Path:
     """Where accepted declarations are kept: beside the configuration, else in the working directory."""
-    folder = working_directory if settings.file is None else Path(settings.file).parent
-    return folder / ACCEPTED_FILE
+    return settings.folder(working_directory) / ACCEPTED_FILE
 
 
 class Acceptance:
@@ -75,7 +75,7 @@ class Acceptance:
 
 def written_in(file: Path) -> Path:
     """The folder in which it is written before it takes its place: Callgate's own."""
-    return file.parent / ".callgate"
+    return file.parent / STORE_FOLDER
 
 
 def _replace(file: Path, text: str) -> None:

@@ -6,11 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from callgate.model.attempt import AttemptKey
-from callgate.model.context import Context
+from callgate.pipeline.stored_outcome import read_outcome
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
     from callgate.model.attempt import Attempt, AttemptState
+    from callgate.model.outcome import Outcome
     from callgate.model.tool import Tool
     from callgate.ports import Reader
     from callgate.registry.registry import Registry
@@ -35,8 +36,7 @@ class Administration(Face):
 
     def roles(self) -> tuple[str, ...]:
         """The roles that the configuration knows; without any, the role `default`."""
-        roles = self._open().parts.settings.roles
-        return (Context().role,) if roles is None else tuple(roles)
+        return self._open().parts.settings.role_names
 
     def protect(self, *paths: str | os.PathLike[str]) -> None:
         """Put files and folders out of reach of every tool for as long as the gate is open, as Callgate's own are."""
@@ -77,6 +77,17 @@ class Administration(Face):
         store = self._open().parts.store
         await store.flush()
         return await store.scan(unit)
+
+    async def attempt_of_call(self, call_id: str) -> Attempt | None:
+        """The ledger's row whose latest call has this id."""
+        store = self._open().parts.store
+        await store.flush()
+        return await store.read(lambda reader: reader.attempt_of_call(call_id))
+
+    async def outcome_of_call(self, call_id: str) -> Outcome | None:
+        """What the ledger says of a call by its id; Refused in_flight while it runs, None if it has no row."""
+        row = await self.attempt_of_call(call_id)
+        return None if row is None else read_outcome(row)
 
 
 def _fits(row: Attempt, state: AttemptState | None, wanted: dict[str, str]) -> bool:

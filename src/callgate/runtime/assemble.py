@@ -6,15 +6,16 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
-from callgate.errors import ConfigurationError, KeyMissing
+from callgate.errors import KeyMissing
+from callgate.events.anchor import Lying
 from callgate.events.bus import Bus
 from callgate.events.vocabulary import STREAM_CLOSED, STREAM_OPENED
 from callgate.pipeline.deadlines import Deadlines
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.spool import Spool
 from callgate.pipeline.threads import Threads
+from callgate.policy.own_files import STORE_FOLDER
 from callgate.policy.policy import Policy
 from callgate.runtime.accepting import Acceptance, accepted_file, written_in
 from callgate.runtime.attached import Attached, missing
@@ -34,7 +35,7 @@ from callgate.secrets.sources import open_secrets
 from callgate.secrets.strike import process_striker
 from callgate.settings.load import DEFAULT_FILE
 from callgate.settings.values import Settings
-from callgate.stores.open import open_store
+from callgate.stores.open import file_of, is_at, open_store
 
 if TYPE_CHECKING:
     from callgate.model.context import Context
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from callgate.registry.health import HealthBoard
     from callgate.registry.registry import Registry
 
-DEFAULT_STORE = "sqlite:///.callgate/callgate.db"
+DEFAULT_STORE = f"sqlite:///{STORE_FOLDER}/callgate.db"
 _KEY_ID = "key_id"
 _SOME = 1000
 
@@ -59,6 +60,7 @@ class Choices:
     working_directory: str
     clock: Clock
     builtin_tools: tuple[str, ...] = ()
+    looking: bool = False
 
 
 async def assemble(choices: Choices, registry: Registry, health: HealthBoard) -> Opened:
@@ -70,7 +72,7 @@ async def assemble(choices: Choices, registry: Registry, health: HealthBoard) ->
     """
     settings = _settings(choices)
     url = choices.store or settings.store or DEFAULT_STORE
-    store = open_store(url, clock=choices.clock)
+    store = open_store(url, clock=choices.clock, looking=choices.looking)
     await store.open()
     try:
         made = _Made(settings, store, await _keys(store, url), url, registry, health)
@@ -140,7 +142,9 @@ def _lasting(keys: KeyRing, settings: Settings) -> KeyRing:
 
 
 def _opened(choices: Choices, made: _Made) -> Opened:
-    auditor = Auditor(made.store, made.keys, choices.clock)
+    auditor = Auditor(
+        made.store, made.keys, choices.clock, lying=_lying(made.url, made.store.store_id), looking=choices.looking
+    )
     parts = _parts(choices, made)
     parts.progress = progress = Progress(made.store, parts.striker, choices.clock)
     sources: dict[str, Attached] = {}
@@ -157,6 +161,13 @@ def _opened(choices: Choices, made: _Made) -> Opened:
         around=choices.around,
         sources=sources,
     )
+
+
+def _lying(url: str, store_id: str) -> Lying | None:
+    database = file_of(url)
+    if database is None:
+        return None
+    return Lying(Path(os.path.realpath(database)), lambda place: is_at(place, store_id))
 
 
 def _parts(choices: Choices, made: _Made) -> Parts:
@@ -194,7 +205,7 @@ def secrets_file() -> Path:
 def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...]:
     """Callgate's own files, out of reach of every tool, also where they do not exist yet."""
     folder = Path(choices.working_directory)
-    paths = [config_folder(), secrets_file(), folder / DEFAULT_FILE, folder / ".callgate"]
+    paths = [config_folder(), secrets_file(), folder / DEFAULT_FILE, folder / STORE_FOLDER]
     accepted = accepted_file(settings, folder)
     paths += [accepted, written_in(accepted)]
     if settings.file is not None:
@@ -203,17 +214,13 @@ def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...
         secrets = Path(settings.secrets.path).expanduser()
         paths += [secrets, writing_folder(secrets)]
     paths += [*plugin_paths(settings, folder), *mcp_files(settings, folder)]
-    if url.startswith("sqlite:///"):
-        database = unquote(url.removeprefix("sqlite:///"))
-        paths += [Path(database + suffix).expanduser() for suffix in ("", "-wal", "-shm", "-journal", ".owners")]
+    database = file_of(url)
+    if database is not None:
+        # What belongs to a store lies beside the file itself, by whatever link it was named.
+        for name in (database, os.path.realpath(database)):
+            paths += [Path(f"{name}{suffix}") for suffix in ("", "-wal", "-shm", "-journal", ".owners")]
     return tuple(Path(os.path.abspath(path)) for path in paths)  # noqa: PTH100 - must not follow links yet
 
 
 def _asker(ask: str | Asker | None) -> Asker | None:
-    if ask is None:
-        return None
-    if isinstance(ask, str):
-        if ask != "terminal":
-            raise ConfigurationError(f'ask must be "terminal" or an Asker, not {ask!r}')
-        return TerminalAsker()
-    return ask
+    return TerminalAsker() if isinstance(ask, str) else ask

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from callgate.errors import ConfigurationError
+from callgate.pipeline.parts import running
 from callgate.sync import Portal
 
 
@@ -28,6 +30,7 @@ class BlockingCallgate:
     def __init__(self, make: Callable[[], AsyncGate]) -> None:
         self._gate = make()
         self._portal: Portal | None = None
+        self._closing = threading.RLock()  # also a signal handler may close, amid a closing
 
     def __enter__(self) -> Self:
         self._portal = Portal()
@@ -44,13 +47,20 @@ class BlockingCallgate:
         self.close()
 
     def close(self) -> None:
-        """Finish what runs, write what waits, and let go. Twice is once."""
-        if self._portal is None:
+        """Finish what runs, write what waits, and let go. Twice is once; who comes second waits for the first's end."""
+        portal = self._portal
+        if portal is None or portal.inherited:
+            return
+        portal.check_thread()
+        # What runs inside a call is itself waited for.
+        if not self._closing.acquire(blocking=running.get() is None):
             return
         try:
-            self._portal.run(self._gate.close())
+            if self._portal is not None:
+                portal.run(self._gate.close())
         finally:
             self._close_portal()
+            self._closing.release()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from callgate.errors import ApprovalConflict, ApprovalNotFound
-from callgate.model.approval import Approval, ApprovalState
+from callgate.model.approval import SAID_NO, Approval, ApprovalState
 from callgate.model.attempt import AttemptKey
 from callgate.model.call import Call
 from callgate.model.context import Context
@@ -19,7 +19,7 @@ from callgate.pipeline.parts import Parts
 from callgate.pipeline.recall import recorded_outcome
 from callgate.pipeline.record import record
 from callgate.pipeline.seal import unseal
-from callgate.pipeline.stopped import refused
+from callgate.pipeline.stopped import refused, refused_by
 from callgate.pipeline.time_limit import time_limit
 from callgate.runtime.anywhere import Anywhere
 from callgate.runtime.entering import as_asked, enter
@@ -29,8 +29,6 @@ from callgate.runtime.skill_around import skill_around
 if TYPE_CHECKING:
     from callgate.model.decision import Decision
     from callgate.model.outcome import Outcome
-
-_SAID_NO = frozenset({ApprovalState.REJECTED, ApprovalState.ANSWERED})
 
 
 class Calls(Face):
@@ -183,7 +181,7 @@ class Calls(Face):
         arguments = sealed.extra.get("asked", sealed.arguments)
         distinct = sealed.extra.get("distinct", False) is True
         call = Call(approval.tool, arguments, key=approval.key, timeout=sealed.extra.get("timeout"), distinct=distinct)
-        stale = approval.state in _SAID_NO and opened.parts.clock.now() >= approval.expires_at
+        stale = approval.state in SAID_NO and opened.parts.clock.now() >= approval.expires_at
         if stale or approval.state in {ApprovalState.EXPIRED, ApprovalState.WITHDRAWN}:
             return await _over(opened.parts, call, sealed.context, approval)
         # A question of a call inside a skill is the skill's: run again, it finds the decision and goes on.
@@ -210,14 +208,10 @@ async def _not_for_both(parts: Parts, call: Call, context: Context, why: str) ->
 
 
 async def _over(parts: Parts, call: Call, context: Context, approval: Approval) -> Outcome:
-    asked, state = as_asked(call, context, None), approval.state
-    if state in _SAID_NO:
-        # Resuming never asks anew what a person has said no to, however long ago.
-        return await record(
-            parts, asked, refused(asked, f"approval_{state.value}", approval.text or "a person said no")
-        )
-    code = "approval_expired" if state is ApprovalState.EXPIRED else "approval_void"
-    return await record(parts, asked, refused(asked, code, f"the approval is {state.value}; make the call again"))
+    """What became of the question: resuming never asks anew what a person has said no to, however long ago."""
+    asked = as_asked(call, context, None)
+    stop = refused_by(asked, parts.registry.snapshot.find(call.tool), approval)
+    return await record(parts, asked, stop)
 
 
 def _may_run(judgement: Judgement, call: Call) -> Outcome:

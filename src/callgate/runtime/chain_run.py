@@ -17,9 +17,8 @@ from callgate.model.event import Draft
 from callgate.model.outcome import Succeeded
 from callgate.model.shapes import own_copy
 from callgate.model.step_key import numbered_key
-from callgate.pipeline.notes import who
 from callgate.pipeline.record import record
-from callgate.pipeline.recorded import json_form
+from callgate.pipeline.recorded import json_form, who
 from callgate.pipeline.stopped import refused
 from callgate.runtime.entering import as_asked, enter
 

@@ -17,6 +17,7 @@ from callgate.model.ids import uuid7
 from callgate.model.levels import Caller
 from callgate.runtime.chain_run import ChainRun, note_chain
 from callgate.runtime.chain_text import bind_text
+from callgate.runtime.entering import without_secrets
 from callgate.runtime.opened import Face, Opened, at_once
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Chains(Face):
         opened, most = self._open(), at_once(self._open(), concurrency)
         if mode not in {DEP, SEQ}:
             raise ConfigurationError(f'mode must be "{DEP}" or "{SEQ}", not {mode!r}')
-        ground = _in_chain(context or opened.default_context)
+        ground = _in_chain(without_secrets(opened.parts, context or opened.default_context))
         chain = Chain(
             chain_id=ground.chain_id or "",
             key=ground.idempotency_key or "",

@@ -40,7 +40,7 @@ async def attach_configured(gate: Sourcing, settings: Settings, *, working_direc
 
 def mcp_files(settings: Settings, working_directory: Path) -> list[Path]:
     """Every configured file of servers; they are beside the configuration."""
-    beside = working_directory if settings.file is None else Path(settings.file).parent
+    beside = settings.folder(working_directory)
     return [(beside / Path(file).expanduser()).absolute() for file in settings.mcp_files]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from callgate.errors import ConfigurationError
 from callgate.model.credential import Credential, CredentialKind
 from callgate.model.levels import Origin
+from callgate.model.tool import source_title
 from callgate.policy.terms import observes
 from callgate.runtime.hook_entries import held
 from callgate.runtime.host_entries import hooks_in, is_own_server, words_of
@@ -146,8 +147,8 @@ def sources_covered(
     """How the tools stand, source by source; sources of which nothing is there too."""
     found: dict[str, list[Tool]] = {}
     for tool in tools:
-        found.setdefault(f"{tool.source.value} {tool.source_name}".strip(), []).append(tool)
-    away = {f"{each.origin.value} {each.source}": each.missing for each in reports if each.missing is not None}
+        found.setdefault(tool.source_title, []).append(tool)
+    away = {source_title(each.origin, each.source): each.missing for each in reports if each.missing is not None}
     here = [_source(name, among, held=held, modes=modes) for name, among in sorted(found.items())]
     gone = [
         SourceCovered(name, 0, UNDECIDABLE, f"it cannot be reached: {why}", 0, 0) for name, why in sorted(away.items())

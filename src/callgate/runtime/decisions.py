@@ -6,22 +6,28 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from callgate.approvals.bind import bind
+from callgate.approvals.bind import bind, intact
 from callgate.approvals.decide import Decider
 from callgate.errors import ConfigurationError, GrantNotFound
 from callgate.events.recordable import read_back, recordable_bytes
+from callgate.events.vocabulary import GRANT_CREATED, GRANT_REVOKED
 from callgate.model.approval import Approval, ApprovalState, Grant, GrantScope
 from callgate.model.canonical import NotCanonical, dumps
+from callgate.model.context import LONGEST_NAME, is_name
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.model.levels import Assurance, Risk
 from callgate.model.person import is_own_agent, person_key
+from callgate.model.words import member
 from callgate.pipeline import deciding
 from callgate.runtime.opened import Face
 from callgate.runtime.questions import Asker, questions
 
 if TYPE_CHECKING:
     from callgate.ports import Transaction
+
+_LONGEST_GRANT = 10 * 365 * 86_400.0
+"""Seconds: what is to last longer is said in the configuration."""
 
 
 class Decisions(Face):
@@ -33,7 +39,7 @@ class Decisions(Face):
         *,
         by: str,
         arguments: dict[str, Any] | None = None,
-        assurance: Assurance = Assurance.ASSERTED,
+        assurance: Assurance | str = Assurance.ASSERTED,
         digest: str | None = None,
     ) -> Approval:
         """Say yes; with `arguments`, yes to the call with these instead. Deciding never executes.
@@ -71,7 +77,7 @@ class Decisions(Face):
         *,
         by: str,
         why: str = "",
-        assurance: Assurance = Assurance.ASSERTED,
+        assurance: Assurance | str = Assurance.ASSERTED,
         digest: str | None = None,
     ) -> Approval:
         """Say no; with `digest`, only to the question as it was seen.
@@ -88,7 +94,7 @@ class Decisions(Face):
         *,
         by: str,
         text: str,
-        assurance: Assurance = Assurance.ASSERTED,
+        assurance: Assurance | str = Assurance.ASSERTED,
         digest: str | None = None,
     ) -> Approval:
         """Answer the model instead of letting the call run; with `digest`, only to the question as it was seen.
@@ -113,13 +119,14 @@ class Decisions(Face):
 
         Raises:
             ApprovalNotFound: No such question.
+            ApprovalConflict: It was changed by somebody without the key, or put back as it was before.
         """
         return await deciding.reread(self._open().parts, approval_id)
 
     async def approvals(
         self,
         *,
-        states: Iterable[ApprovalState] | None = (ApprovalState.PENDING,),
+        states: Iterable[ApprovalState | str] | ApprovalState | str | None = (ApprovalState.PENDING,),
         principal: str | None = None,
         session: str | None = None,
         within: str | None = None,
@@ -132,10 +139,11 @@ class Decisions(Face):
         `principal` and `session` say whose; `within` is a session and all below it. With `behind`, only what comes
         after the question of that id in this order.
 
-        Those whose time is up are expired first. One that somebody without the key edited is void: it is shown as that
-        among all of them, and nowhere else.
+        Those whose time is up are expired first. One that somebody without the key edited or put back is void: it is
+        shown as that among all of them, and nowhere else.
         """
-        among = None if states is None else frozenset(states)
+        several = (states,) if isinstance(states, str) else states
+        among = None if several is None else frozenset(member(ApprovalState, each, name="states") for each in several)
         parts = self._open().parts
         asker = Asker(principal=principal, session=session, within=within)
         return await questions(parts, among, asker=asker, limit=limit, newest_first=newest_first, behind=behind)
@@ -147,8 +155,8 @@ class Decisions(Face):
         by: str,
         principal: str = "agent",
         pattern: dict[str, Any] | None = None,
-        max_risk: Risk = Risk.MEDIUM,
-        scope: GrantScope = GrantScope.SESSION,
+        max_risk: Risk | str = Risk.MEDIUM,
+        scope: GrantScope | str = GrantScope.SESSION,
         scope_id: str = "default",
         seconds: float = 3600.0,
     ) -> Grant:
@@ -156,14 +164,19 @@ class Decisions(Face):
 
         Raises:
             ToolNotFoundError: No such tool.
-            ConfigurationError: The agent grants to itself, the grant would never end, or its pattern is not JSON.
+            ConfigurationError: The agent grants to itself, the grant would never end or is for nobody, or its pattern
+                is not JSON.
         """
         parts = self._open().parts
         target = parts.registry.get(tool)
+        max_risk, scope = member(Risk, max_risk, name="max_risk"), member(GrantScope, scope, name="scope")
         if is_own_agent(by, principal) or not person_key(by):
             raise ConfigurationError(f"{by or 'nobody'} cannot grant this: it takes a person, not the agent itself")
-        if not 0 < seconds < float("inf"):
-            raise ConfigurationError("a grant needs an end: say for how many seconds")
+        if not 0 < seconds <= _LONGEST_GRANT:
+            raise ConfigurationError("a grant needs an end, in ten years at the latest: say for how many seconds")
+        if not (is_name(principal) and (scope is GrantScope.UNTIL or is_name(scope_id))):
+            what = f"the name of an agent, and of its {scope.value} if it is for one"
+            raise ConfigurationError(f"a grant needs {what}: a text of 1 to {LONGEST_NAME} characters")
         now = parts.clock.now()
         grant = Grant(
             id=uuid7(),
@@ -179,31 +192,40 @@ class Decisions(Face):
             created_at=now,
         )
         bound = bind(grant, parts.keys)
-        await parts.store.write(lambda tx: _put_grant(tx, bound, "grant.created", now))
+        await parts.store.write(lambda tx: _put_grant(tx, bound, GRANT_CREATED, now))
         return bound
+
+    async def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
+        """The grants that are in force, oldest first."""
+        parts = self._open().parts
+        now = parts.clock.now()
+        found = await parts.store.read(lambda reader: reader.grants(principal=principal, tool=tool))
+        return [grant for grant in found if now < grant.until and intact(grant, parts.keys)]
 
     async def revoke(self, grant_id: str, *, by: str) -> Grant:
         """End a grant now.
 
         Raises:
-            GrantNotFound: No such grant.
+            GrantNotFound: No such grant, or somebody without the key put another in its place.
         """
         parts = self._open().parts
         now = parts.clock.now()
 
         def unit(tx: Transaction) -> Grant:
             found = tx.grant(grant_id)
-            if found is None:
+            if found is None or found.id != grant_id:
                 raise GrantNotFound(f"Unknown grant: {grant_id}")
-            gone = bind(replace(found, revoked_at=found.revoked_at or now), parts.keys)
-            _put_grant(tx, gone, "grant.revoked", now, by=by)
+            gone = replace(found, revoked_at=found.revoked_at or now)
+            if intact(found, parts.keys):  # one that was edited stays so, for who verifies
+                gone = bind(gone, parts.keys)
+            _put_grant(tx, gone, GRANT_REVOKED, now, by=by)
             return gone
 
         return await parts.store.write(unit)
 
 
-def _decider(by: str, assurance: Assurance) -> Decider:
-    return Decider(name=by, assurance=assurance)
+def _decider(by: str, assurance: Assurance | str) -> Decider:
+    return Decider(name=by, assurance=member(Assurance, assurance, name="assurance"))
 
 
 def _pattern(pattern: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from callgate.runtime.doctor_extras import EXTRAS
 from callgate.runtime.offline import store_file
 from callgate.secrets.keys import open_keys
 from callgate.secrets.root_keys import VARIABLE, config_folder, keys_of_environment
+from callgate.stores.sqlite.connection import OLDEST_SQLITE
 
 if TYPE_CHECKING:
     from callgate.runtime.gate import Callgate
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 OK = "ok"
 NOTE = "note"
 WRONG = "wrong"
-_OLDEST_SQLITE = (3, 40, 0)
 _NEEDED = ("click", "cryptography", "jsonschema-rs", "orjson", "pydantic", "PyYAML")
 _MEGABYTE = 1024 * 1024
 
@@ -82,7 +82,7 @@ def _versions() -> Iterator[Fact]:
     yield Fact("versions", OK, python)
     yield Fact("packages", OK, found)
     library = f"SQLite {sqlite3.sqlite_version}"
-    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         yield Fact("sqlite", WRONG, f"{library} is too old", "use a Python with SQLite 3.40 or newer")
     else:
         yield Fact("sqlite", OK, library)

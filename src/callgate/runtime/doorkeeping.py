@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from callgate.credentials import passwords, register, visits
 from callgate.errors import ConfigurationError
 from callgate.events.vocabulary import CREDENTIAL_ISSUED, CREDENTIAL_REVOKED, PERSON_SIGNED_OUT
-from callgate.model.context import Context
 from callgate.model.credential import ALL_RIGHTS, Credential, CredentialKind, Right
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
@@ -160,8 +159,7 @@ class Doorkeeping(Face):
         return made
 
     def _need_role(self, role: str) -> None:
-        roles = self._open().parts.settings.roles
-        known = (Context().role,) if roles is None else tuple(roles)
+        known = self._open().parts.settings.role_names
         if role not in known:
             raise ConfigurationError(f"there is no role {role}; the roles are {', '.join(known)}")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from callgate.errors import ConfigurationError
 from callgate.model.call import Call
+from callgate.model.context import Context
 from callgate.model.ids import uuid7
 from callgate.model.shapes import as_mapping
 from callgate.pipeline.parts import Asked, Parts
@@ -14,7 +17,6 @@ from callgate.pipeline.stopped import refused
 from callgate.runtime.opened import Around, Opened, Proceed
 
 if TYPE_CHECKING:
-    from callgate.model.context import Context
     from callgate.model.outcome import Outcome
 
 
@@ -26,6 +28,7 @@ async def enter(
         call = call._replace(tool=f"<{type(call.tool).__name__}>")
     if not opened.looked_at_policy:
         opened.look_at_policy()
+    context = without_secrets(opened.parts, context)
     opened.under_way += 1
     try:
         if core is None and not opened.around:
@@ -36,6 +39,19 @@ async def enter(
         return await proceed(call, context)
     finally:
         opened.under_way -= 1
+
+
+def without_secrets(parts: Parts, context: Context) -> Context:
+    """The context with a trace that may be told: rows and envelopes of events keep it as it is.
+
+    Raises:
+        ConfigurationError: It is no context.
+    """
+    if not isinstance(context, Context):  # pyright: ignore[reportUnnecessaryIsInstance] - callers write anything
+        raise ConfigurationError(f"who asks is said with a Context, not with {type(context).__name__}")
+    trace = context.trace_id
+    told = parts.striker.strike_trace(trace)
+    return context if told is trace else replace(context, trace_id=told)
 
 
 def _run(opened: Opened, wait: float | None) -> Proceed:

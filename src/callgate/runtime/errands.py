@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from callgate.approvals.bind import intact
 from callgate.errors import LimitExceeded
-from callgate.events import projections
 from callgate.model.ids import uuid7
 from callgate.pipeline.pipeline import run
-from callgate.pipeline.stored_outcome import read_outcome
 from callgate.runtime.entering import as_asked, enter
 from callgate.runtime.errand_book import Errand
 from callgate.runtime.opened import Face
 from callgate.runtime.outcome_form import outcome_to_json
 
 if TYPE_CHECKING:
-    from callgate.model.approval import Grant
-    from callgate.model.attempt import Attempt
     from callgate.model.call import Call
     from callgate.model.context import Context
     from callgate.model.outcome import Outcome
@@ -28,7 +23,7 @@ _log = logging.getLogger("callgate")
 
 
 class Errands(Face):
-    """Calls whose askers come back for them, and what doors need to know whose something is."""
+    """Calls whose askers come back for them."""
 
     def begin(self, call: Call, context: Context, *, wait: float | None = None) -> Errand:
         """Begin a call and do not wait for it. Its id is the call's own, from here to the audit.
@@ -64,27 +59,3 @@ class Errands(Face):
     def errand(self, call_id: str) -> Errand | None:
         """A call that was begun in this process; None if it never was, or is not kept any more."""
         return self._open().errands.find(call_id)
-
-    async def attempt_of_call(self, call_id: str) -> Attempt | None:
-        """The ledger's row whose latest call has this id."""
-        store = self._open().parts.store
-        await store.flush()
-        return await store.read(lambda reader: reader.attempt_of_call(call_id))
-
-    async def outcome_of_call(self, call_id: str) -> Outcome | None:
-        """What the ledger says of a call by its id; Refused in_flight while it runs, None if it has no row."""
-        row = await self.attempt_of_call(call_id)
-        return None if row is None else read_outcome(row)
-
-    async def call_entry(self, call_id: str) -> dict[str, Any] | None:
-        """One entry of `calls()`: who called what and how it stands; None if no call of that id was recorded."""
-        store = self._open().parts.store
-        await projections.refresh(store, "calls")
-        return await store.read(lambda reader: reader.projection("calls", call_id))
-
-    async def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
-        """The grants that are in force, oldest first."""
-        parts = self._open().parts
-        now = parts.clock.now()
-        found = await parts.store.read(lambda reader: reader.grants(principal=principal, tool=tool))
-        return [grant for grant in found if now < grant.until and intact(grant, parts.keys)]

@@ -13,6 +13,7 @@ from callgate.errors import ConfigurationError, StoreError
 from callgate.model.context import Context
 from callgate.pipeline.owners import bury, fall_silent, recover
 from callgate.pipeline.shield import finish
+from callgate.policy.own_files import STORE_FOLDER
 from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
@@ -27,6 +28,7 @@ from callgate.runtime.entrance import Entrance
 from callgate.runtime.errands import Errands
 from callgate.runtime.following import Following
 from callgate.runtime.hosting import Hosting
+from callgate.runtime.module_tools import ModuleTools
 from callgate.runtime.modules import load_configured, placed
 from callgate.runtime.noticing import Noticing
 from callgate.runtime.observing import Observing
@@ -90,6 +92,7 @@ class Callgate(
         self._health = HealthBoard(choices.clock)
         self._registry = Registry(self._health)
         self._shelf = SkillShelf(self._registry, GateWay(self._open))
+        self._module_tools = ModuleTools()
         self._opened: Opened | None = None
         self._unlisten: tuple[Callable[[], None], ...] = ()
 
@@ -138,6 +141,30 @@ class Callgate(
         return cls(choices)
 
     @classmethod
+    def look(cls, store: str | None = None, config: str | Path | Settings | None = None) -> Callgate:
+        """The unopened gate, as of `open`, for who only looks at what is recorded: it leaves no trace.
+
+        No stream is begun, nothing is signed and nothing anchored, unless something has to be recorded after all. It
+        has no tools and attaches no source.
+
+        Raises:
+            ConfigurationError: Something given here cannot be.
+        """
+        here = str(Path.cwd())
+        return cls(
+            Choices(
+                store=store,
+                config=config,
+                ask=None,
+                around=(),
+                context=Context(),
+                working_directory=here,
+                clock=SystemClock(),
+                looking=True,
+            )
+        )
+
+    @classmethod
     def open_sync(cls, *args: Any, **kwargs: Any) -> BlockingCallgate:
         """The same gate for blocking code: `with Callgate.open_sync() as gate: gate.call(...)`."""
         from callgate.runtime.blocking import BlockingCallgate  # noqa: PLC0415 - it wraps this class
@@ -151,6 +178,9 @@ class Callgate(
         self._opened = opened
         opened.parts.background = opened.background
         try:
+            if self._choices.looking:
+                await self._look(opened)
+                return self
             await opened.pinning.open()
             await opened.auditor.start()
             self._add_configured(opened)
@@ -175,10 +205,14 @@ class Callgate(
         await self.close()
 
     async def close(self) -> None:
-        """Finish what runs, write what waits, and let go. Twice is once."""
+        """Finish what runs, write what waits, and let go. Twice is once; who comes second waits for the first's end."""
         opened = self._opened
-        if opened is None or opened.closing:
+        if opened is None:
             return
+        if opened.closing:
+            await opened.until_closed()
+            return
+        opened.closing = True
         for unlisten in self._unlisten:
             unlisten()
         try:
@@ -186,8 +220,16 @@ class Callgate(
             _, cancelled = await finish(opened.close())
         finally:
             self._opened = None
+            opened.closed.set_result(None)
         if cancelled:
             raise asyncio.CancelledError
+
+    async def _look(self, opened: Opened) -> None:
+        """What a look needs: that calls of processes that died are told as unknown. In a copy nobody can tell."""
+        self._shelf.settle()
+        if not opened.auditor.is_copy:
+            await recover(opened.parts)
+            await fall_silent(opened.parts)
 
     def _add_configured(self, opened: Opened) -> None:
         settings, folder = opened.parts.settings, Path(self._choices.working_directory)
@@ -196,14 +238,14 @@ class Callgate(
         self._lay_over_present()
         for at, module in enumerate(load_configured(settings, working_directory=folder)):
             with placed(settings, f"modules[{at}]"):
-                self.add(module, update=True)
+                self._module_tools.add(module, self)
 
     def _lend(self, opened: Opened) -> Services:
         """What built-in tools get of this gate. Their indexes last where its store does, among Callgate's own files."""
         folder = Path(self._choices.working_directory)
         return Services(
             working_directory=folder,
-            indexes=folder / ".callgate" / "indexes" if opened.lasting else None,
+            indexes=folder / STORE_FOLDER / "indexes" if opened.lasting else None,
             store=opened.parts.store,
             clock=opened.parts.clock,
             way=self,

@@ -64,8 +64,6 @@ def host_files(folder: Path, *, home: Path | None = None, platform: str = sys.pl
 def _application_data(home: Path, platform: str) -> Path:
     if platform == "darwin":
         return home / "Library" / "Application Support"
-    if platform == "win32":
-        return Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming")
     return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
 
 

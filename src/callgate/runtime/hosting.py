@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import OutcomeNotFound, StoreError
+from callgate.errors import ConfigurationError, OutcomeNotFound, StoreError
 from callgate.model.attempt import AttemptKey, AttemptState
 from callgate.model.call import Call
 from callgate.model.canonical import dumps
@@ -49,6 +49,9 @@ class Hosting(Calls):
         A tool that the gate can run is refused: it is called, so that nobody only says that it ran. A search is judged
         by the files out of reach that it would read, also as a person edited it. With `again`, the key is of one
         use that its host may ask about more than once: a yes that no person gave is said again while it runs.
+
+        Raises:
+            ConfigurationError: `call` is no `Call`.
         """
         ground = context or self._open().default_context
         return await self._judge(await self._searched(call, ground), ground, wait=wait, again=again)
@@ -86,6 +89,8 @@ class Hosting(Calls):
         return await self._judge(call._replace(key=key), replace(context, intent=words), wait=wait, again=again)
 
     async def _searched(self, call: Call, context: Context) -> Call:
+        if not isinstance(call, Call):  # pyright: ignore[reportUnnecessaryIsInstance] - who passes a name is told
+            raise ConfigurationError(f"judge takes a Call, as in Call(tool, arguments), and not {type(call).__name__}")
         return call if call.tool != SEARCH else await asyncio.to_thread(self.as_searched, call, context)
 
     def as_searched(self, call: Call, context: Context) -> Call:

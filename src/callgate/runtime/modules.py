@@ -37,7 +37,7 @@ def load_configured(settings: Settings, *, working_directory: Path) -> list[Modu
     Raises:
         ConfigurationError: One of them cannot be imported, or leads out of that folder; with file, line and key.
     """
-    folder = working_directory if settings.file is None else Path(settings.file).parent
+    folder = settings.folder(working_directory)
     found: list[ModuleType] = []
     for at, name in enumerate(settings.modules):
         with placed(settings, f"modules[{at}]"):
@@ -79,7 +79,9 @@ def _load(name: str, folder: Path) -> ModuleType:
         if error.name == name:
             _wrong(f"there is no module {name} in {folder} or installed; write a module's name or a {_SUFFIX} file")
         _failed(name, error)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a module does when it is imported
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever a module does when it is imported
         _failed(name, error)
 
 

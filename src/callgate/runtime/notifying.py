@@ -32,7 +32,7 @@ _TAKEN = range(200, 300)
 _COMMAND_SECONDS = 30.0
 _AT_ONCE = 8
 _AT_CLOSE = 5.0
-"""Seconds that a notice has to arrive when the gate closes."""
+"""Seconds that a message has to arrive when the gate closes."""
 _PLANS = 1000
 """Plans that are remembered, so that people are told of each once."""
 _KEPT = ("PATH", "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
@@ -40,7 +40,7 @@ _KEPT = ("PATH", "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR"
 
 
 class _NotTaken(Exception):
-    """A notice did not arrive; the message says why and holds nothing of anybody's."""
+    """A message did not arrive; the message says why and holds nothing of anybody's."""
 
 
 class Notifier:

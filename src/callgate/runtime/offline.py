@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from callgate.model.tool import Tool
 from callgate.policy.cases import CaseResult, run_cases
 from callgate.policy.lint import WARNING, Finding, check
 from callgate.policy.policy import Policy
 from callgate.runtime.assemble import DEFAULT_STORE
-from callgate.runtime.clock import SystemClock
 from callgate.runtime.gate import Callgate
 from callgate.settings.schema import json_schema
-from callgate.stores.open import open_store
+from callgate.stores.open import file_of
 
 if TYPE_CHECKING:
     from callgate.events.report import Report
@@ -33,8 +31,6 @@ __all__ = [
     "try_policy",
 ]
 
-_FILE = "sqlite:///"
-
 
 def store_file(url: str) -> Path | None:
     """The database of a store; None for a store in memory.
@@ -42,8 +38,8 @@ def store_file(url: str) -> Path | None:
     Raises:
         ConfigurationError: The URL names no store.
     """
-    open_store(url, clock=SystemClock())
-    return Path(unquote(url.removeprefix(_FILE))).expanduser().absolute() if url.startswith(_FILE) else None
+    file = file_of(url)
+    return None if file is None else file.absolute()
 
 
 def store_exists(url: str) -> bool:
@@ -90,11 +86,20 @@ def policy_schema() -> dict[str, Any]:
     return json_schema()
 
 
-def check_evidence(file: Path, *, public_keys: Mapping[str, bytes] | None = None) -> Report:
-    """Whether a package of evidence is what was recorded; without `public_keys`, by the keys it brings itself."""
+def check_evidence(
+    file: Path,
+    *,
+    public_keys: Mapping[str, bytes] | None = None,
+    signed: bool = False,
+    known: Collection[str] = (),
+) -> Report:
+    """Whether a package of evidence is what was recorded; without `public_keys`, by the keys it brings itself.
+
+    If `signed`, one that is not signed itself is refused; `known` are fingerprints of keys that need no note.
+    """
     from callgate.events.evidence import verify_evidence  # noqa: PLC0415 - zip, tar and signatures, rarely needed
 
-    return verify_evidence(file, public_keys=public_keys)
+    return verify_evidence(file, public_keys=public_keys, signed=signed, known=known)
 
 
 def _tools(things: Iterable[Any]) -> list[Tool]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from callgate.events import projections
 from callgate.model.context import Context
-from callgate.model.layer import Layer, LayerKind
+from callgate.model.layer import Layer
 from callgate.model.levels import Risk, Verdict
 from callgate.runtime.coverage import Coverage, agents_covered, covered, judged_here, sources_covered
 from callgate.runtime.figures import DECIDED, STATUSES, Figures, Span, figures
 from callgate.runtime.opened import Face
 from callgate.settings.matrix import resolve_matrix
+from callgate.settings.values import OPEN_ROLE
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval
@@ -100,9 +101,8 @@ class Overseeing(Face):
             KeyError: There is no such role.
         """
         roles = self._open().parts.settings.roles
-        if roles is None and role == Context().role:
-            open_layer = Layer(name=role, kind=LayerKind.ROLE, allow=("group:all",))
-            return RoleGiven(role, None, None, open_layer)
+        if roles is None and role == OPEN_ROLE.name:
+            return RoleGiven(role, None, None, OPEN_ROLE)
         found = (roles or {})[role]
         return RoleGiven(role, tuple(sorted(found.scopes)), found.autonomy, found.layer)
 

@@ -12,9 +12,8 @@ from callgate.model.approval import Approval, ApprovalState
 from callgate.model.call import Call
 from callgate.model.outcome import Failed, Pending, Succeeded, Unknown
 from callgate.pipeline.deciding import reread
-from callgate.pipeline.question import refused_by
 from callgate.pipeline.record import record
-from callgate.pipeline.stopped import refused
+from callgate.pipeline.stopped import refused, refused_by
 from callgate.runtime.entering import as_asked, enter, refuse_malformed
 
 if TYPE_CHECKING:

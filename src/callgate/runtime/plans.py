@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -20,7 +20,7 @@ from callgate.model.step_key import numbered_key
 from callgate.pipeline.explain import Looked, look, unreadable
 from callgate.pipeline.planning import PlannedCall, ask_plan
 from callgate.runtime.calls import Calls
-from callgate.runtime.entering import as_asked, enter, refuse_malformed
+from callgate.runtime.entering import as_asked, enter, refuse_malformed, without_secrets
 from callgate.runtime.opened import at_once
 from callgate.runtime.planned import run_plan
 
@@ -74,15 +74,17 @@ class Plans(Calls):
             concurrency: How many calls run at once; the configuration's `batch_concurrency` when left out.
 
         Raises:
-            ConfigurationError: `concurrency` is no number of calls, or a plan is given another context.
+            ConfigurationError: `calls` is no list, `concurrency` no number, or a plan is given another context.
         """
         opened = self._open()
         if isinstance(calls, Plan):
-            if context is not None and replace(context, idempotency_key=None) != calls.context:
+            asked_by = None if context is None else without_secrets(opened.parts, context)
+            if asked_by is not None and replace(asked_by, idempotency_key=None) != calls.context:
                 raise ConfigurationError("a plan is run under the context it was made for; leave the context out")
             made = await run_plan(opened, calls, at_once=at_once(opened, concurrency))
             return list(zip(call_ids(calls.calls), made, strict=True)) if include_call_ids else made
-        ground = context or opened.default_context
+        _need_list(calls, "batch")
+        ground = without_secrets(opened.parts, context or opened.default_context)
         if ground.idempotency_key is not None:
             # One key names one call; a batch's calls carry their own.
             ground = replace(ground, idempotency_key=None)
@@ -109,16 +111,30 @@ class Plans(Calls):
             The plan; `gate.batch(plan)` runs it.
 
         Raises:
+            ConfigurationError: `calls` is no list.
             LimitExceeded: The list is too long to be read, or too many questions of the session wait.
         """
         opened = self._open()
-        ground = context or opened.default_context
+        _need_list(calls, "plan")
+        ground = without_secrets(opened.parts, context or opened.default_context)
         if not opened.looked_at_policy:
             opened.look_at_policy()
         draft = _Draft(opened.parts, ground, calls, ask=ask)
         await draft.look()
         asked = await ask_plan(opened.parts, draft.planned()) if ask and draft.verdict is Verdict.CONFIRM else None
         return draft.plan(asked)
+
+
+def _need_list(calls: Any, asked: str) -> None:
+    """Say so where the list is missing: its elements would be refused for what they are not.
+
+    Raises:
+        ConfigurationError: Naming what was given.
+    """
+    given: object = calls
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes | Call):
+        hint = "; put the one call into a list" if isinstance(given, Mapping | Call) else ""
+        raise ConfigurationError(f"{asked} takes a list of calls, and not {type(calls).__name__}{hint}")
 
 
 class _Draft:

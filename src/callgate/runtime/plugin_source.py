@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callgate.errors import ConfigurationError
+from callgate.policy.own_files import STORE_FOLDER
 from callgate.runtime.modules import placed
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ PLUGINS = "plugins"
 SHIPPED_SOURCE = "callgate"
 """The name of the source of plugins that come with Callgate."""
 _log = logging.getLogger("callgate")
-_SAVED = Path(".callgate") / "plugins"
+_SAVED = Path(STORE_FOLDER) / "plugins"
 
 
 async def attach_plugins(gate: Sourcing, settings: Settings, working_directory: Path) -> None:
@@ -68,6 +69,6 @@ async def attach_shipped(gate: Sourcing, settings: Settings, *, named: Iterable[
 
 def plugin_paths(settings: Settings, working_directory: Path) -> list[Path]:
     """Every configured folder, and last the folder of their settings; all are beside the configuration."""
-    beside = working_directory if settings.file is None else Path(settings.file).parent
+    beside = settings.folder(working_directory)
     folders = [(beside / Path(folder).expanduser()).absolute() for folder in settings.plugins.folders]
     return [*folders, (beside / _SAVED).absolute()]

@@ -8,7 +8,6 @@ put back as it was before is found, unless the audit log is rolled back with it,
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from callgate.model.canonical import dumps, loads
 from callgate.model.event import Draft, Event
 from callgate.model.program import OVER, ProgramState
 from callgate.pipeline.seal import keep_until
-from callgate.pipeline.shield import landed
+from callgate.pipeline.shield import written
 from callgate.runtime.program_forms import (
     Program,
     Snapshot,
@@ -269,11 +268,7 @@ class Rows:
 
     async def _written(self, unit: Callable[[Transaction], None]) -> bool:
         """Write, and know whether it was written also when cancelled meanwhile; whether that happened."""
-        work = self._parts.store.submit(unit)
-        let_go = await landed(work)
-        if let_go and work.exception() is not None:
-            raise asyncio.CancelledError
-        work.result()
+        _, let_go = await written(self._parts.store.submit(unit))
         return let_go
 
     def _put_standing(self, tx: Transaction, standing: Standing) -> None:

@@ -24,7 +24,7 @@ from callgate.model.outcome import Outcome
 from callgate.model.program import OVER, ProgramEntry, ProgramError, ProgramLimits, ProgramRun, ProgramState, Waiting
 from callgate.model.tool import Tool
 from callgate.pipeline.deciding import reread
-from callgate.runtime.entering import enter
+from callgate.runtime.entering import enter, without_secrets
 from callgate.runtime.opened import Opened
 from callgate.runtime.program_asked import asker, check_covers, check_same, check_text, fingerprint
 from callgate.runtime.program_forms import Program, Standing
@@ -87,7 +87,8 @@ class Programs(Turns):
             ValueError: The source, the inputs or the id cannot be.
         """
         opened = self._open()
-        ground = replace(context or opened.default_context, caller=Caller.CHAIN, idempotency_key=None)
+        who = without_secrets(opened.parts, context or opened.default_context)
+        ground = replace(who, caller=Caller.CHAIN, idempotency_key=None)
         given = check_text(source, inputs or {})
         name = program_id or uuid7()
         if not _ID.fullmatch(name):

@@ -15,7 +15,7 @@ from callgate.errors import ApprovalConflict, ApprovalNotFound, RowUnreadable
 from callgate.events.vocabulary import GATE_REQUIRED
 from callgate.model.approval import Approval, ApprovalState
 from callgate.pipeline import deciding
-from callgate.pipeline.standing import find
+from callgate.pipeline.under_one_id import find, trusted
 from callgate.runtime.enough import enough
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ async def questions(
         plans: dict[str, Approval] = {}
 
         def keep(found: Approval) -> Approval | None:
-            shown = _shown(parts, found)
+            shown = _shown(parts, reader, found)
             if shown.part is not None:
                 shown = _plan(parts, reader, shown, plans)
             return shown if states is None or shown.state in states else None
@@ -139,8 +139,9 @@ def _plan(parts: Parts, reader: Reader, row: Approval, plans: dict[str, Approval
     return plans[plan_id]
 
 
-def _shown(parts: Parts, approval: Approval) -> Approval:
-    if intact(approval, parts.keys):
-        return approval
-    _log.warning("approval %s was changed in the store by somebody without the key; it is void", approval.id)
-    return replace(approval, state=ApprovalState.VOID)
+def _shown(parts: Parts, reader: Reader, approval: Approval) -> Approval:
+    try:
+        return trusted(parts, reader, approval)
+    except ApprovalConflict as error:
+        _log.warning("%s", error)
+        return replace(approval, state=ApprovalState.VOID)

@@ -64,6 +64,16 @@ class Record(Face):
         """Whether the audit log is as it was written: `.ok`, `.events`, `.broken_at`, `.anchored_until`."""
         return await self._open().auditor.verify()
 
+    async def accept_restore(self, *, by: str, why: str) -> None:
+        """Say that this copy of a store, or restored backup, is the store from now on. Who said so and why is recorded.
+
+        Raises:
+            ConfigurationError: Nobody is named, or no reason; or there is nothing to accept.
+            AuditBroken: What was seen of the store from outside cannot be read.
+            StoreError: It could not be recorded or anchored.
+        """
+        await self._open().auditor.accept_restore(by=by, why=why)
+
     async def flush(self) -> None:
         """Wait until everything recorded so far is durable."""
         await self._open().parts.store.flush()

@@ -31,6 +31,12 @@ class RecordedCalls(Face):
         )
         return sorted(found, key=lambda entry: entry["asked_at"])
 
+    async def call_entry(self, call_id: str) -> dict[str, Any] | None:
+        """One entry of `calls()`: who called what and how it stands; None if no call of that id was recorded."""
+        store = self._open().parts.store
+        await projections.refresh(store, "calls")
+        return await store.read(lambda reader: reader.projection("calls", call_id))
+
     async def calls_since(
         self, since: float, *, until: float | None = None, limit: int | None = None
     ) -> list[dict[str, Any]]:

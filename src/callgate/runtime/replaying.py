@@ -10,14 +10,11 @@ from callgate.errors import StoreError, ToolNotFoundError
 from callgate.model.call import Call
 from callgate.model.ids import uuid7
 from callgate.model.levels import Verdict
-from callgate.pipeline.authorize import authorize
-from callgate.pipeline.gate import answered_by, standing_grant
+from callgate.pipeline.explain import would_decide
+from callgate.pipeline.looking import authorized_looking
 from callgate.pipeline.parts import Asked
-from callgate.pipeline.resolve import resolve
 from callgate.pipeline.seal import Sealed, open_blob
 from callgate.pipeline.stopped import Stopped
-from callgate.pipeline.validate import validate
-from callgate.pipeline.weigh import decide
 from callgate.runtime.reviewing import Reviewing
 
 if TYPE_CHECKING:
@@ -108,17 +105,13 @@ async def _decided(parts: Parts, entry: dict[str, Any]) -> tuple[str | None, str
     if isinstance(sealed, str):
         return None, sealed
     call = Call(entry.get("tool", ""), sealed.extra.get("asked", sealed.arguments))
-    asked = Asked(call, sealed.context, uuid7(), None, None)
     # Whether its host runs it or we do is no question here.
-    asked.judged = True
+    asked = Asked(call, sealed.context, uuid7(), None, None, judged=True)
     try:
-        authorized = await authorize(parts, validate(parts, resolve(parts, asked, looking=True)))
+        authorized = await authorized_looking(parts, asked)
         # It would count as a repetition of itself.
         authorized.repeated = False
-        decision = await decide(parts, authorized)
-        if decision.verdict is Verdict.CONFIRM:
-            grant = await standing_grant(parts, authorized, decision)
-            decision = decision if grant is None else answered_by(grant, decision)
+        decision = await would_decide(parts, authorized)
     except Stopped as stop:
         error = stop.outcome.error
         assert error is not None  # noqa: S101 - nothing here but a refusal stops

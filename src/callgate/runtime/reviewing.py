@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from callgate.events import projections
-from callgate.events.erasure import erase_selected
-from callgate.events.journal import export_jsonl
+from callgate.events.erasure import erasable, erase_selected
+from callgate.events.json_lines import export_jsonl
 from callgate.events.selection import Selection
 from callgate.runtime.recorded_calls import RecordedCalls
 
@@ -75,10 +75,16 @@ class Reviewing(RecordedCalls):
             await projections.rebuild(store, name)
         return tuple(projections.PROJECTIONS)
 
+    async def erasable(self, **filters: Any) -> tuple[int, int]:
+        """How many of the events that fit have content to erase, and of how many calls they tell."""
+        selection, store = _selection(**filters), await self._flushed()
+        return await store.scan(lambda reader: erasable(reader, selection))
+
     async def erase(self, *, by: str, why: str, **filters: Any) -> int:
         """Forget the payloads of the events that fit, for good; how many there were. That it was done is recorded.
 
-        The chain still verifies. Sealed arguments, the ledger and approvals are not touched.
+        The chain still verifies. Sealed arguments, the ledger and approvals are not touched. A question that is still
+        open is void when events about it are gone.
 
         Raises:
             ValueError: Nobody is named, or no reason.

@@ -8,8 +8,8 @@ from callgate.model.canonical import dumps
 from callgate.model.levels import Happened
 from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused, Succeeded, Unknown
 from callgate.model.shapes import as_sequence
-from callgate.pipeline.notes import reasons_shown
 from callgate.pipeline.recorded import json_form
+from callgate.pipeline.shown_reasons import reasons_shown
 
 _LEFT = {
     Happened.NONE: "Nothing was changed.",

@@ -47,6 +47,8 @@ class TerminalAsker:
         self._sink = sink
         self._show = show or render
         self._one_at_a_time = asyncio.Lock()
+        self.waiting: Approval | None = None
+        """The question that is put to somebody and not answered; it stays when asking is broken off."""
         self._last: _Talk | None = None
         self._faulty: _Talk | None = None
         """The talk whose edit did not count."""
@@ -74,8 +76,9 @@ class TerminalAsker:
                 talk.say(self._show(approval))
                 forget_typed(source)
                 editing = False
+            self.waiting = approval
             answer = await talk.answer(editing=editing)
-            self._last, self._faulty = talk, None
+            self.waiting, self._last, self._faulty = None, talk, None
             return answer
 
     def tell(self, message: str) -> bool:
@@ -188,6 +191,7 @@ def render(approval: Approval) -> str:
     """The question as a person reads it; a mark stands before what the call says, so that it cannot pass for ours."""
     wants = "wants to make these calls, which are decided together" if approval.is_plan else "wants to call"
     lines = [f"\nApproval {approval.id}: {one_line(approval.principal)} {wants}", *_marked(approval.what)]
+    lines += [] if approval.is_plan else [f"key: {one_line(approval.key)}"]
     lines += [f"risk: {approval.risk.label}, autonomy: {approval.autonomy}"]
     lines += [f"why you are asked: {one_line(reason)}" for reason in approval.why]
     lines += [f"edited: {EDITED}"] if approval.edited else []

@@ -155,12 +155,12 @@ class Trusting(Face):
 
     def _of_source(self, source: str | None) -> list[Tool]:
         foreign = [tool for tool in self._registry.snapshot if tool.source in FOREIGN]
-        found = [tool for tool in foreign if source in {None, tool.source_name, _source(tool)}]
+        found = [tool for tool in foreign if source in {None, tool.source_name, tool.source_title}]
         if source is not None and not found:
             attached = self._open().sources.get(source.rpartition(" ")[2])
             if attached is not None and attached.report.missing is not None:
                 raise ConfigurationError(f"no tool of {source} is here: {attached.report.missing}")
-            known = ", ".join(sorted({_source(tool) for tool in foreign})) or "none"
+            known = ", ".join(sorted({tool.source_title for tool in foreign})) or "none"
             raise ConfigurationError(f"no tool of a foreign source called {source!r} is here; there is {known}")
         return found
 
@@ -171,7 +171,7 @@ class Trusting(Face):
         change = Change() if pin is None or same else compare_declarations(pin.declaration, new)
         return Difference(
             name=tool.name,
-            source=_source(tool),
+            source=tool.source_title,
             reason=self._registry.quarantined.get(tool.name),
             definition_hash=given.definition_hash,
             looser=change.loosened,
@@ -187,10 +187,6 @@ class Trusting(Face):
     def _need_person(self, by: str) -> None:
         if not person_key(by) or same_person(by, self._open().default_context.principal):
             raise ConfigurationError(f"{by or 'nobody'} cannot decide this: it takes a person, not the agent itself")
-
-
-def _source(tool: Tool) -> str:
-    return f"{tool.source.value} {tool.source_name}".strip()
 
 
 def _hash_of(registry: Registry, name: str) -> str:

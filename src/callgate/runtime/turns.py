@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
 
 _NOT_YET = frozenset({"in_flight", "store_unavailable"})
-_UNREADABLE = "invalid_arguments"
 _SAME_ID = "its id was given to another call of the same response already; give every call its own"
 
 

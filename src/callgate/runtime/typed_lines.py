@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import termios
 from typing import NamedTuple, TextIO
-
-try:
-    import termios
-except ImportError:  # Windows
-    termios = None
 
 _MOST = 65_536
 
@@ -35,7 +31,7 @@ async def read_line(source: TextIO) -> Line:
 
 def forget_typed(source: TextIO) -> None:
     """What was typed before the question could be read is no answer to it."""
-    if termios is not None and source.isatty():
+    if source.isatty():
         termios.tcflush(source, termios.TCIFLUSH)
 
 

@@ -53,22 +53,35 @@ class Unknowns(Face):
         *,
         happened: bool,
         by: str,
+        call_id: str | None = None,
         note: str = "",
         output: Any = None,
         assurance: Assurance = Assurance.ASSERTED,
     ) -> Outcome:
         """Say of an unknown outcome, or a failure that may have had an effect, whether it had one; *no* frees the key.
 
+        Args:
+            key: The key it ran under.
+            context: Whose key; the gate's own context unless told.
+            happened: What was found.
+            by: The person who looked.
+            call_id: The call that was looked at, as `unknown_outcomes` names it. Where several were made under the key
+                it has to be said, and has to be the last: what was seen before it says nothing of it.
+            note: How it was found out; recorded.
+            output: What the call is to answer from now on.
+            assurance: How well it is known who says so.
+
         Raises:
             OutcomeNotFound: The ledger has no such key.
-            OutcomeConflict: There is nothing to resolve, it may still happen, or the agent itself tried.
+            OutcomeConflict: There is nothing to resolve, it may still happen, the agent itself tried, or it is about
+                another call than the last one under the key.
         """
         opened = self._open()
         who = context or opened.default_context
         row_key = AttemptKey(who.principal, who.session, key)
         decider = Decider(name=by, assurance=assurance)
         return await resolution.resolve_by_person(
-            opened.parts, row_key, decider, happened=happened, note=note, output=output
+            opened.parts, row_key, decider, happened=happened, call_id=call_id, note=note, output=output
         )
 
     async def verify_outcome(self, key: str, context: Context | None = None) -> str:

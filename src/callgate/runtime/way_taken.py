@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callgate.errors import StoreError
+from callgate.events.vocabulary import DEDUPED
 from callgate.ledger.transitions import Answer, look
 from callgate.model.attempt import AttemptKey
 from callgate.model.canonical import dumps, loads
@@ -131,7 +132,7 @@ class WayTaken:
             payload["original_call"] = row.call_id
         else:
             told = _let_go(call, asked.call_id, context)
-        return await record(parts, asked, Stopped(told, event="tool_call.deduped", payload=payload))
+        return await record(parts, asked, Stopped(told, event=DEDUPED, payload=payload))
 
     def _kept(self, reader: Reader) -> Ends:
         blob = reader.sealed(self._name)

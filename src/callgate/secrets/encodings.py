@@ -1,8 +1,9 @@
-"""The forms in which a secret turns up in texts: as it is, escaped, in percent, hex and base64. Knows no text."""
+"""The forms in which a secret turns up in texts: as it is, escaped, in HTML, percent, hex and base64. Knows no text."""
 
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -15,6 +16,17 @@ _LINE_AT_LEAST = 16
 _BITS = 6
 # What JavaScript and web forms leave as it is, beside the letters, digits and "_.-~" that nobody encodes.
 _SAFE = ("", "/", "!'()*", ";,/?:@&=+$!*'()#")
+# How pages write the two quotes: templates, browsers and XML differ.
+_QUOTES = (
+    ("&quot;", "&#x27;"),
+    ("&quot;", "&#39;"),
+    ("&#34;", "&#39;"),
+    ("&quot;", "&apos;"),
+    ("&quot;", "'"),
+    ('"', "'"),
+)
+# Who writes JSON into a page escapes what could end the script it stands in.
+_FOR_PAGES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&'"}
 
 
 class Form(NamedTuple):
@@ -28,7 +40,8 @@ class Form(NamedTuple):
 def forms_of(secret: str) -> tuple[Form, ...]:
     """Every form, each once; without blanks around the secret, because whoever uses it strips them."""
     secret = secret.strip()
-    plain = dict.fromkeys([*_plain(secret), *_escaped(secret), *_percent(secret), *_hex(secret)])
+    ways = (_plain, _escaped, _in_pages, _percent, _hex)
+    plain = dict.fromkeys(text for way in ways for text in way(secret))
     forms = {text: Form(text) for text in plain}
     for form in _base64(_bytes(secret)):
         forms.setdefault(form.text, form)
@@ -53,12 +66,26 @@ def _plain(secret: str) -> Iterator[str]:
 
 
 def _escaped(secret: str) -> Iterator[str]:
-    for escaped in (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+    once = list(_in_json(secret))
+    for escaped in (*once, *(again for text in once for again in _in_json(text))):
         yield escaped
         yield escaped.replace("/", "\\/")
         yield re.sub(r"(?<!\\)\\u[0-9a-f]{4}", lambda match: "\\u" + match[0][2:].upper(), escaped)
     yield repr(secret)[1:-1]
     yield repr(_bytes(secret))[2:-1]
+
+
+def _in_json(text: str) -> Iterator[str]:
+    """As a text of JSON; JSON is sent inside of JSON as well."""
+    for escaped in (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+        yield escaped
+        yield escaped.translate(_FOR_PAGES)
+
+
+def _in_pages(secret: str) -> Iterator[str]:
+    escaped = html.escape(secret, quote=False)
+    for double, single in _QUOTES:
+        yield escaped.replace('"', double).replace("'", single)
 
 
 def _percent(secret: str) -> Iterator[str]:

@@ -44,7 +44,8 @@ class FileSecrets:
         """Keep a value durably, in place of the one that was there.
 
         Raises:
-            ConfigurationError: The value is too short to be struck from texts, or the file is damaged.
+            ConfigurationError: The value is too short to be struck from texts, the file is damaged, or it would be too
+                large to be read again; the old file is as it was.
             StoreError: It cannot be written; the old file is as it was.
         """
         check_length(value, connector=connector, key=key)
@@ -81,8 +82,9 @@ class FileSecrets:
                 except FileNotFoundError:
                     secrets = {}
                 change(secrets)
-                sealed = self._keys.seal(dumps(secrets), bound_to=_BOUND_TO)
-                replace_private(self._path, _HEADER + sealed, folder=folder, written_in=beside)
+                content = _HEADER + self._keys.seal(dumps(secrets), bound_to=_BOUND_TO)
+                self._refuse_too_large(content)
+                replace_private(self._path, content, folder=folder, written_in=beside)
         except OSError as error:
             raise StoreError(f"{self._path} cannot be written, and is as it was: {error.strerror}") from error
 
@@ -100,6 +102,11 @@ class FileSecrets:
         if not _well_formed(secrets):
             raise self._damaged("its content has an unknown form")
         return secrets
+
+    def _refuse_too_large(self, content: bytes) -> None:
+        if len(content) > _AT_MOST:
+            what = f"would be larger than {_AT_MOST} bytes with this secret, and could not be read again"
+            raise ConfigurationError(f"{what}; delete secrets that nobody uses any more", file=str(self._path))
 
     def _damaged(self, why: str) -> ConfigurationError:
         advice = "restore it from a backup, or move it away to begin with an empty one"

@@ -15,9 +15,10 @@ class EnvironmentSecrets:
     """Implements `ports.SecretsStore`.
 
     Names are upper-cased, and every character that is no letter or digit becomes an underscore. So two pairs can fall
-    on one variable: `a_b`/`c` and `a`/`b_c` both read CALLGATE_SECRET_A_B_C. A variable belongs to the first pair that
-    read it, and another pair is refused rather than given a secret that is not its own. Two underscores between
-    connector and key (CALLGATE_SECRET_A_B__C) say where the one ends; that variable is looked for first.
+    on one variable: `a_b`/`c` and `a`/`b_c` both read CALLGATE_SECRET_A_B_C; `straße` and `strasse` read one,
+    too. A variable belongs to the first pair that read it, and another pair is refused rather than given a secret that
+    is not its own. Two underscores between connector and key (CALLGATE_SECRET_A_B__C) say where the one ends; that
+    variable is looked for first.
     """
 
     def __init__(self) -> None:
@@ -33,10 +34,11 @@ class EnvironmentSecrets:
         raise SecretNotFound(f"there is no secret {connector}/{key}; set {names[1]}")
 
     def _claim(self, name: str, *, connector: str, key: str) -> None:
-        pair = (connector.upper(), key.upper())
+        # In small letters, of which two names have the same only if they differ in case: `ß` and `ss` have one capital.
+        pair = (connector.lower(), key.lower())
         owner = self._owners.setdefault(name, pair)
         if owner != pair:
-            other = "/".join(owner).lower()
+            other = "/".join(owner)
             separate = f"{PREFIX}{_spelled(connector)}__{_spelled(key)}"
             raise ConfigurationError(f"{name} is the secret {other}; for {connector}/{key} set {separate}")
 

@@ -16,9 +16,9 @@ from callgate.errors import ConfigurationError, KeyMissing
 from callgate.secrets.private import Private
 from callgate.secrets.root_keys import VARIABLE, KeyFolder, RootKey, config_folder, keys_of_environment, new_root_key
 from callgate.secrets.sealing import Sealer
-from callgate.secrets.signing import SigningKey, signing_key, verify_signature
+from callgate.secrets.signing import SigningKey, signing_key
 
-__all__ = ["KeyRing", "config_folder", "open_keys", "throwaway_keys", "verify_signature"]
+__all__ = ["KeyRing", "config_folder", "open_keys", "throwaway_keys"]
 
 
 class KeyRing(Private):

@@ -19,12 +19,20 @@ from callgate.secrets.encodings import SHORTEST, Form
 from callgate.secrets.placeholders import ANY, PLAIN, placeholder
 from callgate.secrets.shapes import NAMES, strike_shapes
 from callgate.secrets.traces import LONG_WORD, has_long_word, has_short_word, look_for
+from callgate.secrets.unescaped import may_have_escapes, unescaped
 
 _LETTERS = (string.ascii_letters + string.digits + "_+=%").encode()
 _WORDS = bytes(ord("x") if byte in _LETTERS else ord(" ") for byte in range(256))
 _RUN = b"x" * LONG_WORD
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
 _PADDING = 2
+_LINE = 60
+"""From so many letters on, a line is one of base64 that was broken into lines: of 64 or 76."""
+# Each letter is looked at once, however long a word is: it starts where one starts, and gives nothing back.
+_BROKEN = re.compile(rf"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{{{_LINE},}}+\r?\n[ \t]*+)++[A-Za-z0-9+/_-]*+={{0,2}}")
+_BREAKS = frozenset("\r\n\t ")
+_SIGNS = bytes(ord("x") if chr(byte) in _BASE64 else byte if byte == ord("\\") else ord(" ") for byte in range(256))
+_LINE_AND_BREAK = b"x" * _LINE + b"\\"
 _CUT = CUT.encode().decode("latin-1")
 _CUT_OFF = re.compile(f"['\"]?{CUT}")
 """Where somebody cut a text, before or after it was put in quotes."""
@@ -94,7 +102,7 @@ class Known:
         look = look_for(len(data))
         if (has_short_word if look is None else look)(text):
             return True
-        if self.forms and self._has_short(text):
+        if self.forms and (self._has_short(text) or _has_broken_lines(data) or may_have_escapes(text)):
             return True
         if (look is not None and not self.long) or data.translate(_WORDS).find(_RUN) < 0:
             return False
@@ -160,22 +168,49 @@ class Known:
         return "".join((*pieces, rest)) if pieces else rest
 
     def _spans(self, text: str) -> Iterator[Span]:
+        yield from self._as_written(text)
+        for read in unescaped(text) if self.forms else ():
+            for start, end, stand_in in self._as_written(read.text):
+                yield *read.place(start, end), stand_in
+
+    def _as_written(self, text: str) -> Iterator[Span]:
+        yield from self._whole(text)
+        for lines in _BROKEN.finditer(text) if _has_long_line(text) else ():
+            yield from self._across_lines(lines[0], lines.start())
+        last = 0
+        for mark in _CUT_OFF.finditer(text) if CUT in text else ():
+            yield from self._cut_short(text, last, mark.start())
+            last = mark.end()
+
+    def _whole(self, text: str) -> Iterator[Span]:
         for form, stand_in in self.forms:
             at = text.find(form.text)
             while at >= 0:
                 end = at + len(form.text)
                 yield *_widened(text, form, at=at), stand_in
                 at = text.find(form.text, end)
-        last = 0
-        for mark in _CUT_OFF.finditer(text):
-            yield from self._cut_short(text, last, mark.start())
-            last = mark.end()
+
+    def _across_lines(self, lines: str, start: int) -> Iterator[Span]:
+        """Where a form is in these lines that a break interrupts."""
+        kept = [at for at, letter in enumerate(lines) if letter not in _BREAKS]
+        for first, behind, stand_in in self._whole("".join(lines[at] for at in kept)):
+            yield start + kept[first], start + kept[behind - 1] + 1, stand_in
 
     def _cut_short(self, text: str, start: int, end: int) -> Iterator[Span]:  # noqa: PLR0917 - a piece of text
         """Where a form begins that is interrupted at `end`, because the text was cut there."""
         for at in range(max(start, end - _TAIL), end - SHORTEST + 1):
             if text[at : at + SHORTEST] in self.heads:
                 yield from ((at, end, stand_in) for form, stand_in in self.forms if form.text.startswith(text[at:end]))
+
+
+def _has_broken_lines(data: bytes) -> bool:
+    """Whether something in this JSON text looks like base64 in lines."""
+    return b"\\n" in data and _LINE_AND_BREAK in data.translate(_SIGNS)
+
+
+def _has_long_line(text: str) -> bool:
+    """Whether there can be such lines in a text; asking the pattern takes many times as long."""
+    return "\n" in text and _LINE_AND_BREAK[:_LINE] in text.encode("ascii", "replace").translate(_SIGNS)
 
 
 def _widened(text: str, form: Form, *, at: int) -> tuple[int, int]:

@@ -60,4 +60,5 @@ def _keyring() -> ModuleType:
 
 
 def _not_found(connector: str, key: str) -> SecretNotFound:
-    return SecretNotFound(f"there is no secret {connector}/{key} in the keyring; set it with: callgate secrets set")
+    how = f"callgate secrets set {connector} {key}"
+    return SecretNotFound(f"there is no secret {connector}/{key} in the keyring; set it with: {how}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from callgate.errors import ConfigurationError, StoreError
+from callgate.ports.unshared import close_unshared, open_unshared
 
 _OTHERS = 0o077
 _LOCK_SECONDS = 10.0
@@ -147,12 +148,12 @@ def lock_file(path: Path, *, folder: int) -> Generator[None]:
         StoreError: Another writer did not end in time.
     """
     name = f"{path.name}.lock"
-    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    handle = open_unshared(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, folder=folder)
     try:
         _take(handle, path)
         yield
     finally:
-        os.close(handle)
+        close_unshared(handle)
 
 
 def _take(handle: int, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Signing: Ed25519 keys made from root keys, and checking a signature with nothing but the public one."""
+"""Signing: Ed25519 keys made from root keys. Checking a signature is the record's, and needs the public key alone."""
 
 from __future__ import annotations
 
@@ -25,15 +25,3 @@ def signing_key(root: RootKey) -> SigningKey:
 
     private = Ed25519PrivateKey.from_private_bytes(root.subkey("sign"))
     return SigningKey(private, private.public_key().public_bytes_raw())
-
-
-def verify_signature(public_key: bytes, data: bytes, signature: bytes) -> bool:  # noqa: PLR0917 - the order of old
-    """Whether the holder of that key signed exactly this data. Needs no root key; malformed input is a no."""
-    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - as above
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - as above
-
-    try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, data)
-    except (InvalidSignature, ValueError):
-        return False
-    return True

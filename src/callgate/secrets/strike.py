@@ -7,6 +7,7 @@ characters are refused when they are handed out, because no text could be kept c
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -22,6 +23,7 @@ from callgate.secrets.walk import rewrite, texts
 # What orjson would write in a way of its own has to be walked instead.
 _OPENING_BYTES = OPENING.encode()
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 
 
 class Striker(Private):
@@ -40,12 +42,13 @@ class Striker(Private):
         Raises:
             ConfigurationError: It is too short to be struck, so it must not be handed out.
         """
-        if value in self._values:
+        bare = value.strip()
+        if bare in self._values:
             return
-        check_length(value, connector=connector, key=key)
+        check_length(bare, connector=connector, key=key)
         with self._lock:
-            self._known = self._known.learn(forms_of(value), placeholder(connector, key))
-            self._values.add(value)
+            self._known = self._known.learn(forms_of(bare), placeholder(connector, key))
+            self._values.add(bare)
 
     @property
     def known(self) -> object:
@@ -85,6 +88,12 @@ class Striker(Private):
     def strike_text(self, text: str) -> str:
         """The text with everything secret in it replaced. Strike before cutting: half a secret is not recognised."""
         return self.strike(text)
+
+    def strike_trace(self, trace: str) -> str:
+        """The name of a trace without secrets. One that is a UUID, as most are, is either all of a secret or none."""
+        if _UUID(trace) is not None and trace not in self._values:
+            return trace
+        return self._known.strike(trace)
 
     def contains_placeholder(self, arguments: Any) -> str | None:
         """The first placeholder in a value (or in its JSON bytes): whoever sends one does not have the secret."""

@@ -169,7 +169,9 @@ DOCUMENT = Block(
         "observe": Key(OBSERVE, "Sources whose calls are decided and recorded, and run all the same, for a while.", []),
         "secrets": Key(SECRETS, "Where secrets come from."),
         "plugins": Key(PLUGINS, "Folders of plugins."),
-        "threads_per_connector": Key(Number(1, 1024), "How many plain functions of one connector run at once.", 32),
+        "threads_per_connector": Key(
+            Number(1, 1024), "How many plain functions, and how many processes, of one connector run at once.", 32
+        ),
         "batch_concurrency": Key(Number(1, 10_000), "How many calls of one batch or chain run at once.", 64),
         "retention_days": Key(
             OrWord(Number(0.01, 36_500, whole=False), "forever"),

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from callgate.model.levels import FOREIGN, Effect, Risk
+from callgate.model.tool import reading_fault
 from callgate.model.visible import visible
 from callgate.settings.accepted import AcceptedDeclaration, AcceptedDeclarations
 from callgate.settings.complaints import Complaints, Fault
@@ -19,7 +20,6 @@ from callgate.settings.yaml_source import read_nodes
 _TOOL = r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?"
 _SOURCE_LONGEST = 200
 _SCOPE = r"[a-z][a-z0-9_-]*:[a-z][a-z0-9_.-]*"
-_BESIDE_READING = {Effect.READ_ONLY.value, Effect.NETWORK_ACCESS.value, Effect.CALLS_LLM.value}
 
 
 def read_accepted(text: str, *, file: str) -> AcceptedDeclarations:
@@ -41,11 +41,10 @@ def _build_entry(fields: Fields, _: Reading) -> AcceptedDeclaration:
     effects: tuple[str, ...] = fields["effects"]
     if not effects:
         raise Fault("effects is empty; a tool reads or does something, so name at least one")
-    reads = Effect.READ_ONLY.value in effects
-    others = sorted(set(effects) - _BESIDE_READING)
-    if reads and others:
-        raise Fault(f"read_only combines with network_access and calls_llm only, not with {', '.join(others)}")
-    if reads and fields.get("destructive"):
+    fault = reading_fault(effects)
+    if fault is not None:
+        raise Fault(fault)
+    if Effect.READ_ONLY.value in effects and fields.get("destructive"):
         raise Fault("a tool cannot be read_only and destructive; drop one of them")
     kept = {name: value for name, value in fields.items() if name not in {"hash", "by"}}
     return AcceptedDeclaration(hash=fields["hash"], fields=MappingProxyType(kept), by=fields.get("by", ""))

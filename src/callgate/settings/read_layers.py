@@ -75,7 +75,7 @@ _RULE = Block(
         "match": Key(SELECTOR, "The tools it is for.", required=True),
         "when": Key(
             _Condition(Text(needs="a CEL condition", longest=4000)),
-            "A CEL condition over args, tool, context and labels; anything but false counts as true.",
+            "A CEL condition over args, tool and context; anything but false counts as true.",
         ),
         "verdict": Key(_VERDICT, "At least this verdict."),
         "risk": Key(_RISK, "At least this risk."),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from callgate.model.layer import ConfirmBy, Layer
+from callgate.model.layer import ConfirmBy, Layer, LayerKind
 from callgate.model.levels import Autonomy, Risk, Verdict
+from callgate.model.words import texts
 
 Cell = tuple[Verdict, bool]
 """A verdict and whether it is the *confirm +*."""
@@ -25,6 +27,12 @@ class Family:
     hosts: tuple[str, ...] | None = None
     """Host names or globs; None is any."""
     private_addresses: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("paths", "hosts"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, texts(given, name=name))
 
 
 DEFAULT_FAMILIES: Mapping[str, Family] = MappingProxyType(
@@ -50,6 +58,13 @@ class Role:
     """Exact scopes or `family:*` or `*`."""
     layer: Layer
     autonomy: Autonomy | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scopes", frozenset(texts(self.scopes, name="scopes")))
+
+
+OPEN_ROLE = Layer(name="default", kind=LayerKind.ROLE, allow=("group:all",))
+"""What stands for roles where the configuration has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,3 +361,12 @@ class Settings:
     """How many calls of one batch or chain run at once."""
     retention_days: float | None = 30.0
     """How long sealed arguments are kept; None is for ever."""
+
+    def folder(self, working_directory: Path) -> Path:
+        """Where what it names is found: beside its file; without one, in the working directory."""
+        return working_directory if self.file is None else Path(self.file).parent
+
+    @property
+    def role_names(self) -> tuple[str, ...]:
+        """The roles there are; without any in the file, the open one."""
+        return (OPEN_ROLE.name,) if self.roles is None else tuple(self.roles)

@@ -13,13 +13,32 @@ _FORMS = "memory://, sqlite:///relative.db or sqlite:////absolute.db"
 _STORES = {"memory": "MemoryStore", "sqlite": "SqliteStore"}
 
 
-def open_store(url: str, *, clock: Clock, folder: Path | None = None) -> Store:
+def open_store(url: str, *, clock: Clock, folder: Path | None = None, looking: bool = False) -> Store:
     """The store a URL names, not opened yet.
 
     Args:
         url: `memory://`, `sqlite:///relative.db` or `sqlite:////absolute.db`.
         clock: The clock of the gate.
         folder: Where relative paths start; the process's own when absent.
+        looking: Whether its stream begins with the first event only, so that looking leaves no trace.
+
+    Raises:
+        ConfigurationError: The URL names no store that there is.
+    """
+    file = file_of(url)
+    scheme = url.partition("://")[0]
+    # By name, because no store knows another, and one that is not used costs nothing.
+    kind = getattr(import_module(f"callgate.stores.{scheme}"), _STORES[scheme])
+    return kind(clock=clock) if file is None else kind((folder or Path()) / file, clock=clock, looking=looking)
+
+
+def is_at(file: Path, store_id: str) -> bool:
+    """Whether the store of that id is in a file; True if that cannot be told."""
+    return import_module("callgate.stores.sqlite.schema").holds(file, store_id)
+
+
+def file_of(url: str) -> Path | None:
+    """The file of the store that a URL names; None for a store in memory.
 
     Raises:
         ConfigurationError: The URL names no store that there is.
@@ -29,13 +48,11 @@ def open_store(url: str, *, clock: Clock, folder: Path | None = None) -> Store:
         raise ConfigurationError(f"PostgreSQL stores are not built yet; use {_FORMS}", key="store")
     if not separator or scheme not in _STORES:
         raise ConfigurationError(f"{_shown(url)} names no store; use {_FORMS}", key="store")
-    # By name, because no store knows another, and one that is not used costs nothing.
-    kind = getattr(import_module(f"callgate.stores.{scheme}"), _STORES[scheme])
-    if scheme == "memory":
-        if rest:
-            raise ConfigurationError(f"{_shown(url)}: nothing can follow memory://", key="store")
-        return kind(clock=clock)
-    return kind((folder or Path()) / _path(rest, url=url), clock=clock)
+    if scheme != "memory":
+        return _path(rest, url=url)
+    if rest:
+        raise ConfigurationError(f"{_shown(url)}: nothing can follow memory://", key="store")
+    return None
 
 
 def _path(rest: str, *, url: str) -> Path:

@@ -8,6 +8,7 @@ that is a function of a module of ours, from a text to something that JSON can s
 from __future__ import annotations
 
 import importlib
+import resource
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -74,10 +75,6 @@ def main() -> None:  # pragma: no cover - in the child, where nobody measures
 
 
 def _bound(seconds: int) -> None:  # pragma: no cover - as above
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        return
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

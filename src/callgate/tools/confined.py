@@ -22,7 +22,7 @@ _LONGEST_NAME = 255
 
 
 def _flags(*names: str) -> int:
-    """Ways of opening, those that the system knows; without handles of directories nothing is opened at all."""
+    """Ways of opening, those that the system knows."""
     return sum(getattr(os, name, 0) for name in names)  # each is a bit of its own
 
 
@@ -60,15 +60,9 @@ class Spot:
 
 
 class Confined:
-    """What one call may open.
-
-    Raises:
-        OSError: The system has no handles of directories.
-    """
+    """What one call may open."""
 
     def __init__(self, grounds: Grounds) -> None:
-        if os.open not in os.supports_dir_fd:  # pragma: no cover - Windows
-            raise OSError("files are opened by directory handles, which this system does not have")
         self.grounds = grounds
         self._processes = _device(_PROCESSES)
 

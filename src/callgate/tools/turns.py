@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import time
 from collections.abc import Generator
 
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Held
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows, where no directory is held either
-    fcntl = None
 
 _LONGEST_WAIT = 10.0
 _PAUSE = 0.002
@@ -67,8 +63,6 @@ def _too_long(folder: Held) -> TimeoutError:
 
 
 def _taken(fd: int, *, alone: bool) -> bool:
-    if fcntl is None:  # pragma: no cover - Windows
-        return True
     try:
         fcntl.flock(fd, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError as error:
@@ -78,6 +72,5 @@ def _taken(fd: int, *, alone: bool) -> bool:
 
 
 def _give(fd: int) -> None:
-    if fcntl is not None:
-        with contextlib.suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_UN)
+    with contextlib.suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_UN)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from callgate.adapters.mcp import McpServer
 from callgate.model.levels import Autonomy, HealthStatus
 from callgate.settings.values import Settings
 from callgate.testing import memory_gate
+from tests.waiting import until
 
 SCRIPT = Path(__file__).with_name("scripted_server.py")
 FREE = Settings(autonomy=Autonomy.A4)
@@ -41,13 +41,6 @@ def witnessed(folder: Path, name: str) -> list[str]:
     """What a server wrote down under that name."""
     file = folder / name
     return file.read_text().splitlines() if file.exists() else []
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait for what nobody tells, and not for ever."""
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - nobody tells of it
-            await asyncio.sleep(0.01)  # between two looks
 
 
 async def until_available(gate: Callgate, connector: str = "mcp.srv", *, available: bool = True) -> None:

@@ -13,7 +13,8 @@ import pytest
 from callgate import Context, Failed, Refused, Succeeded, Unknown
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Happened, Origin, Risk
-from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, scripted, told, until, until_told, witnessed
+from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, scripted, told, until_told, witnessed
+from tests.waiting import until
 
 SECRET = "s3cret-value-of-the-test"
 

@@ -12,7 +12,8 @@ import pytest
 
 from callgate import Callgate, Refused
 from callgate.errors import ConfigurationError
-from tests.adapters.mcp.servers import command, gate_of, told, until, witnessed
+from tests.adapters.mcp.servers import command, gate_of, told, witnessed
+from tests.waiting import until
 
 
 def configured(folder: Path, *, program: str = sys.executable, declare: str = "{add: {effects: read_only}}") -> Path:

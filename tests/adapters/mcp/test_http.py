@@ -12,7 +12,8 @@ import pytest
 from callgate import Context, Failed, Refused, Unknown
 from callgate.adapters.mcp import McpServer
 from tests.adapters.mcp.processes import HERE, come, free_port, running_script
-from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, told, until, until_available, witnessed
+from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, told, until_available, witnessed
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,8 @@ from callgate.settings.values import DEFAULT_FAMILIES, Family
 from tests.adapters.mcp.pages import Site, site
 from tests.adapters.mcp.processes import come, free_port, running
 from tests.adapters.mcp.real_servers import FIVE, git, npm_server, real_server, relayed
-from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, until, until_available, until_told, witnessed
+from tests.adapters.mcp.servers import FREE, READS, WRITES, gate_of, until_available, until_told, witnessed
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

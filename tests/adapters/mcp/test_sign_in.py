@@ -19,8 +19,9 @@ from callgate.runtime.keeping import keep_secret
 from callgate.runtime.signing_in import sign_in
 from callgate.settings.values import McpServerSettings, OAuthSettings
 from tests.adapters.mcp.authorization import MACHINE_ID, MACHINE_SECRET, Front, Issuer, Protected, issuing, protecting
-from tests.adapters.mcp.servers import gate_of, until, until_available
+from tests.adapters.mcp.servers import gate_of, until_available
 from tests.adapters.mcp.signing_in import Person, at, kept_in
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,9 @@ from callgate.model.levels import Happened
 from callgate.runtime.signing_in import sign_in, sign_out
 from callgate.settings.values import McpServerSettings, OAuthSettings, Settings
 from tests.adapters.mcp.authorization import Front, Issuer, Protected, issuing, protecting
-from tests.adapters.mcp.servers import gate_of, until, until_available
+from tests.adapters.mcp.servers import gate_of, until_available
 from tests.adapters.mcp.signing_in import Person, at, kept_in
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from callgate.events.staleness import content_hash
 from callgate.model.levels import Autonomy, Category, Happened
 from callgate.model.outcome import Outcome
 from callgate.pipeline import pipeline
-from callgate.pipeline.execute import Executed
+from callgate.pipeline.executed import Executed
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.permit import Permit
 from callgate.tools import replacing

@@ -277,7 +277,7 @@ async def test_a_directory_that_becomes_a_link_meanwhile_is_not_followed(tmp_pat
         with swapping(project / "moving", outside) as rounds:
             for number in range(15):
                 write(project, {f"more{number}.py": CODE})
-                outcome = await gate.call("search_code", {"query": "marker_outside", "limit": 20})
+                outcome = await gate.call("search_code", {"query": "marker_outside", "limit": 20}, timeout=300)
                 assert "marker_outside" not in str(outcome.unwrap()["results"])
         assert rounds[0] > 100
     [index] = (project / ".callgate" / "indexes").glob("*.db")

@@ -133,7 +133,7 @@ async def test_that_links_followed_is_no_surprise_in_any_of_hundreds_of_notes(tm
             assert (await gate.call("vault_read", {"path": path}, asker("ann"))).ok
             await noted(gate, "drank [[tea]]", path=path)
         arguments = {"old_path": "tea.md", "new_path": "chai.md"}
-        outcome = await gate.call("vault_move", arguments, asker("ann"))
+        outcome = await gate.call("vault_move", arguments, asker("ann"), timeout=300)
         moved = outcome.unwrap()
         assert (moved["notes_updated"], len(moved["updated"])) == (621, 99)
         assert outcome.metadata["artifact"].keys() == set(paths)

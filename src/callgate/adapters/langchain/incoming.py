@@ -15,6 +15,7 @@ from callgate.adapters.langchain.shape import Shape, hold_to, read_shape
 from callgate.errors import CallgateError, ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.naming import snake_case
+from callgate.model.shapes import as_mapping
 from callgate.model.tool import Tool
 from callgate.model.tool_context import ToolContext
 from callgate.model.visible import brief
@@ -36,18 +37,23 @@ def make_langchain_tool(thing: Any, declaration: Declaration, *, inject: Inject 
     Raises:
         ConfigurationError: Its name or its schema cannot be used.
     """
+    from callgate.adapters.langchain.own_model import read_by  # noqa: PLC0415 - loaded with the first tool
+
     with _readable(thing):
         declaration = named(declaration, tool_name(str(thing.name)), description=str(thing.description or ""))
         with about(declaration.name):
             shape = read_shape(thing)
             given = {name: give for name, give in (inject or {}).items() if name in shape.injected}
             compiled = compile_schema(declaration.input_schema or shape.schema, limit=declaration.max_argument_bytes)
+            held = hold_to(Shape(schema=compiled.schema, injected=shape.injected), compiled.validator)
+            # A model that contains itself is described elsewhere in its schema.
+            shown = None if "$ref" in compiled.schema else as_mapping(compiled.schema.get("properties")) or ()
             parts = Parts(
                 original=thing,
                 handler=make_handler(thing, given, hides=bool(shape.injected)),
                 is_async=is_async(thing),
                 input_schema=compiled.schema,
-                validator=hold_to(Shape(schema=compiled.schema, injected=shape.injected), compiled.validator),
+                validator=read_by(thing.args_schema, held, shown=shown, injected=shape.injected),
                 code=code_of(thing),
             )
             return assemble(declaration.with_more(_foreign(shape, given)), parts)

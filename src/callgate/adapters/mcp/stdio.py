@@ -33,8 +33,6 @@ _LOOK_AGAIN = 0.01
 _STDERR_CHUNK = 4096
 _GARBAGE_AT_MOST = 10_000
 """Lines in a row that are no messages."""
-_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""Windows has only one way to end a process, and it is final."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,14 +169,14 @@ async def _end(process: asyncio.subprocess.Process, *, listening: asyncio.Future
     if process.stdin is not None:
         process.stdin.close()
     code: int | None = None
-    for number in (None, signal.SIGTERM, _KILL):
+    for number in (None, signal.SIGTERM, signal.SIGKILL):
         if number is not None:
             _signal(process, number)
         if await _ended(process):
             code = process.returncode if number is None else None
             break
     # What it left running in its group goes too.
-    _signal(process, _KILL)
+    _signal(process, signal.SIGKILL)
     # What it wrote last is still on its way; who left the group may hold the other end for ever.
     await asyncio.wait({listening}, timeout=_LAST_WORDS)
     listening.cancel()
@@ -200,10 +198,7 @@ async def _ended(process: asyncio.subprocess.Process) -> bool:
 
 def _signal(process: asyncio.subprocess.Process, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, number)
-        elif process.returncode is None:
-            process.send_signal(number)
+        os.killpg(process.pid, number)
 
 
 def _close_pipes(process: asyncio.subprocess.Process) -> None:

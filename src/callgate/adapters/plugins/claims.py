@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from callgate.model.levels import Risk
+from callgate.model.tool import TIGHTENING
 
 _NEUTRAL = frozenset(
     {
@@ -30,7 +31,6 @@ _NEUTRAL = frozenset(
     }
 )
 """What lets nothing through by itself."""
-_BURDENS = ("destructive", "untrusted_output", "sensitive_output", "egress")
 _NOT_ITS_OWN = frozenset({"id", "config_ref"})
 """What identifies a tool in the gate, and is the gate's to give."""
 
@@ -46,7 +46,7 @@ def counting(fields: Mapping[str, Any], *, accepted: bool) -> dict[str, Any]:
     if accepted:
         return own
     kept = {key: value for key, value in own.items() if key in _NEUTRAL}
-    kept |= {key: True for key in _BURDENS if own.get(key) is True}
+    kept |= {key: True for key in TIGHTENING if own.get(key) is True}
     if str(own.get("risk")).lower() == Risk.CRITICAL.label:
         # With a risk of its own a tool would no longer count as destructive by itself.
         kept |= {"risk": Risk.CRITICAL, "destructive": True}

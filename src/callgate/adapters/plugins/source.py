@@ -14,9 +14,10 @@ from callgate.adapters.plugins.state import PluginState
 from callgate.adapters.plugins.watch import need_watchfiles, watch
 from callgate.model.levels import Origin
 from callgate.model.source import Loaded
+from callgate.policy.own_files import STORE_FOLDER
 from callgate.ports import Desk
 
-DEFAULT_SETTINGS = Path(".callgate") / "plugins"
+DEFAULT_SETTINGS = Path(STORE_FOLDER) / "plugins"
 
 
 class PluginFolder:

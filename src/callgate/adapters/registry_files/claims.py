@@ -10,6 +10,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.levels import Caller, Effect
 from callgate.model.shapes import as_mapping
 from callgate.model.source import Failure
+from callgate.model.tool import TIGHTENING
 from callgate.model.visible import brief
 
 _log = logging.getLogger("callgate")
@@ -26,8 +27,6 @@ PERMISSIONS: Mapping[str, tuple[str, ...]] = {
 """What each permission of a registry file stands for."""
 _PLAIN = ("idempotent", "deterministic", "concurrency_safe", "risk", "examples", "output_schema")
 """Fields of a declaration that a file may state as they are."""
-_TIGHTENING = ("destructive", "untrusted_output", "sensitive_output", "egress")
-"""Fields that make the gate stricter when they are true."""
 DECLARING = frozenset({"effects", "scopes", "check"})
 """Fields without any of which a tool is undeclared."""
 
@@ -38,7 +37,7 @@ def read_claims(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigurationError: It needs a permission that nobody knows.
     """
-    claims: dict[str, Any] = {key: entry[key] for key in (*_PLAIN, *_TIGHTENING) if entry.get(key) is not None}
+    claims: dict[str, Any] = {key: entry[key] for key in (*_PLAIN, *TIGHTENING) if entry.get(key) is not None}
     claims["category"] = _category(name, entry.get("category"))
     claims["allowed_callers"] = _callers(name, entry.get("allowed_callers"))
     effects = _effects(name, entry.get("side_effects", entry.get("effects")))
@@ -52,7 +51,7 @@ def read_claims(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 def tightening(claims: Mapping[str, Any]) -> dict[str, Any]:
     """The claims that cannot loosen anything."""
     kept = {key: claims[key] for key in ("category", "tags", "capabilities", "timeout", "scopes") if key in claims}
-    kept |= {key: True for key in _TIGHTENING if claims.get(key) is True}
+    kept |= {key: True for key in TIGHTENING if claims.get(key) is True}
     return kept | ({"risk": "critical"} if claims.get("risk") == "critical" else {})
 
 

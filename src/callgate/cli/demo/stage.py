@@ -79,7 +79,7 @@ class Stage:
         """Time to read; a viewer in a hurry presses Enter."""
         if not self._paced:
             return
-        if sys.platform == "win32" or not sys.stdin.isatty():
+        if not sys.stdin.isatty():
             time.sleep(beats * _BEAT)
         elif select.select([sys.stdin], [], [], beats * _BEAT)[0]:
             sys.stdin.readline()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,12 @@ _PAGE = 1000
 
 
 def verify_evidence(
-    path: Path, *, public_keys: Mapping[str, bytes] | None = None, most_bytes: int = MOST_BYTES
+    path: Path,
+    *,
+    public_keys: Mapping[str, bytes] | None = None,
+    signed: bool = False,
+    known: Collection[str] = (),
+    most_bytes: int = MOST_BYTES,
 ) -> Report:
     """Check a package of evidence. Never raises for what is in it.
 
@@ -34,6 +39,8 @@ def verify_evidence(
         path: A zip, a tar or a folder.
         public_keys: Raw Ed25519 keys by key id that the reader trusts; None believes the ones in the package, and
             says so.
+        signed: Refuse a package that is not signed itself; else that is a note.
+        known: Fingerprints that the reader knows; of keys in the package that are all among them, nothing is said.
         most_bytes: Refuse packages that claim to be larger when unpacked.
     """
     try:
@@ -41,7 +48,7 @@ def verify_evidence(
     except BadPackage as error:
         return _refused(error)
     try:
-        return _Checking(package, read_manifest(package, trusted=public_keys)).report()
+        return _Checking(package, read_manifest(package, trusted=public_keys, signed=signed, known=known)).report()
     except BadPackage as error:
         return _refused(error)
     finally:

@@ -33,20 +33,22 @@ _DECIDED = frozenset({ATTEMPTED, REFUSED, GATE_DENIED, GATE_PREVIEWED, GATE_REQU
 GUIDE = """\
 This is evidence from a Callgate audit log. `callgate evidence verify` checks it without the store or its keys.
 
-By hand, with any language that has JSON, SHA-256, HMAC and Ed25519:
+By hand, with any language that has JSON, SHA-256 and Ed25519:
 
-1. manifest.json has the SHA-256 of every other file. manifest.sig, if there, is an Ed25519 signature over the bytes
-   "callgate evidence 1\\n" followed by those of manifest.json.
-2. events.jsonl has one event per line. Canonical JSON is UTF-8, keys sorted, no spaces. An event's hash is the SHA-256
-   of the canonical JSON of everything in it but hash, payload and salt. Its payload_digest is the HMAC-SHA-256, keyed
-   with the salt (hex), of the payload's canonical JSON. previous is the hash of the event before it in its stream.
+1. manifest.json has the SHA-256 of every other file but manifest.sig. That one, if there, has an Ed25519 signature
+   (hex) over the bytes "callgate evidence 1\\n" followed by those of manifest.json.
+2. events.jsonl has one event per line, in canonical JSON: UTF-8, keys sorted by code point, no spaces, letters as
+   themselves. Numbers stay as they are written in the line. An event's hash is the SHA-256 of the canonical JSON of
+   everything in it but hash, payload and salt. Its payload_digest is the SHA-256 of the salt's bytes (the salt is given
+   in hex) followed by the payload's canonical JSON. previous is the hash of the event before it in its stream, and 64
+   zeros in the first one.
 3. A line without payload and salt is a link: an event that is not part of this evidence, given without its content
    because the chain runs through it. A line whose payload is null was erased from the store.
 4. checkpoints.jsonl has signed heads: stream to [sequence, hash]. The signature is Ed25519 over the bytes
    "callgate checkpoint 1\\n" followed by the canonical JSON of everything in the line but signature. An event is proven
    if the chain leads from it to a head that is signed.
-5. keys.json has the public keys. A key proves something only if you know from elsewhere whose it is: compare its
-   fingerprint with the one its owner has published.
+5. keys.json has the public keys (hex). A key proves something only if you know from elsewhere whose it is: compare its
+   fingerprint, the first 32 hex digits of its SHA-256, with the one its owner has published.
 """
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 from callgate.events.evidence import contents
 from callgate.events.evidence.package import BadPackage, Package, digest_of, parse, whole
-from callgate.events.signature import fingerprint
+from callgate.events.signature import fingerprint, fits
+
+_UNSIGNED = "the package itself is not signed: that its approvals are those of the store is not proven"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +28,12 @@ class Manifest:
     notes: tuple[str, ...]
 
 
-def read_manifest(package: Package, *, trusted: Mapping[str, bytes] | None) -> Manifest:
-    """Read it and hold every file against it.
+def read_manifest(
+    package: Package, *, trusted: Mapping[str, bytes] | None, signed: bool = False, known: Collection[str] = ()
+) -> Manifest:
+    """Read it and hold every file against it; if `signed`, it has to be signed itself.
+
+    The keys it brings need no note where the reader knows all of their fingerprints.
 
     Raises:
         BadPackage: It lies, or is none.
@@ -42,11 +45,17 @@ def read_manifest(package: Package, *, trusted: Mapping[str, bytes] | None) -> M
     _compare_files(package, body)
     inside = _read_keys(package)
     notes: list[str] = []
-    if trusted is None:
-        names = ", ".join(sorted(fingerprint(key) for key in inside.values())) or "none"
-        notes.append(f"its signatures are checked with the keys it brings ({names}): compare them with published ones")
+    names = {fingerprint(key) for key in inside.values()}
+    if trusted is None and not (names and names <= set(known)):
+        told = ", ".join(sorted(names)) or "none"
+        notes.append(f"its signatures are checked with the keys it brings ({told}): compare them with published ones")
     keys = inside if trusted is None else trusted
-    notes.extend(_check_signature(package, text, keys=keys))
+    if contents.SIGNATURE in package.sizes:
+        _check_signature(package, text, keys=keys)
+    elif signed:
+        raise BadPackage(f"{_UNSIGNED}, and may be anybody's")
+    else:
+        notes.append(_UNSIGNED)
     return _manifest(body, keys, notes=notes)
 
 
@@ -74,19 +83,21 @@ def _read_keys(package: Package) -> dict[str, bytes]:
     return found
 
 
-def _check_signature(package: Package, text: bytes, *, keys: Mapping[str, bytes]) -> list[str]:
-    if contents.SIGNATURE not in package.sizes:
-        return ["the package itself is not signed: that its approvals are those of the store is not proven"]
+def _check_signature(package: Package, text: bytes, *, keys: Mapping[str, bytes]) -> None:
     body = parse(whole(package, contents.SIGNATURE), contents.SIGNATURE)
     key = keys.get(str(body.get("key_id")))
     if key is None:
         raise BadPackage(f"it is signed with key {body.get('key_id')!r}, which is not known here")
+    if not fits(_from_hex(body.get("signature")), contents.SIGNED_PREFIX + text, public_key=key):
+        raise BadPackage("its signature does not fit: it was changed or forged")
+
+
+def _from_hex(text: Any) -> bytes:
+    """The bytes; what is no hex has none, and fits nothing."""
     try:
-        signature = bytes.fromhex(str(body.get("signature")))
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, contents.SIGNED_PREFIX + text)
-    except (InvalidSignature, ValueError) as error:
-        raise BadPackage("its signature does not fit: it was changed or forged") from error
-    return []
+        return bytes.fromhex(str(text))
+    except ValueError:
+        return b""
 
 
 def _manifest(body: dict[str, Any], keys: Mapping[str, bytes], *, notes: list[str]) -> Manifest:

@@ -6,15 +6,6 @@ from callgate.events import vocabulary as own
 from callgate.events.projections.projection import Entry, Projection, kept, mapping, said
 from callgate.model.event import Event
 
-_STATES = {
-    own.GATE_REQUIRED: "pending",
-    own.APPROVED: "approved",
-    own.REJECTED: "rejected",
-    own.ANSWERED: "answered",
-    own.EXPIRED: "expired",
-    own.WITHDRAWN: "withdrawn",
-    own.USED: "used",
-}
 _DECIDED = frozenset({own.APPROVED, own.REJECTED, own.ANSWERED, own.EDITED})
 
 
@@ -28,7 +19,7 @@ def _apply(entry: Entry | None, event: Event) -> Entry:
     new: Entry = dict(entry) if entry is not None else _first(event)
     new |= kept(payload, "tool", "principal", "user", "session", "key", "votes", "assurance", "expires_at", "plan_id")
     new |= kept(mapping(payload.get("decision")), "risk", "autonomy")
-    new["state"] = payload.get("state") or _STATES.get(event.type) or new.get("state")
+    new["state"] = payload.get("state") or own.APPROVAL_STATES.get(event.type) or new.get("state")
     new["updated_at"] = event.time
     if event.type in _DECIDED:
         new |= {"decided_at": event.time, "decided_by": payload.get("by")}
@@ -43,4 +34,4 @@ def _first(event: Event) -> Entry:
     return {"approval": _key(event), "call": event.call, "trace": event.trace, "asked_at": event.time, "edited": False}
 
 
-APPROVALS = Projection(name="approvals", types=frozenset({*_STATES, own.VOTED, own.EDITED}), key=_key, apply=_apply)
+APPROVALS = Projection(name="approvals", types=frozenset({*own.APPROVAL_STATES, own.EDITED}), key=_key, apply=_apply)

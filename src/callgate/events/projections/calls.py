@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from callgate.events import vocabulary as own
+from callgate.events.later_facts import LATER, state_learned
 from callgate.events.projections.projection import Entry, Projection, kept, mapping, said
+from callgate.model.approval import ApprovalState
 from callgate.model.call import CallStatus
 from callgate.model.event import Event
 
@@ -32,16 +34,7 @@ _STATUS: dict[str, CallStatus] = {
     own.USED: "resumed",
 }
 """A call that was let through runs under its own id, and then goes on from here, or under that of a later call."""
-_QUESTION = {
-    own.GATE_REQUIRED: "pending",
-    own.APPROVED: "approved",
-    own.EDITED: "approved",
-    own.REJECTED: "rejected",
-    own.ANSWERED: "answered",
-    own.EXPIRED: "expired",
-    own.WITHDRAWN: "withdrawn",
-    own.USED: "used",
-}
+_QUESTION = {**own.APPROVAL_STATES, own.EDITED: ApprovalState.APPROVED.value}
 _TURNED_DOWN = {
     own.REJECTED: "approval_rejected",
     own.ANSWERED: "approval_answered",
@@ -83,12 +76,7 @@ def _first(event: Event) -> Entry:
 
 def status_after(event: Event, before: str) -> str:
     """How a call stands after one of the events of `CALLS`."""
-    payload = said(event)
-    if event.type == own.RESOLVED:
-        return str(payload.get("state") or before)
-    if event.type == own.SETTLED_LATE:
-        return str(payload.get("outcome") or before)
-    return _STATUS[event.type]
+    return (state_learned(event) or before) if event.type in LATER else _STATUS[event.type]
 
 
 def _asked(event: Event, payload: dict[str, Any]) -> Entry:
@@ -105,17 +93,26 @@ def _judged(payload: dict[str, Any]) -> Entry:
 
 
 def _failed(event: Event, payload: dict[str, Any]) -> Entry:
+    if event.type in LATER:
+        return _failed_after_all(event, payload)
     code = mapping(payload.get("error")).get("code") or payload.get("code") or _TURNED_DOWN.get(event.type)
     if code is not None:
         return {"error_code": code}
-    # A success that was learned later takes the error of not knowing away.
-    return {"error_code": None} if event.type in {own.SUCCEEDED, own.RESOLVED, own.SETTLED_LATE} else {}
+    return {"error_code": None} if event.type == own.SUCCEEDED else {}
+
+
+def _failed_after_all(event: Event, payload: dict[str, Any]) -> Entry:
+    """What was learned later takes the error of not knowing away; what changed nothing leaves it."""
+    state = state_learned(event)
+    if state is None:
+        return {}
+    return {"error_code": None if state == "succeeded" else mapping(payload.get("error")).get("code")}
 
 
 CALLS = Projection(
     name="calls",
-    types=frozenset({*_STATUS, own.RESOLVED, own.SETTLED_LATE}),
+    types=LATER.union(_STATUS),
     key=lambda event: event.call,
     apply=_apply,
-    version=2,
+    version=3,
 )

@@ -1,7 +1,8 @@
 """Usage: one entry per day and tool: how many calls, how they ended, how long they took. Each call counts once.
 
-A call that asks a person counts as pending until the question is over: then it counts as what it came to. Let through,
-that is the call that ran; turned down, it is refused, on the day it asked.
+A call whose outcome was unknown counts as what was learned of it, on the day it was given up; where that day is not
+known, it stays unknown. A call that asks a person counts as pending until the question is over: then it counts as what
+it came to. Let through, that is the call that ran; turned down, it is refused, on the day it asked.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from callgate.events import vocabulary as own
+from callgate.events.later_facts import LATER, state_learned
 from callgate.events.projections.projection import Entry, Projection, said
 from callgate.model.event import Event
 
@@ -41,14 +43,17 @@ def _counted_before(event: Event) -> bool:
 
 
 def _counted_on(event: Event) -> str:
-    """The day an event counts on; the end of a question, on the day of the call that asked it."""
-    asked = said(event).get("asked_at") if event.type in _OVER else None
-    return _day(asked if isinstance(asked, int | float) else event.time)
+    """The day an event counts on; the end of a question, on the day of the call that asked it, and so on."""
+    before = {**dict.fromkeys(_OVER, "asked_at"), own.RESOLVED: "ended_at"}.get(event.type)
+    day = None if before is None else said(event).get(before)
+    return _day(day if isinstance(day, int | float) else event.time)
 
 
 def _apply(entry: Entry | None, event: Event) -> Entry:
     payload = said(event)
     new: Entry = dict(entry) if entry is not None else _first(event)
+    if event.type in LATER:
+        return _learned(new, event)
     if event.type in _OVER:
         new["pending"] = max(0, new["pending"] - 1)
     if event.type != _LET_THROUGH:
@@ -59,6 +64,15 @@ def _apply(entry: Entry | None, event: Event) -> Entry:
         new["duration_ms"] += duration
         new["slowest_ms"] = max(new["slowest_ms"], duration)
     return new
+
+
+def _learned(entry: Entry, event: Event) -> Entry:
+    """Somebody found out what became of a call that counts as unknown."""
+    state = state_learned(event)
+    if state in {"succeeded", "failed"} and entry["unknown"]:
+        entry["unknown"] -= 1
+        entry[state] += 1
+    return entry
 
 
 def _first(event: Event) -> Entry:
@@ -80,4 +94,4 @@ def _day(seconds: float) -> str:
         return "0000-00-00"
 
 
-USAGE = Projection(name="usage", types=frozenset(_COUNTED) | _OVER, key=_key, apply=_apply, version=2)
+USAGE = Projection(name="usage", types=frozenset(_COUNTED) | _OVER | LATER, key=_key, apply=_apply, version=3)

@@ -100,6 +100,7 @@ async def resolve(call_id: str, said: Found, gate: Gate, decider: Decider) -> Re
         _whose(row),
         happened=said.happened,
         by=decider.name,
+        call_id=call_id,
         note=said.note,
         output=said.output,
         assurance=Assurance.SIGNED_IN,

@@ -48,8 +48,17 @@ async def need_own_call(gate: Callgate, agent: Credential, call_id: str) -> None
         NotFound: The ledger has no call of that id, or it is another's.
     """
     row = await gate.attempt_of_call(call_id)
-    if row is None or not is_own(agent, row.key.principal, row.key.session):
+    asker = (row.key.principal, row.key.session) if row is not None else await _who_made(gate, call_id)
+    if not is_own(agent, *asker):
         raise NotFound(f"no call has the id {call_id}")
+
+
+async def _who_made(gate: Callgate, call_id: str) -> tuple[Any, Any]:
+    """Principal and session of a call whose key another has taken since."""
+    for event in await gate.events_after(0, limit=1, types=("tool_call.attempted",), call_id=call_id):
+        said = event.payload or {}
+        return said.get("principal"), said.get("session")
+    return None, None
 
 
 def collector_of(gate: Callgate, agent: Credential, question: Approval) -> Context:

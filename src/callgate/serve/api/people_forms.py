@@ -12,7 +12,7 @@ from callgate.model.attempt import Attempt
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.shapes import as_mapping
 
-_PRIVATE = frozenset({"mac", "sealed_id", "asked_fingerprint", "final_fingerprint"})
+_PRIVATE = frozenset({"mac", "revision", "sealed_id", "asked_fingerprint", "final_fingerprint"})
 _ASKED = ("id", "tool", "session", "call_id", "trace_id", "key", "created_at", "expires_at", "text", "edited")
 
 

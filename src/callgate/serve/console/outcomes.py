@@ -72,6 +72,7 @@ async def _resolve(gate: Callgate, row: Attempt, found: Sent) -> None:
         Context(principal=row.key.principal, session=row.key.session),
         happened=answer == "happened",
         by=found.visitor.name,
+        call_id=row.call_id,
         note=found.text("note").strip(),
         output=_output(found.text("output")) if answer == "happened" else None,
         assurance=Assurance.SIGNED_IN,

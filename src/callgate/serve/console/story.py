@@ -29,8 +29,9 @@ _TOLD = {
     "approval.answered": ("A person answered instead of letting it run", "plain"),
     "approval.expired": ("Nobody decided in time", "bad"),
     "approval.edited": ("A person changed the arguments and said yes", "good"),
-    "approval.withdrawn": ("The asker no longer wanted it", "plain"),
+    "approval.withdrawn": ("The question was taken back", "plain"),
     "approval.used": ("The approval was used up: one yes, one run", "plain"),
+    "approval.goes_on": ("The run that it was used for stopped at a call inside, and goes on", "plain"),
     "health.changed": ("What is behind the tool became healthier or worse", "plain"),
     "approval.voted": ("One of several people said yes", "good"),
 }

@@ -21,7 +21,7 @@ from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.tables import Tables
 
 
-class LedgerReader:
+class LedgerReader:  # noqa: PLR0904 - as many as its port has
     """The ledger's rows."""
 
     def __init__(self, tables: Tables, log: EventLog) -> None:
@@ -37,7 +37,7 @@ class LedgerReader:
         return found if found is not None and found.call_id == call_id else None
 
     def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:  # noqa: PLR0917
-        keys = self._tables.unknown.get((principal, session, fingerprint))
+        keys = self._tables.unresolved.get((principal, session, fingerprint))
         return self.attempt(keys[0]) if keys else None
 
     def succeeded_since(self, principal: str, session: str, fingerprint: str, since: float) -> bool:  # noqa: PLR0917
@@ -51,8 +51,8 @@ class LedgerReader:
     def past(self, key: AttemptKey, fingerprint: str, since: float) -> Past:  # noqa: PLR0917
         tables, (principal, session, _) = self._tables, key
         place = (principal, session, fingerprint)
-        unknown, last = tables.unknown.get(place), tables.succeeded.get(place)
-        unresolved = self.attempt(unknown[0]) if unknown else None
+        keys, last = tables.unresolved.get(place), tables.succeeded.get(place)
+        unresolved = self.attempt(keys[0]) if keys else None
         return Past(tables.attempts.get(key), unresolved, last is not None and last >= since)
 
     def attempts(
@@ -70,6 +70,10 @@ class LedgerReader:
             if (state is None or row.state is state) and (owner is None or row.owner == owner)
         )
         return list(islice(found, limit))
+
+    def unended(self, owner: str | None = None) -> list[Attempt]:
+        rows = self.attempts(owner=owner)
+        return [row for row in rows if row.ended_at is None]
 
     def open_attempts(
         self, *, behind: str | None = None, limit: int | None = None, newest_first: bool = False

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any, TypeVar, cast
 
-from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Appender
 from callgate.events.vocabulary import STREAM_OPENED
 from callgate.model.event import Draft, Event
 from callgate.model.ids import uuid7
 from callgate.ports import Clock, Reader, Transaction
+from callgate.ports.home import AtHome
 from callgate.ports.promise import promised
 from callgate.stores.memory.log import WAITING_AT_MOST, EventLog
 from callgate.stores.memory.reader import MemoryReader
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 _TELL_WITHIN = 0.05
 
 
-class MemoryStore:  # noqa: PLR0904 - as many as its port has
+class MemoryStore(AtHome):  # noqa: PLR0904 - as many as its port has
     """A `Store` in memory, for tests, notebooks and calls whose record may end with the process.
 
     Args:
@@ -35,6 +35,7 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
     """
 
     def __init__(self, *, clock: Clock, producer: str = "callgate", readings: int = 10_000) -> None:
+        super().__init__()
         self._clock = clock
         self._owner = uuid7()
         self._store_id = uuid7()
@@ -45,10 +46,7 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         self._listeners: list[Callable[[Sequence[Event]], None]] = []
         self._told = 0
         self._telling: asyncio.TimerHandle | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
-        self._why = "not open yet"
-        """Why the store cannot be used; empty when it can."""
 
     @property
     def owner(self) -> str:
@@ -59,9 +57,7 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
         return self._store_id
 
     async def open(self) -> None:
-        if self._loop is not None:
-            raise StoreError(f"the store was opened before and is {self._why or 'open'}; make another one")
-        self._loop = asyncio.get_running_loop()
+        self._settle_here()
         self._thread = get_ident()
         self._why = ""
         payload: dict[str, Any] = {"store_id": self._store_id, "heads": {}}
@@ -145,6 +141,9 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
     def owner_alive(self, owner: str) -> bool:
         return owner == self._owner
 
+    def handles_for_children(self) -> tuple[int, ...]:
+        return ()
+
     def gone_owners(self) -> list[str]:
         return []
 
@@ -172,24 +171,6 @@ class MemoryStore:  # noqa: PLR0904 - as many as its port has
             except Exception:  # noqa: BLE001 - a listener harms nobody else
                 _log.exception("a listener of the store failed")
 
-    def _awake(self) -> asyncio.AbstractEventLoop:
-        loop = self._home()
-        if loop.is_closed():
-            raise StoreUnavailable("the event loop this store was opened on has ended; open it where it is used")
-        return loop
-
-    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do on the loop the store was opened on what was asked on another."""
-        try:
-            loop = self._awake()
-        except StoreUnavailable:
-            work.close()
-            raise
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
-
     def _home(self) -> asyncio.AbstractEventLoop:
         """The loop of a store that is open."""
         return cast("asyncio.AbstractEventLoop", self._loop)
-
-    def _unusable(self) -> StoreUnavailable:
-        return StoreUnavailable(f"the store is {self._why}")

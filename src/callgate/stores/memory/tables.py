@@ -22,7 +22,7 @@ class Tables:
     def __init__(self) -> None:
         self.attempts: dict[AttemptKey, Attempt] = {}
         self.calls: dict[str, AttemptKey] = {}
-        self.unknown: dict[Fingerprinted, tuple[AttemptKey, ...]] = {}
+        self.unresolved: dict[Fingerprinted, tuple[AttemptKey, ...]] = {}
         self.succeeded: dict[Fingerprinted, float] = {}
         """When an equal call last succeeded."""
         self.approvals: dict[str, Approval] = {}

@@ -15,7 +15,6 @@ from callgate.stores.memory.log import EventLog
 from callgate.stores.memory.reader import MemoryReader
 from callgate.stores.memory.tables import Fingerprinted, Tables
 
-_UNKNOWN = AttemptState.UNKNOWN
 _SUCCEEDED = AttemptState.SUCCEEDED
 
 
@@ -32,10 +31,10 @@ class LedgerWriter(MemoryReader):
         before = tables.attempts.get(attempt.key)
         tables.put(tables.attempts, attempt.key, attempt)
         tables.put(tables.calls, attempt.call_id, attempt.key)
-        if before is not None and before.state is _UNKNOWN:
-            self._note_unknown(before, present=False)
-        if attempt.state is _UNKNOWN:
-            self._note_unknown(attempt, present=True)
+        if before is not None and before.unresolved:
+            self._note_unresolved(before, present=False)
+        if attempt.unresolved:
+            self._note_unresolved(attempt, present=True)
         elif attempt.state is _SUCCEEDED and attempt.ended_at is not None:
             self._note_success(attempt, attempt.ended_at)
 
@@ -45,11 +44,11 @@ class LedgerWriter(MemoryReader):
             raise KeyError(message)
         self.put_attempt(attempt)
 
-    def _note_unknown(self, attempt: Attempt, *, present: bool) -> None:
+    def _note_unresolved(self, attempt: Attempt, *, present: bool) -> None:
         for place in _fingerprints(attempt):
-            keys: tuple[AttemptKey, ...] = self._tables.unknown.get(place, ())
+            keys: tuple[AttemptKey, ...] = self._tables.unresolved.get(place, ())
             keys = (*keys, attempt.key) if present else tuple(key for key in keys if key != attempt.key)
-            self._tables.put(self._tables.unknown, place, keys)
+            self._tables.put(self._tables.unresolved, place, keys)
 
     def _note_success(self, attempt: Attempt, at: float) -> None:
         for place in _fingerprints(attempt):

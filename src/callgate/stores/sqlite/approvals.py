@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import orjson
@@ -41,15 +41,15 @@ class ApprovalReader(AttemptReader):
     """Answers about questions to people, and standing answers."""
 
     def approval(self, approval_id: str) -> Approval | None:
-        return _approval(self._one(SQL["by_id"], approval_id))
+        return self._approval(SQL["by_id"], approval_id)
 
     def latest_approval(  # noqa: PLR0917
         self, principal: str, session: str, tool: str, fingerprint: str, *, key: str | None = None
     ) -> Approval | None:
-        return _approval(self._one(SQL["latest"], fingerprint, session, principal, tool, key, key))
+        return self._approval(SQL["latest"], fingerprint, session, principal, tool, key, key)
 
     def approvals_of_plan(self, plan_id: str) -> list[Approval]:
-        return [to_approval(_body_of_approval(row[0])) for row in self._ask(SQL["of_plan"], plan_id)]
+        return [_approval(row) for row in self._ask(SQL["of_plan"], plan_id)]
 
     def latest_plan(self, principal: str, session: str, digest: str) -> str | None:  # noqa: PLR0917
         return self._one(SQL["latest_plan"], digest, session, principal)
@@ -73,7 +73,7 @@ class ApprovalReader(AttemptReader):
         statement = (_NEWEST if newest_first else SQL)["listed"].replace("/* meant */", " AND ".join(meant) or "1")
         values = [value for text, value in meant.items() for _ in range(text.count("?"))]
         found = self._ask(statement, *values, ALL if limit is None else limit)
-        return [to_approval(_body_of_approval(row[0])) for row in found]
+        return [_approval(row) for row in found]
 
     def pending_count(self, principal: str, session: str, *, now: float | None = None) -> int:
         if now is None:
@@ -85,11 +85,15 @@ class ApprovalReader(AttemptReader):
 
     def grants(self, *, principal: str | None = None, tool: str | None = None) -> list[Grant]:
         found = self._ask(SQL["grants"], principal) if tool is None else self._ask(SQL["grants_for"], principal, tool)
-        return [to_grant(_body_of_grant(row[0])) for row in found]
+        return [_grant(row) for row in found]
 
     def grant(self, grant_id: str) -> Grant | None:
-        body = self._one(SQL["grant"], grant_id)
-        return None if body is None else to_grant(_body_of_grant(body))
+        row = self._ask(SQL["grant"], grant_id).fetchone()
+        return None if row is None else _grant(row)
+
+    def _approval(self, statement: str, *values: Any) -> Approval | None:
+        row = self._ask(statement, *values).fetchone()
+        return None if row is None else _approval(row)
 
 
 def put_approval(db: sqlite3.Connection, approval: Approval) -> None:
@@ -103,10 +107,7 @@ def put_approval(db: sqlite3.Connection, approval: Approval) -> None:
         "part": None if approval.part is None else asdict(approval.part),
         "calls": [asdict(call) for call in approval.calls],
     }
-    columns = (approval.id, body["state"], approval.principal, approval.session, approval.tool)
-    asked, part = (approval.asked_fingerprint, approval.key), approval.part
-    plan = (None, None) if part is None else (part.plan_id, part.digest)
-    db.execute(SQL["put"], (*columns, *asked, *plan, recordable_bytes(body).decode()))
+    db.execute(SQL["put"], (*_approval_columns(approval), recordable_bytes(body).decode()))
 
 
 def put_grant(db: sqlite3.Connection, grant: Grant) -> None:
@@ -115,8 +116,7 @@ def put_grant(db: sqlite3.Connection, grant: Grant) -> None:
         "max_risk": grant.max_risk.label,
         "scope": grant.scope.value,
     }
-    columns = (grant.id, grant.principal, grant.tool, int(grant.revoked_at is not None))
-    db.execute(SQL["put_grant"], (*columns, recordable_bytes(body).decode()))
+    db.execute(SQL["put_grant"], (*_grant_columns(grant), recordable_bytes(body).decode()))
 
 
 @readable("approvals")
@@ -145,8 +145,29 @@ def to_grant(body: dict[str, Any]) -> Grant:
 
 
 @readable("approvals")
-def _approval(body: str | None) -> Approval | None:
-    return None if body is None else to_approval(_body_of_approval(body))
+def _approval(row: tuple[Any, ...]) -> Approval:
+    """The approval of a row. One that is found by what its body does not say is one that nobody sealed."""
+    found = to_approval(_body_of_approval(row[0]))
+    return found if row[1:] == _approval_columns(found) else replace(found, mac="")
+
+
+@readable("grants")
+def _grant(row: tuple[Any, ...]) -> Grant:
+    """The grant of a row, as above."""
+    found = to_grant(_body_of_grant(row[0]))
+    return found if row[1:] == _grant_columns(found) else replace(found, mac="")
+
+
+def _approval_columns(approval: Approval) -> tuple[Any, ...]:
+    """All that an approval is found by."""
+    columns = (approval.id, approval.state.value, approval.principal, approval.session, approval.tool)
+    asked, part = (approval.asked_fingerprint, approval.key), approval.part
+    return (*columns, *asked, *((None, None) if part is None else (part.plan_id, part.digest)))
+
+
+def _grant_columns(grant: Grant) -> tuple[Any, ...]:
+    """All that a grant is found by."""
+    return grant.id, grant.principal, grant.tool, int(grant.revoked_at is not None)
 
 
 def _assurance(word: str) -> Assurance:

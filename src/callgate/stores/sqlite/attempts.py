@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
+from callgate.errors import RowUnreadable
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.model.levels import Happened
 from callgate.ports import Past
@@ -27,7 +30,7 @@ _SHORT = 16
 _HAPPENED = {None: None} | {word.value: word for word in Happened}
 
 
-class AttemptReader(Queries):
+class AttemptReader(Queries):  # noqa: PLR0904 - as many as its port has
     """Answers about ledger rows."""
 
     def attempt(self, key: AttemptKey) -> Attempt | None:
@@ -69,12 +72,19 @@ class AttemptReader(Queries):
         found = self._listed(name, *values, behind=behind, limit=limit, newest_first=newest_first)
         return [to_attempt(row) for row in found]
 
+    def unended(self, owner: str | None = None) -> list[Attempt]:
+        whose = () if owner is None else (owner,)
+        names = ("started", "unended") if owner is None else ("started_of_owner", "unended_of_owner")
+        rows = [*self._ask(SQL[names[0]], *whose, ALL), *self._ask(SQL[names[1]], *whose)]
+        rows.sort(key=_number)
+        return list(_readable(rows))
+
     def open_attempts(
         self, *, behind: str | None = None, limit: int | None = None, newest_first: bool = False
     ) -> list[Attempt]:
         how: dict[str, Any] = {"behind": behind, "limit": limit, "newest_first": newest_first}
         rows = [row for name in ("unknowns", "possibles") for row in self._listed(name, **how)]
-        rows.sort(reverse=newest_first)
+        rows.sort(key=_number, reverse=newest_first)
         return [to_attempt(row) for row in rows[:limit]]
 
     def open_count(self) -> int:
@@ -98,9 +108,21 @@ class AttemptReader(Queries):
         return None if row is None else to_attempt(row)
 
 
+def _number(row: tuple[Any, ...]) -> int:
+    """Rows are compared by this alone: the rest of one that was edited may not be comparable."""
+    return row[0]
+
+
+def _readable(rows: Iterable[tuple[Any, ...]]) -> Iterator[Attempt]:
+    """What can be read of some rows: one that was edited keeps nobody from the others, and verifying finds it."""
+    for row in rows:
+        with suppress(RowUnreadable):
+            yield to_attempt(row)
+
+
 def find_unresolved(db: sqlite3.Connection, place: tuple[str, str, str]) -> Attempt | None:
-    """An unknown row by fingerprint (asked or final), session and principal."""
-    row = db.execute(SQL["unknown"], place).fetchone() or db.execute(SQL["unknown_edited"], place).fetchone()
+    """An unresolved row by fingerprint (asked or final), session and principal."""
+    row = db.execute(SQL["unresolved"], place).fetchone() or db.execute(SQL["unresolved_edited"], place).fetchone()
     return None if row is None else to_attempt(row)
 
 

@@ -18,7 +18,7 @@ Item = Draft | tuple[Unit, Waiter]
 class Batch:
     """Items in the order they came, and after the run their results."""
 
-    __slots__ = ("changed", "first", "items", "results", "rows")
+    __slots__ = ("before", "changed", "first", "items", "results", "rows")
 
     def __init__(self, items: list[Item]) -> None:
         self.items = items
@@ -28,6 +28,14 @@ class Batch:
         self.rows: list[Row] = []
         self.first = 0
         """The position of the first of `rows`."""
+        self.before: Batch | None = None
+        """One whose commit was reported as failed, and that stands."""
+
+    def goes_after(self, before: Batch) -> None:
+        """Write nothing again of a batch that stands: its events wait here, as it was taken for lost."""
+        written = {id(draft) for draft in before.drafts()}
+        self.items = [item for item in self.items if id(item) not in written]
+        self.before = before
 
     def drafts(self) -> list[Draft]:
         """The events written behind: they outlive a failed commit."""

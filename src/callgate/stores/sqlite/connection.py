@@ -19,6 +19,8 @@ _SETTINGS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = OFF",
     "PRAGMA trusted_schema = OFF",
+    # What is erased shall not stay in the file as free room; builds of SQLite differ in what they do by themselves.
+    "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -16384",
     "PRAGMA wal_autocheckpoint = 4000",
@@ -85,6 +87,11 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 def is_locked(error: sqlite3.Error) -> bool:
     """Whether another process or connection has what we want."""
     return _primary(error) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def is_other(error: sqlite3.Error) -> bool:
+    """Whether the file is no database, or one without our tables."""
+    return _primary(error) in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 
 
 def is_ours(error: BaseException) -> bool:

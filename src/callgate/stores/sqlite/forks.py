@@ -40,5 +40,4 @@ def _abandon_all() -> None:
     _stores.clear()
 
 
-if hasattr(os, "register_at_fork"):  # pragma: no branch - Windows has no fork
-    os.register_at_fork(after_in_child=_abandon_all)
+os.register_at_fork(after_in_child=_abandon_all)

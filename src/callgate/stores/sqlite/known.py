@@ -42,14 +42,14 @@ class Known:
         self.attempt_id: int | None = None
         self.stretch: Stretch | None = None
         """Where the next success goes."""
-        self.unknown: bool | None = None
-        """Whether any attempt's outcome is unknown."""
+        self.unresolved: bool | None = None
+        """Whether any attempt's outcome is unknown, or was and is being tried again."""
         self.started: dict[AttemptKey, tuple[int, Attempt]] = {}
         """Rows of calls that run here, by key, with the table's number."""
 
     def forget(self) -> None:
         """Somebody else wrote, or what we wrote was rolled back."""
-        self.version = self.position = self.attempt_id = self.unknown = self.stretch = None
+        self.version = self.position = self.attempt_id = self.unresolved = self.stretch = None
         self.started.clear()
 
     def trim(self) -> None:

@@ -24,7 +24,6 @@ from callgate.stores.sqlite.reader import SqliteReader
 _BY_KEY = SQL["by_key"]
 _STARTED = AttemptState.STARTED
 _SUCCEEDED = AttemptState.SUCCEEDED
-_UNKNOWN = AttemptState.UNKNOWN
 
 
 class LedgerWriter(SqliteReader):
@@ -66,9 +65,9 @@ class LedgerWriter(SqliteReader):
 
     def unresolved(self, principal: str, session: str, fingerprint: str) -> Attempt | None:  # noqa: PLR0917
         known = self._known
-        if known.unknown is None:
-            known.unknown = bool(self._one(SQL["any_unknown"]))
-        if not known.unknown:
+        if known.unresolved is None:
+            known.unresolved = bool(self._one(SQL["any_unresolved"]))
+        if not known.unresolved:
             return None
         if self._changed:
             self.flush()
@@ -117,10 +116,10 @@ class LedgerWriter(SqliteReader):
             self._known.started[key] = (number, new)
         else:
             self._changed.add(key)
-        if new.state is _UNKNOWN:
-            self._known.unknown = True
-        elif old is not None and old.state is _UNKNOWN:
-            self._known.unknown = None
+        if new.unresolved:
+            self._known.unresolved = True
+        elif old is not None and old.unresolved:
+            self._known.unresolved = None
 
     def _look(self, key: AttemptKey) -> tuple[int, Attempt | None]:
         if key in self._changed:

@@ -6,7 +6,6 @@ import logging
 import sqlite3
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Appender
@@ -31,7 +30,7 @@ _log = logging.getLogger(__name__)
 class SqliteFile:
     """One store's file while this process uses it."""
 
-    def __init__(self, path: Path, *, clock: Clock, producer: str, readings: int) -> None:
+    def __init__(self, path: Path, *, clock: Clock, producer: str, readings: int, looking: bool = False) -> None:
         self.owner = uuid7()
         self.keeps_owner = False
         """Whether the owner stays alive, in its lock, until the process ends."""
@@ -40,8 +39,15 @@ class SqliteFile:
         self.view = View(path)
         self._path = path
         self._clock = clock
+        self._looking = looking
         appender = Appender(self.owner, producer=producer)
-        self.session = Session(path, prepare=self._prepare, appender=appender, readings=readings)
+        self.session = Session(
+            path,
+            prepare=self._prepare,
+            appender=appender,
+            readings=readings,
+            enter=self._enter if looking else None,
+        )
 
     def open(self) -> None:
         """Make or check the file, migrate, take the owner's lock, start the stream. May take long.
@@ -52,7 +58,7 @@ class SqliteFile:
         create(self._path)
         try:
             self.owners.take(self.owner)
-            self._start_stream()
+            self._look() if self._looking else self._start_stream()
         except StoreError as error:
             self.session.discard()
             self.owners.release(forget=True)
@@ -63,7 +69,7 @@ class SqliteFile:
         mine = View(self._path)
         forget = False
         try:
-            forget = not mine.ask(self._running)
+            forget = not mine.ask(lambda reader: _runs(reader, self.owner))
         except StoreUnavailable:
             _log.warning("%s could not be read while closing; the owner's file stays for recovery", self._path)
         mine.close()
@@ -83,6 +89,11 @@ class SqliteFile:
             raise StoreError("another store's file has taken the place of this one's")
         self.store_id = store_id
 
+    def _look(self) -> None:
+        """Only open the file: the stream begins with the first event, and looking at a store makes none."""
+        self.session.run(Batch([]), wait=True)
+        self.session.end()
+
     def _start_stream(self) -> None:
         batch = Batch([(self._enter, Future())])  # pyright: ignore[reportArgumentType] - nobody waits for this one
         self.session.run(batch, wait=True)
@@ -97,8 +108,10 @@ class SqliteFile:
         )
         open_stream(transaction, opened=opened, stream=self.owner, alive=self.owners.alive)
         for owner in self.owners.gone():
-            if not transaction.attempts(state=AttemptState.STARTED, owner=owner, limit=1):
+            if not _runs(transaction, owner):
                 self.owners.forget(owner)
 
-    def _running(self, reader: Reader) -> list[Any]:
-        return reader.attempts(state=AttemptState.STARTED, owner=self.owner, limit=1)
+
+def _runs(reader: Reader, owner: str) -> bool:
+    """Whether that owner has a row that is started."""
+    return any(row.state is AttemptState.STARTED for row in reader.unended(owner))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from callgate.errors import StoreError
+from callgate.ports.unshared import close_unshared, open_unshared
 from callgate.stores.sqlite import locks
 
 _OWNER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -30,14 +31,14 @@ class Owners:
         new = self._folder / f"{owner}.new"
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            handle = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            handle = open_unshared(new, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             try:
                 if not locks.take(handle):
                     raise BlockingIOError("somebody has it")  # noqa: TRY301 - told like any other failure to lock
                 # It gets its name when it is locked: nobody ever sees it free while we live.
                 new.rename(self._folder / owner)
             except BaseException:
-                os.close(handle)
+                close_unshared(handle)
                 raise
         except OSError as error:
             raise StoreError(f"{self._folder}: cannot lock the store's owner file: {error}") from error
@@ -64,10 +65,15 @@ class Owners:
         finally:
             os.close(handle)
 
+    @property
+    def handles(self) -> tuple[int, ...]:
+        """The lock's; a process that gets it keeps us alive, as the lock is let go when the last one closes it."""
+        return () if self._handle is None else (self._handle,)
+
     def gone(self) -> list[str]:
         """Owners whose files are left and who are not there any more."""
         try:
-            names = os.listdir(self._folder)  # noqa: PTH208 - asked before every effect, and paths cost more than names
+            names = os.listdir(self._folder)  # noqa: PTH208 - calls wait for it, and paths cost more than names
         except OSError:
             return []
         return [name for name in names if not self.alive(name)]
@@ -90,5 +96,5 @@ class Owners:
     def abandon(self) -> None:
         """Close the lock's handle and nothing else: what a forked child does with its parent's."""
         if self._handle is not None:
-            os.close(self._handle)
+            close_unshared(self._handle)
             self._handle = None

@@ -9,6 +9,7 @@ from callgate.events.recordable import read_back
 from callgate.ports import Checkpoint, Document, Head, Reading
 from callgate.stores.sqlite.projections import ProjectionReader
 from callgate.stores.sqlite.queries import ALL, BEHIND_ALL_TEXT
+from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.statements import load
 
 SQL = load("rest")
@@ -66,6 +67,7 @@ def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, 
     return max(prefix, f"{after}\0"), end
 
 
+@readable("checkpoints")
 def _checkpoint(row: tuple[Any, ...]) -> Checkpoint:
     heads = {stream: Head(*head) for stream, head in read_back(row[3]).items()}
     return Checkpoint(id=row[0], time=row[1], stream=row[2], heads=heads, key_id=row[4], signature=row[5])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from callgate.errors import StoreError
 from callgate.model.ids import uuid7
+from callgate.stores.sqlite.connection import connect, is_other
 from callgate.stores.sqlite.projections import text_in
 
 APPLICATION_ID = 0x43474154
@@ -92,6 +94,15 @@ def _version(db: sqlite3.Connection) -> int:
 
 def _store_id(db: sqlite3.Connection) -> str:
     return db.execute("SELECT value FROM meta WHERE name = 'store_id'").fetchone()[0]
+
+
+def holds(path: Path, store_id: str) -> bool:
+    """Whether the store of that id is in a file; True if that cannot be told, as where it may not be read."""
+    try:
+        with closing(connect(path, read_only=True)) as db:
+            return db.execute("SELECT value FROM meta WHERE name = 'store_id'").fetchone() == (store_id,)
+    except sqlite3.Error as error:
+        return not is_other(error)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from callgate.stores.sqlite.batch import Batch
 from callgate.stores.sqlite.connection import connect, is_locked, unavailable
 from callgate.stores.sqlite.events import SQL
 from callgate.stores.sqlite.known import Known
+from callgate.stores.sqlite.late import LateTransaction
 from callgate.stores.sqlite.running import Tangled, run_carefully, run_swiftly
 from callgate.stores.sqlite.transaction import SqliteTransaction
 
@@ -60,17 +61,27 @@ class Session:
         prepare: Called with each new connection before its first use; raises StoreError if it must not be used.
         appender: Chains the events of this session's stream.
         readings: About how many readings are kept.
+        enter: Begins the stream, before the first event of one that has not begun; None if whoever opens it does.
     """
 
     def __init__(
-        self, path: Path, *, prepare: Callable[[sqlite3.Connection], None], appender: Appender, readings: int
+        self,
+        path: Path,
+        *,
+        prepare: Callable[[sqlite3.Connection], None],
+        appender: Appender,
+        readings: int,
+        enter: Callable[[SqliteTransaction], None] | None = None,
     ) -> None:
         self._path = path
         self._prepare = prepare
         self._appender = appender
         self._readings = readings
+        self._enter = enter
         self._known = Known()
         self._tx: SqliteTransaction | None = None
+        self._doubted: Batch | None = None
+        """The last one whose commit was reported as failed, until it is known whether it stands."""
 
     @property
     def closed(self) -> bool:
@@ -90,6 +101,8 @@ class Session:
         """
         try:
             transaction = self._begin(wait=wait)
+            if self._doubted is not None:
+                self._look_for(self._doubted, transaction.db, batch)
             try:
                 run_swiftly(transaction, batch)
             except Tangled:
@@ -118,6 +131,11 @@ class Session:
             raise unavailable(error) from error
         self._appender.commit()
         self._known.trim()
+
+    def doubt(self, batch: Batch) -> None:
+        """Take a batch that failed: it may stand all the same, which is found out before the next one."""
+        if batch.rows:
+            self._doubted = batch
 
     def end(self) -> None:
         """End a transaction that changed nothing."""
@@ -151,6 +169,13 @@ class Session:
         transaction.begin()
         return transaction
 
+    def _look_for(self, doubted: Batch, db: sqlite3.Connection, batch: Batch) -> None:  # noqa: PLR0917
+        """A commit is whole or not at all, and nobody else writes to our stream: its end tells."""
+        last = doubted.rows[-1]
+        if db.execute(SQL["head"], (self._appender.stream,)).fetchone() == (last[2], last[12]):
+            batch.goes_after(doubted)
+        self._doubted = None
+
     def _open(self) -> SqliteTransaction:
         """Open the file, with patience: processes that make one store at once get in each other's way for a moment."""
         deadline = monotonic() + _PATIENCE
@@ -173,7 +198,9 @@ class Session:
         except BaseException:
             db.close()
             raise
-        return SqliteTransaction(db, self._known, appender=self._appender, readings=self._readings)
+        if self._enter is None:
+            return SqliteTransaction(db, self._known, appender=self._appender, readings=self._readings)
+        return LateTransaction(db, self._known, appender=self._appender, readings=self._readings, enter=self._enter)
 
     def _resume(self, db: sqlite3.Connection) -> None:
         """Go on after the last event that is in the file, which may be one whose commit was reported as failed."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Events
 from callgate.model.event import Draft, Event
 from callgate.ports import Clock, Reader, Transaction
+from callgate.ports.home import AtHome
 from callgate.ports.promise import Promise, promised
 from callgate.stores.sqlite import forks
 from callgate.stores.sqlite.batch import Batch
@@ -25,18 +26,25 @@ Listener = Callable[[Sequence[Event]], None]
 _log = logging.getLogger(__name__)
 
 
-class Lifecycle:
+class Lifecycle(AtHome):
     """Opens, closes, and says why the store cannot be used."""
 
-    def __init__(self, path: str | Path, *, clock: Clock, producer: str = "callgate", readings: int = 10_000) -> None:
-        self._path = Path(path).absolute()
-        self._file = SqliteFile(self._path, clock=clock, producer=producer, readings=readings)
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        clock: Clock,
+        producer: str = "callgate",
+        readings: int = 10_000,
+        looking: bool = False,
+    ) -> None:
+        super().__init__()
+        # By its real name, as SQLite takes it: whoever comes by a link finds the same owners beside it.
+        self._path = Path(os.path.realpath(path))
+        self._file = SqliteFile(self._path, clock=clock, producer=producer, readings=readings, looking=looking)
         self._listeners: list[Listener] = []
         self._writer: Writer | None = None
         """The way in; None when the store cannot be used."""
-        self._why = "not open yet"
-        """Why it cannot."""
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._closing: asyncio.Task[None] | None = None
 
     @property
@@ -48,10 +56,9 @@ class Lifecycle:
         return self._file.store_id
 
     async def open(self) -> None:
-        if self._loop is not None:
-            raise StoreError(f"the store was opened before and is {self._why or 'open'}; make another one")
-        self._loop = asyncio.get_running_loop()
+        loop = self._settle_here()
         worker = Worker("callgate-store")
+        forks.watch(self)
         try:
             await worker.wait_for(self._file.open)
         except BaseException as error:
@@ -60,9 +67,8 @@ class Lifecycle:
                 worker.do(self._file.close, _ignore)
             worker.stop()
             raise
-        self._writer = Writer(self._file.session, worker, loop=self._loop, tell=self._tell)
+        self._writer = Writer(self._file.session, worker, loop=loop, tell=self._tell)
         self._why = ""
-        forks.watch(self)
 
     async def close(self, *, still_running: bool = False) -> None:
         self._file.keeps_owner = still_running
@@ -83,10 +89,10 @@ class Lifecycle:
         try:
             await writer.close()
         finally:
-            forks.unwatch(self)
             self._file.view.close()
             await writer.worker.wait_for(self._file.close)
             writer.worker.stop()
+            forks.unwatch(self)
 
     def _tell(self, batch: Batch) -> None:
         events = Events(batch.rows, first=batch.first)
@@ -105,6 +111,7 @@ class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
         clock: Dates the opening of the store.
         producer: Named by every event as its maker.
         readings: About how many readings are kept.
+        looking: Whether its stream begins with the first event only.
     """
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
@@ -157,6 +164,9 @@ class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
     def owner_alive(self, owner: str) -> bool:
         return self._file.owners.alive(owner)
 
+    def handles_for_children(self) -> tuple[int, ...]:
+        return self._file.owners.handles
+
     def gone_owners(self) -> list[str]:
         return self._file.owners.gone()
 
@@ -172,24 +182,6 @@ class SqliteStore(Lifecycle):  # noqa: PLR0904 - as many as its port has
             return view.ask(query)
         finally:
             view.close()
-
-    def _awake(self) -> asyncio.AbstractEventLoop:
-        loop = self._loop
-        if loop is None or loop.is_closed():
-            raise StoreUnavailable("the event loop this store was opened on has ended; open it where it is used")
-        return loop
-
-    async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do on the loop the store was opened on what was asked on another."""
-        try:
-            loop = self._awake()
-        except StoreUnavailable:
-            work.close()
-            raise
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
-
-    def _unusable(self) -> StoreUnavailable:
-        return StoreUnavailable(f"the store is {self._why}")
 
 
 def _nothing(_: Transaction) -> None:

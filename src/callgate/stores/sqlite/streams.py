@@ -21,7 +21,8 @@ def open_stream(transaction: SqliteTransaction, *, opened: Draft, stream: str, a
     for other, cited in db.execute(SQL["streams_in_use"]).fetchall():
         row = db.execute(SQL["head"], (other,)).fetchone()
         head = Head(-1, "") if row is None else Head(*row)
-        if head.sequence > cited:
+        # How far a stream was cited is a note to save work: one that was made unreadable has it cited once more.
+        if not isinstance(cited, int) or head.sequence > cited:
             heads[other] = head
         transaction.do(SQL["cite_stream"], head.sequence, int(not alive(other)), other)
     transaction.do(SQL["add_stream"], stream)

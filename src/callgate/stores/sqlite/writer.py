@@ -90,6 +90,7 @@ class Writer:
         Raises:
             StoreUnavailable: Some of it could not be written, and is lost.
         """
+        self._disarm()  # nothing but this takes what waits from here on, so that what is lost can be counted
         try:
             await (
                 self.worker.wait_for(self._drain)
@@ -101,9 +102,12 @@ class Writer:
             _log.error("%s", lost)
             raise StoreUnavailable(lost) from error
         finally:
-            for timer in (self._timer, self._retry):
-                if timer is not None:
-                    timer.cancel()
+            self._disarm()
+
+    def _disarm(self) -> None:
+        for timer in (self._timer, self._retry):
+            if timer is not None:
+                timer.cancel()
 
     def _drain(self) -> None:
         """On the worker, when the loop has ended: write what waits. Nobody waits for units any more."""
@@ -212,6 +216,8 @@ class Writer:
                 future.set_result(value)
             else:
                 future.set_exception(_tellable(error))
+        if batch.before is not None:
+            self._tell(batch.before)
         if batch.rows:
             self._tell(batch)
 
@@ -225,6 +231,7 @@ class Writer:
                 failure = StoreUnavailable(reason)
                 failure.__cause__ = error
                 future.set_exception(failure)
+        self._session.doubt(batch)
         self._queue.extendleft(reversed(batch.drafts()))
         if self._retry is None:
             self._retry = self._loop.call_later(self._retry_in, self._try_again)

@@ -27,12 +27,8 @@ class Question:
     digest: str
 
 
-def question(context: Context, **asked: Any) -> Question | None:
-    """The question of one call; None where its limits cannot be compared with others."""
-    try:
-        hash(context.authority)
-    except TypeError:  # somebody wrote a layer with lists
-        return None
+def question(context: Context, **asked: Any) -> Question:
+    """The question of one call."""
     asker = (context.principal, context.user, context.session, context.working_directory)
     return Question(asker, context.authority, hashlib.sha256(dumps(asked)).hexdigest())
 
@@ -49,18 +45,14 @@ class Answers:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Question, tuple[float, dict[str, Any]]] = OrderedDict()
 
-    def find(self, asked: Question | None) -> dict[str, Any] | None:
+    def find(self, asked: Question) -> dict[str, Any] | None:
         """The result, if it is fresh."""
-        if asked is None:
-            return None
         with self._lock:
             until, result = self._kept.get(asked, (0.0, {}))
             return deepcopy(result) if until > self._now() else None
 
-    def keep(self, asked: Question | None, result: dict[str, Any]) -> None:
+    def keep(self, asked: Question, result: dict[str, Any]) -> None:
         """Remember a result; the oldest goes where there are too many."""
-        if asked is None:
-            return
         with self._lock:
             self._kept[asked] = (self._now() + _SECONDS, deepcopy(result))
             self._kept.move_to_end(asked)

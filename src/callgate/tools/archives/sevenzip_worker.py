@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 import struct
 import sys
@@ -152,8 +153,6 @@ class _Writer:  # pragma: no cover - as above
 
 
 def _bound(seconds: int) -> None:  # pragma: no cover - as above
-    import resource  # noqa: PLC0415 - not on Windows
-
     bounds = ((resource.RLIMIT_AS, _MOST_MEMORY), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0))
     for what, most in bounds:
         given = resource.getrlimit(what)[1]

@@ -7,6 +7,7 @@ So a directory that can be locked has no owner any more, whatever number his pro
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
@@ -55,8 +56,6 @@ def sweep(confined: Confined, folder: Held) -> None:
 
 def _lock(held: Held) -> bool | None:
     """Whether it is ours now; None where the file system has no locks, and nobody can know."""
-    import fcntl  # noqa: PLC0415 - not on Windows, where nothing is opened by handle either
-
     try:
         fcntl.flock(held.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

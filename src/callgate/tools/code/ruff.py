@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from functools import partial
@@ -16,11 +17,6 @@ from typing import NamedTuple, cast
 from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.tools.programs import find_program
-
-try:
-    import resource
-except ImportError:  # pragma: no cover - Windows
-    resource = None
 
 LOOKED = {0, 1}
 """Its return codes when it has looked to the end; 1 is: there are issues."""
@@ -79,7 +75,7 @@ async def ask_ruff(program: str, code: str, *options: str) -> Said:
 
 def _bound(pid: int) -> None:
     prlimit = getattr(resource, "prlimit", None)
-    if resource is None or prlimit is None:  # pragma: no cover - not Linux
+    if prlimit is None:  # pragma: no cover - not Linux
         return
     memory = _MOST_MIB * 1024**2
     bounds = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: _MOST_SECONDS, resource.RLIMIT_CORE: 0}

@@ -6,11 +6,7 @@ The engines refuse all of it by themselves. This is the second wall, for the day
 from __future__ import annotations
 
 import contextlib
-
-try:
-    import resource
-except ImportError:  # pragma: no cover - Windows
-    resource = None
+import resource
 
 MEMORY = 2 * 1024**3
 """Bytes of address space; the engines have much less of their own."""
@@ -19,8 +15,6 @@ PROCESSOR_SECONDS = 60
 
 def confine() -> None:  # pragma: no cover - who measures could not write down what was measured
     """Give up, for good, what a query needs not. What is to be imported is imported before."""
-    if resource is None:
-        return
     limits = {
         resource.RLIMIT_AS: MEMORY,
         resource.RLIMIT_CPU: PROCESSOR_SECONDS,

@@ -7,7 +7,8 @@ lines come one after the other, and read from its beginning to its end once.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ _SHOWN = 300
 """Characters of a line."""
 _MOST_BYTES = 4 * _SHOWN
 _CHUNK = 1024 * 1024
+_PATH = itemgetter(0)
 
 
 Found = tuple[str, dict[str, Any]]
@@ -52,26 +54,23 @@ class Proving:
     def take(self, hits: Iterable[Hit]) -> None:
         """Look whether they are there; those of one file come together, from its beginning to its end."""
         kept = self._kept
-        for hit in hits:
-            path = hit[0]
+        for path, some in groupby(hits, _PATH):
             if path != self._path:
                 self._turn_to(path)
             file = self._file
             if file is None:
                 continue
             try:
-                text = file.line(hit)
+                for number, text in file.lines(some):
+                    kept.append((path, {"path": file.shown, "line": number, "text": text}))
             except OSError:
                 self._leave()
-                continue
-            if text is not None:
-                kept.append((path, {"path": file.shown, "line": hit[2], "text": text}))
         if len(kept) >= 2 * self._most:
             self._last = self.firsts()[-1][0]
 
     def firsts(self) -> list[Found]:
         """Those that are kept, in order."""
-        self._kept.sort(key=itemgetter(0))  # those of one file came in order
+        self._kept.sort(key=_PATH)  # those of one file came in order
         del self._kept[self._most :]
         return self._kept
 
@@ -113,20 +112,27 @@ class _File:
     def close(self) -> None:
         os.close(self._held.fd)
 
-    def line(self, hit: Hit) -> str | None:
-        """The line as it is shown; None where the file has no such one, or a later one was asked for already."""
-        _, offset, number, line, column = hit
-        if offset < self._seen or (offset > self._clear and not self._reaches(offset)):
-            return None
-        at, piece = self._at, self._piece
-        self._number += piece.count(b"\n", self._seen - at, offset - at)
-        self._seen = offset
-        plain = offset + len(line) <= self._clear and piece.startswith(line, offset - at)
-        if self._number != number or not (plain or self._has(offset, line)):
-            return None
-        if column > _SHOWN or len(line) > _MOST_BYTES:
-            line = self._around(offset, column)
-        return line.rstrip(b"\r\n").decode("utf-8", "replace")[:_SHOWN]
+    def lines(self, hits: Iterable[Hit]) -> Iterator[tuple[int, str]]:
+        """The numbers of those that are there, with each line as it is shown; they come from the beginning to the end.
+
+        Raises:
+            OSError: The file cannot be read any more.
+        """
+        piece, at, clear = self._piece, self._at, self._clear
+        for _, offset, number, line, column in hits:
+            if offset < self._seen:
+                continue
+            if offset > clear:
+                if not self._reaches(offset):
+                    continue
+                piece, at, clear = self._piece, self._at, self._clear
+            self._number += piece.count(b"\n", self._seen - at, offset - at)
+            self._seen = offset
+            plain = offset + len(line) <= clear and piece.startswith(line, offset - at)
+            if self._number != number or not (plain or self._has(offset, line)):
+                continue
+            shown = self._around(offset, column) if column > _SHOWN or len(line) > _MOST_BYTES else line
+            yield number, shown.rstrip(b"\r\n").decode("utf-8", "replace")[:_SHOWN]
 
     def _reaches(self, offset: int) -> bool:
         """Go on to the piece that has this place, and count the lines on the way; no where the file ends before."""

@@ -8,6 +8,7 @@ to by what is left out.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import select
@@ -21,11 +22,6 @@ from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.tools.files.ripgrep_lines import FORMAT, Hit, Lines
 from callgate.tools.programs import find_program
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None
 
 _ALWAYS = (
     "--no-config",
@@ -178,7 +174,7 @@ def _collect(
 
 def _widen(pipe: int) -> None:
     """Have a pipe hold more than usual, so that ripgrep need not wait while what it said is looked at."""
-    if fcntl is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
         with contextlib.suppress(OSError):  # the system lends an account only so much
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _WIDE)
 

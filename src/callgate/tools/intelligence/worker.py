@@ -7,6 +7,7 @@ with its input, so also when whoever started it is killed.
 from __future__ import annotations
 
 import os
+import resource
 import struct
 import sys
 from typing import Any
@@ -43,10 +44,6 @@ def _answer(request: dict[str, Any], content: bytes) -> Any:  # pragma: no cover
 
 def _bound() -> None:  # pragma: no cover - as above
     os.nice(5)  # whoever waits for an answer of the gate goes first
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        return
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

@@ -7,17 +7,24 @@ SELECT fence, owner, call_id FROM attempts WHERE principal = ? AND session = ? A
 -- name: by_call
 SELECT * FROM attempts WHERE call_id = ? ORDER BY id DESC LIMIT 1
 
--- name: unknown
-SELECT * FROM attempts WHERE state = 'unknown' AND fingerprint = ? AND session = ? AND principal = ?
-ORDER BY id LIMIT 1
-
--- name: unknown_edited
+-- name: unresolved
+-- Said in the words of the index, here and below: SQLite takes it for no others.
 SELECT * FROM attempts
-WHERE state = 'unknown' AND final_fingerprint <> fingerprint AND final_fingerprint = ? AND session = ? AND principal = ?
+WHERE (state = 'unknown' OR (state = 'started' AND happened = 'possible'))
+    AND fingerprint = ? AND session = ? AND principal = ?
 ORDER BY id LIMIT 1
 
--- name: any_unknown
-SELECT EXISTS (SELECT 1 FROM attempts WHERE state = 'unknown')
+-- name: unresolved_edited
+SELECT * FROM attempts
+WHERE (state = 'unknown' OR (state = 'started' AND happened = 'possible'))
+    AND final_fingerprint <> fingerprint AND final_fingerprint = ? AND session = ? AND principal = ?
+ORDER BY id LIMIT 1
+
+-- name: any_unresolved
+SELECT EXISTS (
+    SELECT 1 FROM attempts INDEXED BY attempts_unresolved
+    WHERE (state = 'unknown' OR (state = 'started' AND happened = 'possible'))
+)
 
 -- name: succeeded_since
 -- The plus keeps SQLite from putting the value in the place of the column, and then finding no index for it.
@@ -39,13 +46,14 @@ SELECT EXISTS (
 
 -- name: past
 -- By principal, session, key, fingerprint, its beginning and a time: which of the questions above have an answer, as
--- 1 for the row of the key, 2 for an unknown one, 4 for a success.
+-- 1 for the row of the key, 2 for an unresolved one, 4 for a success.
 SELECT EXISTS (SELECT 1 FROM attempts WHERE principal = ?1 AND session = ?2 AND key = ?3)
     + 2 * (EXISTS (SELECT 1 FROM attempts
-        WHERE state = 'unknown' AND fingerprint = ?4 AND session = ?2 AND principal = ?1)
+        WHERE (state = 'unknown' OR (state = 'started' AND happened = 'possible'))
+            AND fingerprint = ?4 AND session = ?2 AND principal = ?1)
     OR EXISTS (SELECT 1 FROM attempts
-        WHERE state = 'unknown' AND final_fingerprint <> fingerprint AND final_fingerprint = ?4
-            AND session = ?2 AND principal = ?1))
+        WHERE (state = 'unknown' OR (state = 'started' AND happened = 'possible'))
+            AND final_fingerprint <> fingerprint AND final_fingerprint = ?4 AND session = ?2 AND principal = ?1))
     + 4 * (EXISTS (SELECT 1 FROM stretches CROSS JOIN attempts
         WHERE stretches.latest >= ?6 AND attempts.stretch = stretches.number AND attempts.state = 'succeeded'
             AND substr(attempts.fingerprint, 1, 16) = ?5 AND attempts.session = ?2 AND attempts.ended_at >= ?6
@@ -87,14 +95,24 @@ SELECT * FROM attempts INDEXED BY attempts_started WHERE state = 'started' /* be
 -- name: started_of_owner
 SELECT * FROM attempts INDEXED BY attempts_started WHERE state = 'started' AND owner = ? /* behind */ ORDER BY id LIMIT ?
 
+-- name: unended
+SELECT * FROM attempts INDEXED BY attempts_unended WHERE ended_at IS NULL AND state <> 'started'
+
+-- name: unended_of_owner
+SELECT * FROM attempts INDEXED BY attempts_unended WHERE ended_at IS NULL AND state <> 'started' AND owner = ?
+
 -- name: unknowns
-SELECT * FROM attempts INDEXED BY attempts_unknown WHERE state = 'unknown' /* behind */ ORDER BY id LIMIT ?
+SELECT * FROM attempts INDEXED BY attempts_unresolved
+WHERE (state = 'unknown' OR (state = 'started' AND happened = 'possible'))
+    AND state = 'unknown' /* behind */ ORDER BY id LIMIT ?
 
 -- name: possibles
 SELECT * FROM attempts INDEXED BY attempts_possible WHERE state = 'failed' AND happened = 'possible' /* behind */ ORDER BY id LIMIT ?
 
 -- name: open
-SELECT (SELECT count(*) FROM attempts INDEXED BY attempts_unknown WHERE state = 'unknown')
+SELECT (SELECT count(*) FROM attempts INDEXED BY attempts_unresolved
+        WHERE (state = 'unknown' OR (state = 'started' AND happened = 'possible'))
+            AND state = 'unknown')
     + (SELECT count(*) FROM attempts INDEXED BY attempts_possible WHERE state = 'failed' AND happened = 'possible')
 
 -- name: last_id

@@ -1,4 +1,4 @@
-"""The order of notes: one caller's come after each other as its calls ended, whenever each of them is ready.
+"""The order of notes of what calls read: one caller's come as its calls ended, whenever each of them is ready.
 
 What a call read is asked after it, and the answer may take its time. A note that changes nothing needs no order; one
 that would change what is noted comes after those of the calls before, so that nobody is told of a change of his own.
@@ -36,7 +36,7 @@ class Place:
         self._turn.set()
 
 
-class NotingOrder:
+class ReadingOrder:
     """Places are taken where calls end, in any thread; waited for and given up in the gate's own loop."""
 
     def __init__(self) -> None:

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from callgate.approvals.bind import bind, intact
+from callgate.approvals.bind import intact
 from callgate.approvals.decide import expire
 from callgate.approvals.plans import as_one, decided, is_whole
 from callgate.errors import ApprovalConflict, ApprovalNotFound
-from callgate.model.approval import Approval, ApprovalState
-from callgate.pipeline.notes import note
+from callgate.events.approval_agreement import STATES, contradiction
+from callgate.events.vocabulary import APPROVAL_EVENTS
+from callgate.model.approval import OPEN_STATES, Approval
+from callgate.pipeline.approval_events import put_change
 
 if TYPE_CHECKING:
     from callgate.pipeline.parts import Parts
     from callgate.ports import Reader, Transaction
 
-EVENTS = {
-    ApprovalState.PENDING: "approval.voted",
-    ApprovalState.APPROVED: "approval.approved",
-    ApprovalState.REJECTED: "approval.rejected",
-    ApprovalState.ANSWERED: "approval.answered",
-    ApprovalState.WITHDRAWN: "approval.withdrawn",
-    ApprovalState.EXPIRED: "approval.expired",
-}
-"""What is recorded when a question came to stand so."""
+_TOLD = tuple(STATES)
 
 
-class Question(NamedTuple):
+class UnderOneId(NamedTuple):
     """What is asked under one id."""
 
     rows: tuple[Approval, ...]
@@ -37,33 +31,33 @@ class Question(NamedTuple):
         """As people see it."""
         return as_one(self.rows) if self.plan else self.rows[0]
 
-    def answered(self, answer: Approval) -> Question:
+    def answered(self, answer: Approval) -> UnderOneId:
         """With the answer that was given to what is shown."""
-        return Question(tuple(decided(self.rows, answer)), plan=True) if self.plan else Question((answer,))
+        return UnderOneId(tuple(decided(self.rows, answer)), plan=True) if self.plan else UnderOneId((answer,))
 
 
-def find(parts: Parts, reader: Reader, approval_id: str) -> Question:
+def find(parts: Parts, reader: Reader, approval_id: str) -> UnderOneId:
     """The question with that id.
 
     Raises:
         ApprovalNotFound: There is none.
-        ApprovalConflict: It was changed by somebody without the key.
+        ApprovalConflict: It was changed by somebody without the key, or put back as it was before.
     """
     found = reader.approval(approval_id)
     if found is not None:
-        return Question((_trusted(parts, found),))
+        return UnderOneId((trusted(parts, reader, found),))
     rows = reader.approvals_of_plan(approval_id)
     if not rows:
         raise ApprovalNotFound(f"Unknown approval: {approval_id}")
     for row in rows:
-        _trusted(parts, row)
+        trusted(parts, reader, row)
     if not is_whole(rows, parts.keys.fingerprint):
         message = f"the plan {approval_id} was changed in the store by somebody without the key; it is void"
         raise ApprovalConflict(message)
-    return Question(tuple(rows), plan=True)
+    return UnderOneId(tuple(rows), plan=True)
 
 
-def whole(parts: Parts, reader: Reader, question: Question) -> Question:
+def whole(parts: Parts, reader: Reader, question: UnderOneId) -> UnderOneId:
     """All that is decided together with this question: itself, or the plan it is a part of.
 
     Raises:
@@ -73,26 +67,36 @@ def whole(parts: Parts, reader: Reader, question: Question) -> Question:
     return question if question.plan or part is None else find(parts, reader, part.plan_id)
 
 
-def aged(question: Question, now: float) -> Question:
+def aged(question: UnderOneId, now: float) -> UnderOneId:
     """The question as the passing of time leaves it; the same one if it leaves it as it is."""
     rows = tuple(expire(row, now) for row in question.rows)
     same = all(after is before for after, before in zip(rows, question.rows, strict=True))
     return question if same else question._replace(rows=rows)
 
 
-def write_age(parts: Parts, tx: Transaction, question: Question, now: float) -> Question:
+def write_age(parts: Parts, tx: Transaction, question: UnderOneId, now: float) -> UnderOneId:
     """The same, made durable: an expiry that is seen once stays, and that of a plan is that of all its calls."""
     old = aged(question, now)
-    for before, after in zip(question.rows, old.rows, strict=True):
-        if after.state is not before.state:
-            tx.put_approval(bind(after, parts.keys))
-            tx.append(note(after, EVENTS[after.state], now=now))
-    return old
+    written = (
+        after if after.state is before.state else put_change(parts, tx, after, APPROVAL_EVENTS[after.state], now=now)
+        for before, after in zip(question.rows, old.rows, strict=True)
+    )
+    return old._replace(rows=tuple(written))
 
 
-def _trusted(parts: Parts, approval: Approval) -> Approval:
+def trusted(parts: Parts, reader: Reader, approval: Approval) -> Approval:
+    """The approval, if it is as somebody with the key left it last.
+
+    Raises:
+        ApprovalConflict: It was changed, or an older row of it was put back.
+    """
     if not intact(approval, parts.keys):
         raise ApprovalConflict(
             f"approval {approval.id} was changed in the store by somebody without the key; it is void"
         )
+    # Nothing comes of one that is closed, so that its events may be erased.
+    if approval.state in OPEN_STATES:
+        otherwise = contradiction(approval, reader.events(types=_TOLD, call=approval.call_id))
+        if otherwise is not None:
+            raise ApprovalConflict(f"{otherwise}; it is void")
     return approval

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from callgate.model.outcome import Succeeded
-    from callgate.pipeline.noting_order import Place
     from callgate.pipeline.parts import Parts, Sources
     from callgate.pipeline.permit import Permit
+    from callgate.pipeline.reading_order import Place
     from callgate.ports import Transaction
 
 _NOTED_AT_ONCE = 500
@@ -23,7 +23,7 @@ def note_later(parts: Parts, permit: Permit, outcome: Succeeded) -> None:
     """Ask a tool that declares it what the call read, and note it, when there is time."""
     context = permit.context
     project = str(permit.arguments.get("project_id") or "default")
-    place = parts.noting_order.take((context.user or context.principal, project))
+    place = parts.reading_order.take((context.user or context.principal, project))
     parts.background(_note(parts, permit, outcome, project=project, place=place, at=parts.clock.now()))
 
 
@@ -45,4 +45,4 @@ async def _note(parts: Parts, permit: Permit, outcome: Succeeded, *, project: st
                 await place.be_first()
                 await parts.store.write(unit(some, in_order=True))
     finally:
-        parts.noting_order.give_up(place)
+        parts.reading_order.give_up(place)

@@ -1,4 +1,4 @@
-"""Health notes: what the end of a call says about the system behind the tool, and the event when that changes."""
+"""Events of health: what the end of a call says about the system behind the tool, and the event when that changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from callgate.registry.health import connector_of, speaks_of_connector
 
 if TYPE_CHECKING:
     from callgate.model.health import Health
-    from callgate.pipeline.execute import Executed
+    from callgate.pipeline.executed import Executed
     from callgate.pipeline.parts import Parts
 
 

@@ -1,4 +1,4 @@
-"""Journal: events as JSON lines, one per line, for other programs to read."""
+"""JSON lines: events one per line, for other programs to read."""
 
 from __future__ import annotations
 

@@ -1,0 +1,211 @@
+"""Patterns: what a path with stars, brackets or braces in it could match, by its text and on the disk.
+
+Tools read them differently. Here each sign means the most that it means to any: names match without case and with the
+dots before them, a `**` goes over links, and a class that is turned around is any letter.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from callgate.policy.own_files import listed, part_of_key
+
+MOST_LOOKED_AT = 20_000
+"""So many names are looked at for the patterns of one call; beyond it, the call is refused."""
+
+_MAGIC = re.compile(r"[*?\[{]|[@!+]\(")
+_GROUP = re.compile(r"[@!+?*]\([^/]*\)")
+_ODD_CLASS = re.compile(r"\[[\]!^\[][^/\]]*\]+")
+_SIGNS = re.compile(r"[*?\[\]{}()|\\!@+^]")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_SEQUENCE = re.compile(r"[^.,]+\.\.[^,]+")
+_MOST_ALTERNATIVES = 256
+_MOST_BRACES = 32
+
+Places = frozenset[int]
+"""Which parts of a shape come next; its length among them: it may end here."""
+
+
+class TooMany(Exception):
+    """More than is looked at."""
+
+
+class Looks:
+    """How many names are looked at for one call."""
+
+    def __init__(self) -> None:
+        self._left = MOST_LOOKED_AT
+
+    def count(self, as_many: int = 1) -> None:
+        """One more, which takes as long as so many.
+
+        Raises:
+            TooMany: They are used up.
+        """
+        self._left -= as_many
+        if self._left < 0:
+            raise TooMany
+
+
+class Match(NamedTuple):
+    """Something on the disk that a pattern matches, or goes through."""
+
+    path: str
+    """Where it lies: without links, but for itself."""
+    status: os.stat_result
+    """What is there, a link for what it is."""
+    whole: bool
+    """Whether the pattern may end here; else it only goes on from here."""
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it leads elsewhere."""
+        return stat.S_ISLNK(self.status.st_mode)
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a tool that expands patterns would expand this."""
+    return _MAGIC.search(text) is not None
+
+
+def alternatives(text: str) -> list[str]:
+    """What becomes of a text whose braces are opened.
+
+    Raises:
+        TooMany: It has more of them than is looked at.
+    """
+    found = [text]
+    too_many = text.count("{") > _MOST_BRACES
+    # They differ only in what stood inside of braces: all of them have some left, or none.
+    while not too_many and _BRACES.search(found[0]):
+        found = [one for each in found for one in _opened(each)]
+        too_many = len(found) > _MOST_ALTERNATIVES
+    if too_many:
+        raise TooMany
+    return found
+
+
+def _opened(text: str) -> list[str]:
+    before, inside, after = _BRACES.split(text, maxsplit=1)
+    # Shells count in them: {a..c}.
+    listed_in = [inside, "*"] if _SEQUENCE.fullmatch(inside) else inside.split(",")
+    return [f"{before}{each}{after}" for each in listed_in]
+
+
+def split(text: str) -> tuple[str, list[str]]:
+    """Where a pattern starts, and its parts from the first that is one."""
+    parts = text.split("/")
+    fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
+    return "/".join(parts[:fixed]) or ("/" if text.startswith("/") else "."), parts[fixed:]
+
+
+def ends_of(part: str) -> tuple[str, str]:
+    """How every name begins and ends that a part could match."""
+    signs = [sign.start() for sign in _SIGNS.finditer(part)]
+    return (part[: signs[0]], part[signs[-1] + 1 :]) if signs else (part, part)
+
+
+class Shape:
+    """The parts of a pattern behind its fixed ones."""
+
+    def __init__(self, parts: Sequence[str]) -> None:
+        read = [_read(part) for part in parts if part not in ("", ".")]
+        # Any number of directories twice is any number.
+        self._parts = [part for at, part in enumerate(read) if part is not None or read[at - 1 : at] != [None]]
+
+    @property
+    def first(self) -> Places:
+        """Where it begins."""
+        return self._rested({0})
+
+    def after(self, places: Places, name: str) -> Places:
+        """What comes next after this name; nothing where it does not fit."""
+        return self._rested({next_one for at in places for next_one in self._behind(at, name)})
+
+    def fits(self, names: Sequence[str]) -> bool:
+        """Whether it could match these, one in the other."""
+        places = self.first
+        for name in names:
+            places = self.after(places, name)
+        return self.ends(places)
+
+    def ends(self, places: Places) -> bool:
+        """Whether it may end here."""
+        return len(self._parts) in places
+
+    def goes_on(self, places: Places) -> bool:
+        """Whether something may come."""
+        return any(at < len(self._parts) for at in places)
+
+    def names(self, places: Places) -> list[str] | None:
+        """The only names that can come; None where others can."""
+        parts = [self._parts[at] for at in places if at < len(self._parts)]
+        fixed = [part for part in parts if isinstance(part, str)]
+        return fixed if len(fixed) == len(parts) else None
+
+    def _rested(self, places: set[int]) -> Places:
+        # Where any number of directories may come, none may as well.
+        none = {at + 1 for at in places if at < len(self._parts) and self._parts[at] is None}
+        return frozenset(places | none)
+
+    def _behind(self, at: int, name: str) -> Iterator[int]:
+        if at == len(self._parts):
+            return
+        part = self._parts[at]
+        if part is None:
+            yield at
+        elif part_of_key(part) == part_of_key(name) if isinstance(part, str) else part.match(name):
+            yield at + 1
+
+
+@lru_cache(maxsize=1024)
+def _read(part: str) -> str | re.Pattern[str] | None:
+    """A part: a name, what names are like, or None, which is any number of directories."""
+    if len(part) > 1 and not part.strip("*"):
+        return None
+    if not is_pattern(part):
+        return part
+    wide = _ODD_CLASS.sub("?", _GROUP.sub("*", part))
+    # To some a backslash takes the meaning from the sign behind it, and to some it is a letter.
+    readings = dict.fromkeys((wide, wide.replace("\\", "")))
+    return re.compile("|".join(fnmatch.translate(each) for each in readings), re.IGNORECASE)
+
+
+def matches(start: str, shape: Shape, *, looks: Looks) -> Iterator[Match]:
+    """What a pattern matches below a real directory, and what it goes through; links lead where they lead.
+
+    Raises:
+        TooMany: There is more to look at than is looked at.
+    """
+    pending = [(start, shape.first)]
+    seen = set(pending)
+    while pending:
+        folder, places = pending.pop()
+        for path, after in _below(folder, shape, places=places, looks=looks):
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue
+            found = Match(path, status, shape.ends(after))
+            leads_on = shape.goes_on(after) and os.path.isdir(path)  # noqa: PTH112 - a text all along
+            if found.whole or leads_on:
+                yield found
+            inner = (os.path.realpath(path) if found.is_link else path, after)
+            if leads_on and inner not in seen:
+                seen.add(inner)
+                pending.append(inner)
+
+
+def _below(folder: str, shape: Shape, *, places: Places, looks: Looks) -> Iterator[tuple[str, Places]]:
+    names = shape.names(places)
+    for name in (entry.name for entry in listed(folder)) if names is None else names:
+        looks.count()
+        after = shape.after(places, name)
+        if after:
+            yield os.path.join(folder, name), after  # noqa: PTH118 - a text all along

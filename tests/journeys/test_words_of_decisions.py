@@ -1,0 +1,47 @@
+"""Words where people decide: a level or a state may be said as its word, and what is none is an error, not silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from callgate import Pending, tool
+from callgate.model.approval import ApprovalState, GrantScope
+from callgate.model.levels import Assurance, Risk
+from tests.journeys.gates import gate_of
+
+
+@tool(effects="network_access", risk="high")
+async def pay(amount: int) -> int:
+    """Pay somebody."""
+    return amount
+
+
+async def test_words_are_read():
+    async with gate_of(pay) as gate:
+        asked = await gate.call("pay", {"amount": 5})
+        assert isinstance(asked, Pending)
+        for states in ("pending", ["pending", "used"], ApprovalState.PENDING):
+            assert [each.id for each in await gate.approvals(states=states)] == [asked.approval_id]
+        decided = await gate.approve(asked.approval_id, by="ann", assurance="local")
+        assert decided.votes[0].assurance is Assurance.LOCAL
+        given = await gate.grant("pay", by="ann", max_risk="high", scope="until")
+        assert (given.max_risk, given.scope) == (Risk.HIGH, GrantScope.UNTIL)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "message"),
+    [
+        ("approvals", {"states": "waiting"}, "states must be one of pending, .*, not 'waiting'"),
+        ("grant", {"max_risk": "huge"}, "max_risk must be one of low, .*, not 'huge'"),
+        ("grant", {"scope": "ever"}, "scope must be one of task, .*, not 'ever'"),
+        ("reject", {"assurance": "sure"}, "assurance must be one of asserted, .*, not 'sure'"),
+    ],
+)
+async def test_what_is_no_word_is_refused_with_those_that_are(method: str, given: dict[str, Any], message: str):
+    who: dict[str, Any] = {} if method == "approvals" else {"by": "ann"}
+    target = () if method == "approvals" else ("pay",)
+    async with gate_of(pay) as gate:
+        with pytest.raises(ValueError, match=message):
+            await getattr(gate, method)(*target, **who, **given)
