@@ -64,7 +64,20 @@ def is_broken(error: sqlite3.Error) -> bool:
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
     """All or nothing of what is written inside."""
-    connection.execute("BEGIN IMMEDIATE")
+    with _between(connection, "BEGIN IMMEDIATE"):
+        yield
+
+
+@contextlib.contextmanager
+def snapshot(connection: sqlite3.Connection) -> Generator[None]:
+    """All that is read inside is as it was at one moment, whatever others write meanwhile."""
+    with _between(connection, "BEGIN"):
+        yield
+
+
+@contextlib.contextmanager
+def _between(connection: sqlite3.Connection, begin: str) -> Generator[None]:
+    connection.execute(begin)
     try:
         yield
     except BaseException:

@@ -12,8 +12,9 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
-from callgate.tools.vault import index_file, keeping_step
-from callgate.tools.vault.describing import Description
+from callgate.tools.vault import index_file, keeping_step, note_index
+from callgate.tools.vault.describing import Description, describe
+from callgate.tools.vault.note_index import Indexed, NoteIndex
 from tests.tools.vault.calling import asker, call, done, home, opened, put, texts
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -185,6 +186,22 @@ async def test_what_does_not_get_through_in_its_time_goes_on_at_the_next_call(tm
         first = await gate.call("vault_search", {"query": "word"}, asker(), timeout=1.05)
         assert not first.ok
         assert (await done(gate, "vault_list"))["truncated"]
+
+
+def test_what_another_process_changes_amid_a_search_is_not_seen_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = NoteIndex(tmp_path / "index.db"), NoteIndex(tmp_path / "index.db")
+    ours.change([Indexed(path, 1, 3, 1, path, describe(path, b"# T\n\ntea")) for path in ("a.md", "b.md")], ())
+    read = note_index._body
+
+    def read_after_them(connection: sqlite3.Connection, note: int) -> str:
+        theirs.change((), ["a.md", "b.md"])
+        return read(connection, note)
+
+    monkeypatch.setattr(note_index, "_body", read_after_them)
+    assert [hit.path for hit in ours.search("tea", 9)] == ["a.md", "b.md"]
+    assert ours.search("tea", 9) == []
 
 
 _WRITER = """

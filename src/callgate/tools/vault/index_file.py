@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from callgate.tools.index_files import Tables, forget, is_broken, is_current, open_file
+from callgate.tools.index_files import Tables, forget, is_broken, is_current, open_file, snapshot
 
 T = TypeVar("T")
 
@@ -78,6 +78,20 @@ class IndexFile:
                 self._forget()
                 raise IndexLost("the index of the notes was broken, and is made again") from error
             raise OSError(f"the index of the notes cannot be used now: {error}") from error
+
+    def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do something that only reads, and sees one moment all along: another process may change it meanwhile.
+
+        Raises:
+            IndexLost: As `use`.
+            OSError: As `use`.
+        """
+
+        def looking(connection: sqlite3.Connection) -> T:
+            with snapshot(connection):
+                return work(connection)
+
+        return self.use(looking)
 
     def rest(self) -> None:
         """Let go of what it holds open, except what is only in memory."""

@@ -87,7 +87,7 @@ class NoteIndex:
         def look(connection: sqlite3.Connection) -> str:
             return connection.execute("SELECT generation FROM state").fetchone()[0]
 
-        return self._file.use(look)
+        return self._file.look(look)
 
     def known(self) -> dict[str, Stamp]:
         """Every note it knows, as it was when it was read; for one at a time, until the next change."""
@@ -99,7 +99,7 @@ class NoteIndex:
                 self._known = generation, dict(rows)
             return self._known[1]
 
-        return self._file.use(look)
+        return self._file.look(look)
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """The content of these notes when they were read."""
@@ -108,7 +108,7 @@ class NoteIndex:
         def look(connection: sqlite3.Connection) -> dict[str, str]:
             return dict(_in_parts(connection, "SELECT path, digest FROM notes WHERE path IN ({})", values=wanted))
 
-        return self._file.use(look)
+        return self._file.look(look)
 
     def change(self, notes: Iterable[Indexed], gone: Iterable[str]) -> None:
         """Take in what is new or changed, and let go what is gone; all of it or nothing."""
@@ -155,7 +155,7 @@ class NoteIndex:
                 for note, path, *title, piece, rank in look(connection)
             ]
 
-        return self._file.use(tell)
+        return self._file.look(tell)
 
     def below(self, folder: str, limit: int, *, summaries: bool = False) -> list[Listed]:
         """The notes in a folder and those below it, by path."""
@@ -168,7 +168,7 @@ class NoteIndex:
                 for path, *title, size, changed, body in found
             ]
 
-        return self._file.use(tell)
+        return self._file.look(tell)
 
     def named(self, keys: Iterable[str]) -> dict[str, list[str]]:
         """By key: the paths of all notes that share it."""
@@ -178,7 +178,7 @@ class NoteIndex:
         def look(connection: sqlite3.Connection) -> list[tuple[str, str]]:
             return _in_parts(connection, "SELECT path, key FROM notes WHERE key IN ({})", values=wanted)
 
-        for path, key in self._file.use(look):
+        for path, key in self._file.look(look):
             found[key].append(path)
         return found
 
@@ -195,7 +195,7 @@ class NoteIndex:
             many = connection.execute("SELECT path, 0 FROM notes WHERE many").fetchall()
             return sorted({path for path, _ in (*rows, *many)})
 
-        return self._file.use(look)
+        return self._file.look(look)
 
 
 def _body(connection: sqlite3.Connection, note: int) -> str:
