@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import glob
+import os
 import shutil
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import tool
+from callgate import Context, tool
+from callgate.model.levels import Verdict
+from callgate.policy import paths, patterns
 from callgate.settings.load import parse_settings
 from tests.journeys.gates import gate_of
 
@@ -81,3 +87,76 @@ async def test_a_directory_with_own_files_is_not_moved_away_by_a_tool_that_chang
             assert (tmp_path / "data" / "gate.db").exists()
         assert (await gate.call("move", {"source": "notes", "target": "kept"})).ok
         assert (await gate.call("tidy", {"path": "."})).ok, "all that is granted goes nowhere inside of itself"
+
+
+@pytest.fixture
+def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Directories are listed only once this is set."""
+    answers = threading.Event()
+    listed = patterns.listed
+
+    def listed_late(folder: str) -> Any:
+        assert answers.wait(20)
+        return listed(folder)
+
+    monkeypatch.setattr(patterns, "listed", listed_late)
+    yield answers
+    answers.set()
+
+
+@tool(effects="read_only")
+def hello() -> str:
+    """Greet."""
+    return "hello"
+
+
+async def test_while_a_pattern_is_held_against_the_disk_other_calls_go_on(
+    tmp_path: Path, slow_disk: threading.Event
+) -> None:
+    (tmp_path / "plain.txt").write_text("plain")
+    async with gate_of(collecting(tmp_path, []), hello, working_directory=tmp_path) as gate:
+        collected = asyncio.create_task(gate.call("collect", {"pattern": "*.txt"}))
+        explained = asyncio.create_task(gate.explain("collect", {"pattern": "*.txt"}))
+        assert (await gate.call("hello")).unwrap() == "hello"
+        assert not collected.done()
+        assert not explained.done()
+        slow_disk.set()
+        assert (await collected).unwrap() == ["plain.txt"]
+        assert (await explained).verdict is Verdict.ALLOW
+
+
+async def test_a_pattern_that_cannot_be_looked_at_in_time_is_refused(
+    tmp_path: Path, slow_disk: threading.Event
+) -> None:
+    came_to: list[str] = []
+    async with gate_of(collecting(tmp_path, came_to), hello, working_directory=tmp_path) as gate:
+        outcome = await gate.call("collect", {"pattern": "*.txt"}, Context(timeout=0.1))
+        assert outcome.error is not None
+        assert outcome.error.code == "policy_denied"
+        assert "could not be looked at" in outcome.error.message
+        slow_disk.set()
+    assert came_to == []
+
+
+async def test_many_paths_are_followed_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[int] = set()
+    realpath = os.path.realpath
+
+    def realpath_and_tell(path: str, *, strict: bool = False) -> str:
+        if str(path).endswith("one"):
+            threads.add(threading.get_ident())
+        return realpath(path, strict=strict)
+
+    monkeypatch.setattr(paths.os.path, "realpath", realpath_and_tell)
+
+    @tool(effects="read_only", scopes=["fs:read"])
+    def count(paths: list[str]) -> int:
+        """Count them."""
+        return len(paths)
+
+    async with gate_of(count, working_directory=tmp_path) as gate:
+        assert (await gate.call("count", {"paths": ["one"]})).unwrap() == 1
+        assert threads == {threading.get_ident()}
+        threads.clear()
+        assert (await gate.call("count", {"paths": [f"{at}one" for at in range(200)]})).unwrap() == 200
+        assert threads.isdisjoint({threading.get_ident()})

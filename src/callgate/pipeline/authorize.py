@@ -12,13 +12,13 @@ from callgate.pipeline.fingerprint import fingerprint
 from callgate.pipeline.hooks import hook_limit, only_looking, run_hook
 from callgate.pipeline.parts import Asked, Parts, running
 from callgate.pipeline.stopped import Stopped, refused
-from callgate.policy.answers import NOTHING_TOUCHED
+from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 
 if TYPE_CHECKING:
     from callgate.model.tool import Arguments, Tool
     from callgate.model.tool_context import ToolContext
     from callgate.pipeline.validate import Valid
-    from callgate.policy.policy import Authorization, Standing
+    from callgate.policy.answers import Standing
 
 
 @dataclass(slots=True)
@@ -59,7 +59,8 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
         raise _denied(asked, tool, standing.refusal, standing.reasons)
     authorization = NOTHING_TOUCHED
     if not standing.touches_nothing:
-        authorization = parts.policy.authorize(tool, arguments, asked.context, standing)
+        touched = await what_is_touched(parts, valid, standing)
+        authorization = parts.policy.authorize(tool, arguments, asked.context, standing, touched)
         if authorization.refusal is not None:
             raise _denied(asked, tool, authorization.refusal, authorization.reasons)
     if tool.hooks.check is not None:
@@ -69,6 +70,20 @@ async def authorize(parts: Parts, valid: Valid) -> Authorized:
     known = fingerprint(parts, tool, valid.text, resources=authorization.resources, user=asked.context.user)
     has_row = asked.key is not None or not tool.read_only or asked.judged
     return Authorized(asked, tool, arguments, valid.text, standing, authorization, known, has_row)
+
+
+async def what_is_touched(parts: Parts, valid: Valid, standing: Standing) -> Authorization:
+    """Judge what the arguments name; where that may take long, beside the event loop."""
+    context = valid.asked.context
+    sought = parts.policy.sought(valid.arguments, context=context, standing=standing)
+    if not sought.takes_long:
+        return sought.judge()
+    try:
+        return await run_hook(parts, valid.tool, sought.judge, seconds=hook_limit(context))
+    except OSError as error:
+        text = f"what {valid.tool.name} would touch could not be looked at ({error}); name less, or ask again"
+        reason = Reason("resources", text, Verdict.DENY, "policy_denied")
+        return Authorization(refusal=reason, reasons=(reason,))
 
 
 def _refuse_inside(asked: Asked, tool: Tool, parent: ToolContext) -> None:

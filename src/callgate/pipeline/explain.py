@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from callgate.model.decision import Decision, Reason
 from callgate.model.levels import Autonomy, Risk, Verdict
-from callgate.pipeline.authorize import Authorized, authorize
+from callgate.pipeline.authorize import Authorized, authorize, what_is_touched
 from callgate.pipeline.gate import answered_by, standing_grant
 from callgate.pipeline.recall import recall
 from callgate.pipeline.resolve import resolve
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.pipeline.parts import Asked, Parts
     from callgate.pipeline.validate import Valid
+    from callgate.policy.answers import Facts
 
 
 class Looked(NamedTuple):
@@ -58,10 +59,10 @@ async def look(parts: Parts, asked: Asked, *, repeats: Container[str] = ()) -> L
             authorized.repeated = True
         decision = await would_decide(parts, authorized)
         facts = await gather_facts(parts, authorized)
-        told = parts.policy.explain(valid.tool, valid.arguments, asked.context, facts)
+        told = await _told(parts, valid, facts)
     except Stopped as stop:
         answered = stop.outcome.error is None
-        return Looked(_struck(parts, _stopped(parts, valid, stop)), authorized if answered else None)
+        return Looked(_struck(parts, await _stopped(parts, valid, stop)), authorized if answered else None)
     news = tuple(reason for reason in decision.reasons if reason not in told.reasons)
     return Looked(_struck(parts, replace(decision, reasons=(*told.reasons, *news))), authorized, decision)
 
@@ -81,9 +82,16 @@ def _struck(parts: Parts, decision: Decision) -> Decision:
     return replace(decision, reasons=reasons)
 
 
-def _stopped(parts: Parts, valid: Valid, stop: Stopped) -> Decision:
+async def _told(parts: Parts, valid: Valid, facts: Facts) -> Decision:
+    """Everything the policy has to say."""
+    context = valid.asked.context
+    touched = await what_is_touched(parts, valid, parts.policy.standing(valid.tool, context))
+    return parts.policy.explain(valid.tool, valid.arguments, context, facts, touched)
+
+
+async def _stopped(parts: Parts, valid: Valid, stop: Stopped) -> Decision:
     """A step says no, or the ledger answers: that is the verdict, beside everything the policy has to say."""
-    told = parts.policy.explain(valid.tool, valid.arguments, valid.asked.context, known_facts(parts, valid))
+    told = await _told(parts, valid, known_facts(parts, valid))
     error = stop.outcome.error
     if error is None:
         reason = Reason("recall", "the ledger has the outcome of this key, and would answer with it", Verdict.ALLOW)

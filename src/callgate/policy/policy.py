@@ -15,12 +15,12 @@ from callgate.model.grounds import Grounds
 from callgate.model.levels import Verdict
 from callgate.model.tool import Arguments, Tool
 from callgate.policy.admission import Admission
-from callgate.policy.answers import NOTHING_TOUCHED, Authorization, Facts, Standing, name_asker
+from callgate.policy.answers import Authorization, Facts, Standing, name_asker
 from callgate.policy.conditions import Subject
 from callgate.policy.decide import Decider, Question, lasts
 from callgate.policy.explain import explained, refused
 from callgate.policy.layers import CompiledRule
-from callgate.policy.resources import Resources
+from callgate.policy.resources import NOTHING_SOUGHT, Resources, Sought
 from callgate.policy.risk import base_risk
 from callgate.policy.terms import work_out
 from callgate.settings.values import Settings
@@ -56,7 +56,8 @@ class Policy:
         except ConfigurationError as error:
             line = settings.lines.get(error.key or "")
             raise ConfigurationError(error.message, file=settings.file, line=line, key=error.key) from error
-        self._resources = Resources(settings.families, working_directory=working_directory, own_paths=own_paths)
+        self.resources = Resources(settings.families, working_directory=working_directory, own_paths=own_paths)
+        """Where calls may reach; it may be told of more that no tool may."""
         self._settings = settings
         self._standings: dict[object, Standing] = {}
 
@@ -73,13 +74,9 @@ class Policy:
         """The roles there are."""
         return tuple(self._admission.roles)
 
-    def protect(self, paths: Iterable[Path | str]) -> tuple[str, ...]:
-        """Put files out of reach of every tool from now on, whether they exist yet or not; all that is, by now."""
-        return self._resources.protect(paths)
-
     def grounds(self, tool: Tool, context: Context) -> Grounds:
         """Where a tool may go in this context, for what a running handler meets on its way."""
-        return self._resources.grounds(tool, context)
+        return self.resources.grounds(tool, context)
 
     def admitter(self, context: Context) -> Callable[[Tool], bool]:
         """Whether a tool belongs into this context's pool, by the rules that judge the call, without words.
@@ -88,17 +85,31 @@ class Policy:
         """
         return self._admission.admitter(context)
 
+    def sought(self, arguments: Arguments, *, context: Context, standing: Standing) -> Sought:
+        """What the arguments name, to be judged where it lies: `authorize` is told what came of it."""
+        reach = standing.terms.reach
+        return NOTHING_SOUGHT if reach is None else self.resources.seek(reach, arguments, context=context)
+
     def authorize(  # noqa: PLR0917 - the words of the way of a call, in their order
-        self, tool: Tool, arguments: Arguments, context: Context, standing: Standing
+        self,
+        tool: Tool,
+        arguments: Arguments,
+        context: Context,
+        standing: Standing,
+        touched: Authorization | None = None,
     ) -> Authorization:
-        """The part of authorize that depends on the arguments: resources, and denials with a condition."""
-        if standing.touches_nothing:
-            return NOTHING_TOUCHED
-        terms = standing.terms
-        touched = (
-            NOTHING_TOUCHED if terms.reach is None else self._resources.judge(terms.reach, arguments, context=context)
-        )
-        denied = tuple(_denials(terms.refusing, Subject(tool, arguments, context)))
+        """The part of authorize that depends on the arguments: what they touch, and denials with a condition.
+
+        Args:
+            tool: What is called.
+            arguments: Validated.
+            context: Who asks.
+            standing: Of the tool in this context.
+            touched: What came of what was `sought`; None: it is judged here.
+        """
+        if touched is None:
+            touched = self.sought(arguments, context=context, standing=standing).judge()
+        denied = tuple(_denials(standing.terms.refusing, Subject(tool, arguments, context)))
         if not denied:
             return touched
         reasons = (*touched.reasons, *denied)
@@ -128,11 +139,11 @@ class Policy:
         return refused(decision, refusal=refusal, reasons=(*standing.reasons, *authorization.reasons))
 
     def explain(  # noqa: PLR0917 - the words of the way of a call, in their order
-        self, tool: Tool, arguments: Arguments, context: Context, facts: Facts
+        self, tool: Tool, arguments: Arguments, context: Context, facts: Facts, touched: Authorization | None = None
     ) -> Decision:
-        """The decision with every reason, layer by layer, also those after the first refusal."""
+        """The decision with every reason, layer by layer, also those after the first refusal; `touched` as above."""
         standing = self.standing(tool, context)
-        authorization = self.authorize(tool, arguments, context, standing)
+        authorization = self.authorize(tool, arguments, context, standing, touched)
         decision = self._decider.decide(Question(tool, arguments, context, standing.terms, facts))
         trace = (name_asker(reason, context.principal) for reason in self._admission.trace(tool, context))
         return explained(decision, trace=trace, standing=standing, authorization=authorization)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain, product
 from pathlib import Path
@@ -35,12 +36,52 @@ from callgate.settings.values import DEFAULT_FAMILIES, Family
 MOST_STEPS = 40_000
 """A call whose paths have more parts than this, in all directories they could be relative to, is not followed."""
 _USUAL_PARTS = 10
+_MANY = 100
+"""So many names take about a millisecond to follow."""
 _ADVICE = (
     " (a tool that works on files may take any text for a path; where it does not, it says what it touches with"
     " `resources`, or gives the argument a `format`)"
 )
 MOST_GROUNDS = 1024
 """So many resolved roots are remembered; beyond it, remembering starts anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What one call names, before anybody has looked where it leads."""
+
+    found: tuple[Found, ...] = ()
+    places: tuple[str, ...] = ()
+    """The directories among it that others may be relative to."""
+    paths: Paths | None = None
+    """What counts for its paths."""
+    airspaces: tuple[Airspace, ...] = ()
+    settled: Authorization | None = None
+    """The answer, where nobody has to look for it."""
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether to judge it may take longer than an event loop can wait: a pattern is held against the disk."""
+        return len(self.found) > _MANY or any(is_pattern(item.text) for item in self.found)
+
+    def judge(self) -> Authorization:
+        """Resolve and judge all of it, on whichever thread; every refusal is among the reasons."""
+        if self.paths is None:
+            return self.settled or NOTHING_TOUCHED
+        resources: dict[str, None] = {}
+        reasons: list[Reason] = []
+        for item in self.found:
+            try:
+                is_host = item.kind is Kind.HOST
+                names = _host(item, self.airspaces) if is_host else _path(item, self.paths, places=self.places)
+                resources.update(dict.fromkeys(map(_as_text, names)))
+            except (paths.Unfit, hosts.Unfit) as error:
+                advice = _ADVICE if item.kind is Kind.TEXT else ""
+                reasons.append(_refuse(f"argument {item.argument}: {error}{advice}"))
+        return Authorization(refusal=next(iter(reasons), None), reasons=tuple(reasons), resources=tuple(resources))
+
+
+NOTHING_SOUGHT = Sought()
 
 
 class Resources:
@@ -61,23 +102,17 @@ class Resources:
         self._own = self._own.with_more(more) if more else self._own
         return self._own.paths
 
-    def judge(self, reach: Reach, arguments: Arguments, *, context: Context) -> Authorization:
-        """Resolve and judge everything the call names; every refusal is among the reasons."""
+    def seek(self, reach: Reach, arguments: Arguments, *, context: Context) -> Sought:
+        """Everything the call names, to be resolved and judged."""
         try:
             found = reach.find(arguments)
             places = _places(found)
-        except Unjudged as error:
+            if not found:
+                return NOTHING_SOUGHT
+            return Sought(found, places, self._paths(reach.tool, context), tuple(self._airspaces(reach.tool)))
+        except (Unjudged, Unfit) as error:
             reason = _refuse(f"{reach.tool.name} is refused: {error}")
-            return Authorization(refusal=reason, reasons=(reason,))
-        if not found:
-            return NOTHING_TOUCHED
-        try:
-            ground = self._paths(reach.tool, context)
-        except Unfit as error:
-            reason = _refuse(f"{reach.tool.name} is refused: {error}")
-            return Authorization(refusal=reason, reasons=(reason,))
-        resources, reasons = self._judge_each(reach.tool, found, places=places, ground=ground)
-        return Authorization(refusal=next(iter(reasons), None), reasons=reasons, resources=resources)
+            return Sought(settled=Authorization(refusal=reason, reasons=(reason,)))
 
     def grounds(self, tool: Tool, context: Context) -> Grounds:
         """Where the tool may go in this context, for what it meets on its way.
@@ -102,21 +137,6 @@ class Resources:
             host_refused=partial(_host_refused, airspaces),
             others=tuple(dict.fromkeys(self._granted_to_anybody((self._directory, *self._bases_of(context))))),
         )
-
-    def _judge_each(
-        self, tool: Tool, found: Iterable[Found], *, places: tuple[str, ...], ground: Paths
-    ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
-        airspaces = tuple(self._airspaces(tool))
-        resources: dict[str, None] = {}
-        reasons: list[Reason] = []
-        for item in found:
-            try:
-                names = _host(item, airspaces) if item.kind is Kind.HOST else _path(item, ground, places=places)
-                resources.update(dict.fromkeys(map(_as_text, names)))
-            except (paths.Unfit, hosts.Unfit) as error:
-                advice = _ADVICE if item.kind is Kind.TEXT else ""
-                reasons.append(_refuse(f"argument {item.argument}: {error}{advice}"))
-        return tuple(resources), tuple(reasons)
 
     def _paths(self, tool: Tool, context: Context) -> Paths:
         bases = self._bases_of(context)

@@ -40,11 +40,11 @@ class Administration(Face):
 
     def protect(self, *paths: str | os.PathLike[str]) -> None:
         """Put files and folders out of reach of every tool for as long as the gate is open, as Callgate's own are."""
-        self._open().parts.policy.protect([os.fspath(path) for path in paths])
+        self._open().parts.policy.resources.protect([os.fspath(path) for path in paths])
 
     def protected(self) -> tuple[str, ...]:
         """The files and folders that no tool may touch: Callgate's own and those of `protect`, there or not."""
-        return self._open().parts.policy.protect(())
+        return self._open().parts.policy.resources.protect(())
 
     async def attempts(
         self,

@@ -38,7 +38,7 @@ class Skilled(Face):
             ConfigurationError: There is no such folder, or the gate is not open.
         """
         source = folder if isinstance(folder, SkillFolder) else SkillFolder(folder)
-        self._open().parts.policy.protect([source.path])
+        self._open().parts.policy.resources.protect([source.path])
         skills, faults = source.load()
         added: list[Skill] = []
         failed: list[Failure] = []

@@ -47,7 +47,7 @@ class Sourcing(Face):
             reload=lambda: opened.background(self._reload_quietly(name)),
         )
         # What says which tools there are and what they may do is not for tools to write.
-        opened.parts.policy.protect(getattr(source, "files", ()))
+        opened.parts.policy.resources.protect(getattr(source, "files", ()))
         report = SourceReport(source=name, origin=source.origin)
         attached = opened.sources[name] = Attached(source, desk, report)
         try:
