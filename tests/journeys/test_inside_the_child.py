@@ -19,7 +19,7 @@ from callgate import Context, tool
 from callgate.adapters.convert import convert
 from callgate.errors import SecretNotFound
 from callgate.model.context_form import context_to_json
-from callgate.pipeline.child import LENGTH, Held, child_main
+from callgate.pipeline.child import LENGTH, KeptOpen, child_main
 from tests.journeys import isolated_tools
 
 WITHIN = 30
@@ -44,7 +44,7 @@ class Parent:
         theirs.settimeout(None)
         work = pickle.dumps((made.original, arguments, facts))
         start = multiprocessing.get_context("spawn").Process
-        self.child: BaseProcess = start(target=child_main, args=(theirs, work, Held(holding)))
+        self.child: BaseProcess = start(target=child_main, args=(theirs, work, KeptOpen(holding)))
         self.child.start()
         theirs.close()
 

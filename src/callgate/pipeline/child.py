@@ -33,21 +33,21 @@ LENGTH = struct.Struct("!Q")
 _CAN_TIE = hasattr(fcntl, "F_SETSIG")
 
 
-class Held:
+class KeptOpen:
     """Handles that a child has open from its first moment to its last; a program that it starts has none of them."""
 
     def __init__(self, handles: tuple[int, ...]) -> None:
         self._handles = handles
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _held, tuple(map(DupFd, self._handles))
+        return _kept, tuple(map(DupFd, self._handles))
 
 
-def _held(*handles: Any) -> Held:
+def _kept(*handles: Any) -> KeptOpen:
     numbers = tuple(handle.detach() for handle in handles)
     for number in numbers:
         os.set_inheritable(number, False)  # noqa: FBT003 - its only way
-    return Held(numbers)
+    return KeptOpen(numbers)
 
 
 class Line:
@@ -89,7 +89,7 @@ class Line:
         return bytes(body)
 
 
-def child_main(end: socket.socket, work: bytes, _: Held) -> None:
+def child_main(end: socket.socket, work: bytes, _: KeptOpen) -> None:
     """Run the function and send its answer."""
     os.setsid()  # a group of its own, under its own number: what it starts ends with it
     threading.Thread(target=_end_with_parent, daemon=True).start()

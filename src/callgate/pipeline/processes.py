@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError, ToolExecutionError
 from callgate.model.context_form import context_to_json
-from callgate.pipeline.child import LENGTH, Held, child_main
+from callgate.pipeline.child import LENGTH, KeptOpen, child_main
 from callgate.pipeline.shield import finish
 from callgate.pipeline.threads import Lane, NotStarted
 
@@ -63,7 +63,9 @@ async def run_in_process(name: str, work: bytes, context: ToolContext, *, holdin
     ours.settimeout(0.0)
     theirs.settimeout(None)
     spawn = multiprocessing.get_context("spawn")
-    child = spawn.Process(target=child_main, args=(theirs, work, Held(holding)), daemon=True, name=f"callgate-{name}")
+    child = spawn.Process(
+        target=child_main, args=(theirs, work, KeptOpen(holding)), daemon=True, name=f"callgate-{name}"
+    )
     lane = Lane(f"process-{name}", 2)
     with ours, theirs:
         starting = lane.run(child.start)
