@@ -86,8 +86,11 @@ async def withdraw(parts: Parts, approval_id: str) -> Approval:
 
 
 async def answer_question(parts: Parts, seen: Approval, answer: Answer, *, assurance: Assurance) -> Approval:
-    """An answer given on the spot, by the terminal or a script; a yes is to the question as it was seen."""
-    by = Decider(name=answer.by or "operator", assurance=assurance)
+    """An answer given on the spot, by the terminal or a script; a yes is to the question as it was seen.
+
+    One without a name is refused like any other: a stand-in would be somebody else, and one of two.
+    """
+    by = Decider(name=answer.by, assurance=assurance)
     if answer.kind == "approve":
         return await approve(parts, seen.id, by, answer.arguments, digest=seen.digest)
     if answer.kind == "respond":

@@ -89,6 +89,7 @@ class Answer(NamedTuple):
     text: str = ""
     arguments: Arguments | None = None
     by: str = ""
+    """The person who said so; a decision without a name does not count."""
 
 
 class Asker(Protocol):
