@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from callgate.model.context import Context
     from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Refused, Succeeded, Unknown
     from callgate.model.plugin_settings import PluginSettings
+    from callgate.model.tool import Preview
     from callgate.model.tool_context import ToolContext
     from callgate.runtime.gate import Callgate
     from callgate.runtime.turn import Turn
@@ -60,6 +61,7 @@ _PLACES = {
     "Plan": "callgate.flows.plan",
     "PluginFolder": "callgate.adapters.plugins.source",
     "PluginSettings": "callgate.model.plugin_settings",
+    "Preview": "callgate.model.tool",
     "Previewed": "callgate.model.outcome",
     "Refused": "callgate.model.outcome",
     "SchemaFile": "callgate.adapters.registry_files.schema_file",
@@ -99,6 +101,7 @@ __all__ = [
     "Plan",
     "PluginFolder",
     "PluginSettings",
+    "Preview",
     "Previewed",
     "Refused",
     "SchemaFile",

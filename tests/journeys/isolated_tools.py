@@ -198,3 +198,13 @@ def unreadable(path: str) -> Any:
     """Write, and give back what can be sent and not be read."""
     Path(path).write_text("x")
     return _Unreadable()
+
+
+def _version(arguments: dict[str, Any], _context: ToolContext) -> dict[str, Any]:
+    return {"state": arguments["version"]}
+
+
+@tool(effects="system_state", risk="high", isolation="process", preview=_version)
+def save(version: int, ctx: ToolContext) -> list[bool]:
+    """Ask what was shown, from another process."""
+    return [ctx.is_as_shown(version), ctx.is_as_shown(version + 1)]

@@ -246,5 +246,5 @@ class Preview:
     """For a person: a sentence, a diff, a table."""
     details: Any = None
     """For a program: whatever the tool's `preview` returned."""
-    state: str | None = None
-    """A hash or ETag; an approval binds it, and another state at use voids the approval."""
+    state: Any = None
+    """A hash, an ETag, a version number; an approval binds it, and another state at use voids the approval."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from callgate.errors import SecretsClosed
 from callgate.model.context import Context
@@ -37,7 +38,7 @@ async def no_record() -> RecordedCalls:
     raise LookupError("what was recorded is given only to tools that declare the capability `record`")
 
 
-def _anything_was_shown(_state: str) -> bool:
+def _anything_was_shown(_state: Any) -> bool:
     """Nobody was asked, so nothing was shown that it could differ from."""
     return True
 
@@ -69,7 +70,7 @@ class ToolContext:
     """Where this call may go: for what it meets on its way, a link or a redirect."""
     recorded: Callable[[], Awaitable[RecordedCalls]] = no_record
     """What was recorded of this trace so far, call by call; for tools that declare the capability `record`."""
-    is_as_shown: Callable[[str], bool] = _anything_was_shown
+    is_as_shown: Callable[[Any], bool] = _anything_was_shown
     """Whether this is the `state` of the preview that a person approved; true where nobody was shown one."""
     strike_from_now: Callable[..., None] = _no_striking
     """Told every secret that a tool's own store gave it: (value, connector=…, key=…)."""

@@ -27,6 +27,7 @@ from typing import Any, get_type_hints
 from callgate.errors import SecretNotFound
 from callgate.model.context_form import context_from_json
 from callgate.model.tool_context import ToolContext
+from callgate.pipeline.recorded import written_state
 
 LENGTH = struct.Struct("!Q")
 """How long a message is; stands before it."""
@@ -167,6 +168,7 @@ def _context(line: Line, facts: dict[str, Any]) -> ToolContext:
         secret_source=lambda connector, secret: line.ask("secret", (connector, secret)),
         progress_sink=lambda _context, fraction, note: line.send(("progress", (fraction, note))),
         on_mark=lambda: line.ask("effect", None),
+        is_as_shown=lambda state: line.ask("shown", written_state(state)),
     )
 
 

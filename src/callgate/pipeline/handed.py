@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from callgate.model.tool_context import ToolContext, no_record
 from callgate.pipeline.past_calls import RECORD, recorded_calls
@@ -64,7 +64,7 @@ class Handed(ToolContext):
             return await no_record()
         return await recorded_calls(self._parts, self.context)
 
-    def is_as_shown(self, state: str, /) -> bool:
+    def is_as_shown(self, state: Any, /) -> bool:
         """Whether this is the `state` of the preview that a person approved."""
         shown = self._permit.shown_state
         return shown is None or fingerprint_of_state(self._parts, state) == shown

@@ -13,7 +13,7 @@ from callgate.model.levels import FOREIGN
 from callgate.model.shapes import as_mapping, own_copy
 from callgate.model.tool import Preview
 from callgate.pipeline.hooks import hook_limit, only_looking, run_hook
-from callgate.pipeline.recorded import json_bytes
+from callgate.pipeline.recorded import written_state
 
 if TYPE_CHECKING:
     from callgate.pipeline.authorize import Authorized
@@ -50,9 +50,9 @@ def state_digest(parts: Parts, shown: Preview | None) -> str | None:
     return None if shown is None or shown.state is None else fingerprint_of_state(parts, shown.state)
 
 
-def fingerprint_of_state(parts: Parts, state: str) -> str:
+def fingerprint_of_state(parts: Parts, state: Any) -> str:
     """The same of a state that a handler meets."""
-    return parts.keys.fingerprint(b"state\0" + repr(state).encode("utf-8", "backslashreplace"))
+    return parts.keys.fingerprint(b"state\0" + repr(written_state(state)).encode("utf-8", "backslashreplace"))
 
 
 def _as_preview(parts: Parts, raw: Any) -> Preview | None:
@@ -67,7 +67,7 @@ def _as_preview(parts: Parts, raw: Any) -> Preview | None:
         )
     if isinstance(struck, str):
         return Preview(text=struck, details=struck)
-    state: Any = (as_mapping(raw) or {}).get("state")
-    # A version may be a number as well as an ETag; whatever it is, another one is another state.
-    written = state if state is None or isinstance(state, str) else json_bytes(state).decode()
-    return Preview(text=str(struck), details=struck, state=written)
+    said: Any = (as_mapping(struck) or {}).get("text")
+    return Preview(
+        text=str(struck if said is None else said), details=struck, state=(as_mapping(raw) or {}).get("state")
+    )

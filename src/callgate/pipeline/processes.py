@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _CHUNK = 256 * 1024
 _PATIENCE = 30.0
 """How long the system is asked how a killed process ended; from then on it is enough that it is gone."""
-_ASKS = frozenset({"enter", "secret", "effect"})
+_ASKS = frozenset({"enter", "secret", "effect", "shown"})
 """What a child waits for an answer to."""
 _LOOK = 0.002
 
@@ -167,6 +167,8 @@ class _Conversation:
         elif kind == "effect":
             async with self._context.effect():
                 await self._send(("ok", None))
+        elif kind == "shown":
+            await self._send(("ok", self._context.is_as_shown(body)))
         else:
             await self._send(("ok", None))
 

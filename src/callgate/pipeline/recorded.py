@@ -39,6 +39,11 @@ def json_bytes(value: Any) -> bytes:
     return text
 
 
+def written_state(state: Any) -> str:
+    """The state of a preview as it is compared: a version may be a number as well as an ETag."""
+    return state if isinstance(state, str) else json_bytes(state).decode()
+
+
 def struck_output(parts: Parts, value: Any) -> tuple[Any, bytes]:
     """An output without secrets, and its JSON: what is handed out and what is recorded had the same look."""
     form: Any = None
