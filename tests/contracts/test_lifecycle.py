@@ -10,7 +10,7 @@ import pytest
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.model.event import Event
 from callgate.model.ids import uuid7
-from callgate.ports import Store
+from callgate.ports import Reader, Store
 from tests.contracts.makers import HandClock, a_draft
 
 WAYS = 7
@@ -64,6 +64,25 @@ async def test_a_store_is_opened_once(store: Store):
     with pytest.raises(StoreError, match="open"):
         await store.open()
     assert await use_in_every_way(store) == [None] * WAYS
+
+
+async def test_who_opens_a_store_looks_at_it_before_anything_is_written(unopened: Store):
+    seen: list[list[Event]] = []
+    await unopened.open(lambda reader: seen.append(list(reader.events())))
+    assert seen == [[]]
+    await unopened.flush()
+    assert [event.type for event in await unopened.read(lambda reader: reader.events())] == ["stream.opened"]
+    await unopened.close()
+
+
+async def test_what_a_look_raises_leaves_the_store_shut(unopened: Store):
+    def refuse(_reader: Reader) -> None:
+        raise LookupError("not with this key")
+
+    with pytest.raises(LookupError, match="not with this key"):
+        await unopened.open(refuse)
+    assert all(isinstance(error, StoreUnavailable) for error in await use_in_every_way(unopened))
+    await unopened.close()
 
 
 async def test_closing_writes_what_waits(unopened: Store):

@@ -51,6 +51,18 @@ def test_a_place_without_a_store_is_told_of_and_left_alone(cli: Cli):
 
 
 @pytest.mark.usefixtures("syncing")
+def test_a_store_whose_key_is_gone_is_told_with_what_to_do(cli: Cli, home: Path):
+    cli.call("word_count")
+    (home / ".config" / "callgate" / "keys").rename(home / "away")
+    key, opening = (facts(cli)[name] for name in ("key", "opening"))
+    assert (key["state"], opening["state"]) == ("wrong", "wrong")
+    assert "there is a store, which was made with one" in key["text"]
+    assert key["advice"].startswith("bring it back from a backup, or set CALLGATE_KEY")
+    in_memory = facts(cli, "--store", "memory://")
+    assert in_memory["key"]["state"] == "note"
+
+
+@pytest.mark.usefixtures("syncing")
 def test_what_waits_is_told_with_the_command_that_shows_it(cli: Cli):
     cli.ask_to_pay()
     cli.call("flaky", {}, "--autonomy", "A4")

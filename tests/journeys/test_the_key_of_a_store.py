@@ -47,6 +47,11 @@ def forget_keys(home: Path) -> None:
     shutil.rmtree(home / ".config")
 
 
+def recorded(file: Path) -> list[tuple[str, ...]]:
+    with closing(sqlite3.connect(file)) as db:
+        return db.execute("SELECT type FROM events ORDER BY position").fetchall()
+
+
 def keys_in(home: Path) -> list[Path]:
     return list(home.rglob("*.key"))
 
@@ -63,6 +68,29 @@ async def test_on_a_machine_without_the_key_no_new_one_is_made(used: Path, home:
         async with gate_on(used):
             pass
     assert not keys_in(home)
+
+
+@pytest.mark.parametrize("key", [None, "not a key", "0" * 64], ids=["none", "no key", "another"])
+async def test_without_its_key_nothing_is_written_into_a_store(
+    key: str | None, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "store.db"
+    async with gate_on(file) as gate:
+        assert (await gate.call("post_letter", {"to": "Ada"})).ok
+    before = recorded(file)
+    (home / ".config").rename(home / "away")
+    if key is not None:
+        monkeypatch.setenv("CALLGATE_KEY", key)
+    for _ in range(2):
+        with pytest.raises(ConfigurationError):
+            async with gate_on(file):
+                pass
+    assert recorded(file) == before
+    monkeypatch.delenv("CALLGATE_KEY", raising=False)
+    (home / "away").rename(home / ".config")
+    async with gate_on(file) as gate:
+        assert (await gate.call("post_letter", {"to": "Bob"})).ok
+        assert (await gate.verify_audit()).ok
 
 
 async def test_without_a_signature_either_it_says_what_to_do(used: Path, home: Path):

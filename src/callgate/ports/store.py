@@ -303,8 +303,12 @@ class Store(Protocol):
         """Made once, when the store was."""
         ...
 
-    async def open(self) -> None:
+    async def open(self, look: Callable[[Reader], None] | None = None) -> None:
         """Open, check the schema version, migrate, take the owner's lock, start the stream.
+
+        Args:
+            look: Sees what is there before the stream is started. What it raises comes out here, and nothing was
+                recorded. It may be called on another thread.
 
         Raises:
             StoreError: With what to do.

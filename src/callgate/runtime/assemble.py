@@ -73,9 +73,11 @@ async def assemble(choices: Choices, registry: Registry, health: HealthBoard) ->
     settings = _settings(choices)
     url = choices.store or settings.store or DEFAULT_STORE
     store = open_store(url, clock=choices.clock, looking=choices.looking)
-    await store.open()
+    key = None if url.startswith("memory:") else _Key()
+    await store.open(key)
     try:
-        made = _Made(settings, store, await _keys(store, url), url, registry, health)
+        keys = throwaway_keys() if key is None else await key.kept(store)
+        made = _Made(settings, store, keys, url, registry, health)
         return _opened(choices, made)
     except BaseException:
         await store.close()
@@ -102,15 +104,24 @@ def _settings(choices: Choices) -> Settings:
     return read_configuration(choices.config, required=True)
 
 
-async def _keys(store: Store, url: str) -> KeyRing:
-    """The keys this store was made with; a new store remembers the ones it gets."""
-    if url.startswith("memory:"):
-        return throwaway_keys()
-    expected = await store.read(_expected_keys)
-    keys = open_keys(expected, create=expected is None)
-    if expected is None:
-        await store.write(lambda tx: tx.put_meta(_KEY_ID, keys.store_key_id))
-    return keys
+class _Key:
+    """The keys a store was made with, found before anything is written into it; a new store remembers what it gets."""
+
+    def __init__(self) -> None:
+        self._ring: KeyRing | None = None
+        self._new = False
+
+    def __call__(self, reader: Reader) -> None:
+        expected = _expected_keys(reader)
+        self._new = expected is None
+        self._ring = open_keys(expected, create=self._new)
+
+    async def kept(self, store: Store) -> KeyRing:
+        keys = self._ring
+        assert keys is not None  # noqa: S101 - looked for while the store was opened
+        if self._new:
+            await store.write(lambda tx: tx.put_meta(_KEY_ID, keys.store_key_id))
+        return keys
 
 
 def _expected_keys(reader: Reader) -> tuple[str, ...] | None:

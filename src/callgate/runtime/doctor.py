@@ -51,7 +51,7 @@ def look_around(settings: Settings | ConfigurationError, url: str) -> Iterator[F
         yield Fact("configuration", WRONG, str(settings), "until it is right, nothing can be called")
     else:
         yield from (_configuration(settings), _secrets(settings))
-    yield from _guarded("key", _key)
+    yield from _guarded("key", lambda: _key(url))
     yield from _guarded("store", lambda: _store(url))
 
 
@@ -112,12 +112,18 @@ def _configuration(settings: Settings) -> Fact:
     return Fact("configuration", OK, where)
 
 
-def _key() -> Iterator[Fact]:
+def _key(url: str) -> Iterator[Fact]:
     if keys_of_environment() is not None:
         keys = open_keys(None, create=False)
         yield Fact("key", OK, f"{keys.key_id}, from {VARIABLE}")
         return
-    folder = config_folder() / "keys"
+    folder, file = config_folder() / "keys", store_file(url)
+    if not folder.exists() and file is not None and file.exists():
+        advice = (
+            f"bring it back from a backup, or set {VARIABLE}; a new key could neither read nor prove what is stored"
+        )
+        yield Fact("key", WRONG, f"there is none in {folder}, and there is a store, which was made with one", advice)
+        return
     if not folder.exists():
         yield Fact("key", NOTE, f"there is none yet in {folder}", "the first call makes it; then keep a copy elsewhere")
         return

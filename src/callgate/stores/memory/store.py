@@ -56,8 +56,10 @@ class MemoryStore(AtHome):  # noqa: PLR0904 - as many as its port has
     def store_id(self) -> str:
         return self._store_id
 
-    async def open(self) -> None:
+    async def open(self, look: Callable[[Reader], None] | None = None) -> None:
         self._settle_here()
+        if look is not None:
+            look(self._reader)
         self._thread = get_ident()
         self._why = ""
         payload: dict[str, Any] = {"store_id": self._store_id, "heads": {}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -49,8 +50,8 @@ class SqliteFile:
             enter=self._enter if looking else None,
         )
 
-    def open(self) -> None:
-        """Make or check the file, migrate, take the owner's lock, start the stream. May take long.
+    def open(self, look: Callable[[Reader], None] | None = None) -> None:
+        """Make or check the file, migrate, take the owner's lock, look, start the stream. May take long.
 
         Raises:
             StoreError: With what to do.
@@ -58,11 +59,13 @@ class SqliteFile:
         create(self._path)
         try:
             self.owners.take(self.owner)
-            self._look() if self._looking else self._start_stream()
+            refused = self._start(look or _see_nothing)
         except StoreError as error:
-            self.session.discard()
-            self.owners.release(forget=True)
+            self._give_up()
             raise StoreError(f"{self._path}: {error}") from error
+        if refused is not None:
+            self._give_up()
+            raise refused
 
     def close(self) -> None:
         """Let go. Closing the last connection copies the log into the file, which may take long."""
@@ -89,18 +92,24 @@ class SqliteFile:
             raise StoreError("another store's file has taken the place of this one's")
         self.store_id = store_id
 
-    def _look(self) -> None:
-        """Only open the file: the stream begins with the first event, and looking at a store makes none."""
-        self.session.run(Batch([]), wait=True)
-        self.session.end()
-
-    def _start_stream(self) -> None:
-        batch = Batch([(self._enter, Future())])  # pyright: ignore[reportArgumentType] - nobody waits for this one
+    def _start(self, look: Callable[[Reader], None]) -> BaseException | None:
+        """Look, and begin the stream unless looking is all; what the look raised, in which case nothing is kept."""
+        units: list[Callable[[SqliteTransaction], None]] = [look] if self._looking else [look, self._enter]
+        batch = Batch([(unit, Future()) for unit in units])  # pyright: ignore[reportArgumentType] - nobody waits
         self.session.run(batch, wait=True)
-        for _, _, error in batch.results:
+        refused, *others = (error for _, _, error in batch.results)
+        if refused is not None:
+            return refused
+        for error in others:
             if error is not None:
                 raise error
-        self.session.commit()
+        # Where looking is all, the stream begins with the first event, and looking makes none.
+        self.session.end() if self._looking else self.session.commit()
+        return None
+
+    def _give_up(self) -> None:
+        self.session.discard()
+        self.owners.release(forget=True)
 
     def _enter(self, transaction: SqliteTransaction) -> None:
         opened = Draft(
@@ -110,6 +119,10 @@ class SqliteFile:
         for owner in self.owners.gone():
             if not _runs(transaction, owner):
                 self.owners.forget(owner)
+
+
+def _see_nothing(_: Reader) -> None:
+    """Nobody looks."""
 
 
 def _runs(reader: Reader, owner: str) -> bool:

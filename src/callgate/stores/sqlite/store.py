@@ -55,12 +55,12 @@ class Lifecycle(AtHome):
     def store_id(self) -> str:
         return self._file.store_id
 
-    async def open(self) -> None:
+    async def open(self, look: Callable[[Reader], None] | None = None) -> None:
         loop = self._settle_here()
         worker = Worker("callgate-store")
         forks.watch(self)
         try:
-            await worker.wait_for(self._file.open)
+            await worker.wait_for(lambda: self._file.open(look))
         except BaseException as error:
             self._why = "not open, because opening it failed"
             if isinstance(error, asyncio.CancelledError):
