@@ -59,8 +59,8 @@ def _build_secrets(fields: Fields, _: Reading) -> SecretsSettings:
 
 RISK = Block(
     {
-        "many_targets": Key(Number(1, 1_000_000), "From this many targets on, risk is one level higher.", 10),
-        "blast_radius": Key(Number(1, 1_000_000_000), "From this many things touched on, likewise.", 100),
+        "many_targets": Key(Number(1, 1_000_000), "With more targets than this, risk is one level higher.", 10),
+        "blast_radius": Key(Number(1, 1_000_000_000), "With more things touched than this, likewise.", 100),
         "repeat_window": Key(Duration(least=0, most=_MONTH), "How long an identical success counts.", "10m"),
     },
     _build_risk,
