@@ -357,6 +357,8 @@ async def test_an_approval_binds_what_its_preview_showed() -> None:
         void = await gate.call("publish", {"text": "hi"})
         assert void.error is not None
         assert void.error.code == "approval_void"
+        assert void.error.message.startswith(f"approval {pending.approval_id} is withdrawn: what its preview showed")
+        assert (await gate.approval(pending.approval_id)).state == "withdrawn"
         [gone] = [event.payload async for event in gate.events(types=["approval.withdrawn"])]
         assert gone is not None
         assert gone["text"] == "what the preview showed is no longer so"
