@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from callgate.approvals.answer import KINDS, fault_of
 from callgate.errors import ConfigurationError
 from callgate.model.approval import Approval
 from callgate.model.levels import Assurance
@@ -13,7 +14,6 @@ from callgate.runtime.gate import Callgate
 from callgate.settings.values import Settings
 
 _EPOCH = 1_750_000_000.0
-_KINDS = ("approve", "reject", "respond", "edit", "wait")
 
 
 class HandClock:
@@ -45,7 +45,8 @@ class ScriptedApprover:
     Args:
         answers: "approve", "reject", "wait" (nobody answers), or `Answer` values, also of the kinds "respond" (with
             its text) and "edit" (with the arguments).
-        decide: Gives the answer to a question. What is none leaves the question open, and is in `told`.
+        decide: Gives the answer to a question. What is none leaves the question open, and is in `told`; so is what it
+            raises, a failed assertion of a test as well.
         by: Who answers.
         assurance: How certain that is.
 
@@ -66,7 +67,7 @@ class ScriptedApprover:
         self._assurance = assurance
         self.seen: list[Approval] = []
         self.told: list[str] = []
-        """Why answers did not count, and what was none."""
+        """Why answers did not count, what was none, and what `decide` raised."""
 
     @property
     def assurance(self) -> Assurance:
@@ -86,8 +87,11 @@ class ScriptedApprover:
         assert self._decide is not None  # noqa: S101 - asked by the caller
         try:
             return _answer(self._decide(approval))
-        except ConfigurationError as error:
-            self.told.append(str(error))
+        except Exception as error:
+            # The gate leaves the question open, whatever broke: a test finds an assertion of its own here.
+            self.told.append(
+                str(error) if isinstance(error, ConfigurationError) else f"{type(error).__name__}: {error}"
+            )
             raise
 
     def tell(self, message: str) -> None:
@@ -98,12 +102,13 @@ class ScriptedApprover:
 def _answer(given: Answer | str) -> Answer:
     """What a script says, as an answer. Another word would read as a no, and a test of a refusal pass by mistake."""
     answer = Answer(given) if isinstance(given, str) else given
-    if not isinstance(answer, Answer) or answer.kind not in _KINDS:  # pyright: ignore[reportUnnecessaryIsInstance] - tests write anything
+    if not isinstance(answer, Answer) or answer.kind not in KINDS:  # pyright: ignore[reportUnnecessaryIsInstance] - tests write anything
         said = answer.kind if isinstance(answer, Answer) else given  # pyright: ignore[reportUnnecessaryIsInstance] - as above
-        words = ", ".join(f'"{kind}"' for kind in _KINDS)
+        words = ", ".join(f'"{kind}"' for kind in KINDS)
         raise ConfigurationError(f"{said!r} is no answer; write one of {words}, or an Answer of such a kind")
-    if answer.kind == "edit" and answer.arguments is None:
-        raise ConfigurationError('an edit needs its arguments: Answer("edit", arguments={...})')
+    fault = fault_of(answer)
+    if fault is not None:
+        raise ConfigurationError(fault)
     return answer
 
 

@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from callgate import Callgate, tool
-from callgate.model.approval import Approval, ApprovalState
-from callgate.model.layer import ConfirmBy
-from callgate.model.levels import Assurance, Risk
+from callgate import Callgate, Pending, tool
+from callgate.model.approval import Approval, ApprovalState, Vote
+from callgate.model.layer import ConfirmBy, Layer, Rule
+from callgate.model.levels import Assurance, Risk, Verdict
 from callgate.model.tool import Preview
 from callgate.ports import Answer
 from callgate.runtime import terminal
 from callgate.runtime.terminal import TerminalAsker, render, system_user
+from callgate.settings.values import Settings
+from callgate.testing import memory_gate
 from tests.doors.cli_tools import PAID
 from tests.doors.running import TOOLS, Cli, Terminal
 
@@ -85,6 +87,35 @@ async def answered(typed: str) -> tuple[Any, str]:
 async def test_what_is_typed_becomes_the_answer(typed: str, kind: str, text: str):
     answer, _ = await answered(typed)
     assert (answer.kind, answer.text) == (kind, text)
+
+
+async def test_who_gave_one_yes_of_two_is_told_that_it_counts_and_not_asked_for_the_other():
+    sink = io.StringIO()
+    asker = TerminalAsker(source=io.StringIO("y\ny\n"), sink=sink)
+
+    @tool(effects="network_access", risk="high")
+    def pay(amount: int) -> str:
+        """Pay."""
+        return f"paid {amount}"
+
+    two = Settings(
+        global_layer=Layer(name="global", rules=(Rule(match="pay", verdict=Verdict.CONFIRM, by=ConfirmBy.TWO),))
+    )
+    async with memory_gate(pay, ask=asker, config=two) as gate:
+        asked = await gate.call("pay", {"amount": 5})
+        assert isinstance(asked, Pending)
+        assert sink.getvalue().endswith("> your yes is counted; one more person has to agree\n")
+        assert isinstance(await gate.call("pay", {"amount": 5}), Pending)
+        assert sink.getvalue().count("[y] approve") == sink.getvalue().count("is counted") == 1
+        await gate.approve(asked.approval_id, by="somebody else")
+        assert (await gate.resume(asked.approval_id)).output == "paid 5"
+
+
+async def test_another_vote_asks_who_sits_here():
+    sink = io.StringIO()
+    asker = TerminalAsker(source=io.StringIO("y\n"), sink=sink)
+    other = Vote(by="somebody else", assurance=Assurance.LOCAL, at=0.0)
+    assert (await asker.ask(approval(by=ConfirmBy.TWO, votes=(other,)))).kind == "approve"
 
 
 async def test_an_edit_asks_to_be_shown_and_is_no_yes_yet():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from callgate import Pending, Succeeded, tool
 from callgate.errors import ConfigurationError
+from callgate.model.approval import Approval
 from callgate.ports import Answer
 from callgate.testing import ScriptedApprover, memory_gate
 
@@ -34,6 +35,31 @@ def test_an_edit_needs_its_arguments():
     for answer in ("edit", Answer("edit")):
         with pytest.raises(ConfigurationError, match="an edit needs its arguments"):
             ScriptedApprover(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (Answer("respond"), "an answer for the model needs words"),
+        (Answer("approve", arguments=cast("Any", "x")), "a mapping of all of them, not 'x'"),
+    ],
+)
+def test_an_answer_that_lacks_something_is_told_where_the_script_is_written(answer: Answer, why: str):
+    with pytest.raises(ConfigurationError, match=why):
+        ScriptedApprover(answer)
+
+
+async def test_an_assertion_that_fails_while_deciding_is_told_in_its_words(caplog: pytest.LogCaptureFixture):
+    def decide(question: Approval) -> str:
+        assert question.tool == "refund", f"asked about {question.tool}"
+        return "approve"
+
+    approver = ScriptedApprover(decide=decide)
+    async with memory_gate(pay, ask=approver) as gate:
+        assert isinstance(await gate.call("pay", {"to": "bob"}), Pending)
+    [told] = approver.told
+    assert told.startswith("AssertionError: asked about pay")
+    assert "AssertionError: asked about pay" in caplog.text
 
 
 async def test_what_a_function_decides_is_an_answer_or_leaves_the_question_open():

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from callgate.approvals.answer import fault_of
 from callgate.errors import Conflict, NotFound, Refusal
 from callgate.pipeline.deciding import answer_question, edited_question
+from callgate.ports import Answer
 
 if TYPE_CHECKING:
     from callgate.model.approval import Approval
     from callgate.model.levels import Assurance
     from callgate.model.tool import Arguments
     from callgate.pipeline.parts import Parts
-    from callgate.ports import Answer
+    from callgate.ports import Asker
 
 _log = logging.getLogger("callgate")
 
@@ -24,11 +26,7 @@ async def ask_now(parts: Parts, approval: Approval) -> bool:
     assert asker is not None  # noqa: S101 - asked by the caller
     talk = _Talk(parts, approval)
     while True:
-        try:
-            answer = await asker.ask(talk.shown)
-        except Exception as error:  # noqa: BLE001 - whoever asks may break; the question stays
-            _log.warning("the question could not be put to anybody: %s", type(error).__name__)
-            return False
+        answer = await _heard(parts, asker, talk.shown)
         if answer.kind == "wait":
             return False
         try:
@@ -38,6 +36,18 @@ async def ask_now(parts: Parts, approval: Approval) -> bool:
             # An answer that does not count leaves the question open for somebody whose does, or for a better one.
             if not asker.tell(str(error)) or not isinstance(error, Refusal):
                 return False
+
+
+async def _heard(parts: Parts, asker: Asker, shown: Approval) -> Answer:
+    """What somebody says to the question. Whoever asks may break, or bring what is no answer: the question stays."""
+    try:
+        answer = await asker.ask(shown)
+        fault = fault_of(answer)
+    except Exception as error:  # noqa: BLE001 - as said above
+        answer, fault = Answer("wait"), f"{type(error).__name__}: {error}"
+    if fault is not None:
+        _log.warning("the question could not be put to anybody: %s", parts.striker.strike_text(fault))
+    return answer if fault is None else Answer("wait")
 
 
 class _Talk:

@@ -26,7 +26,6 @@ from callgate.runtime.opened import Around, Opened
 from callgate.runtime.pinning import Pinning
 from callgate.runtime.plugin_source import plugin_paths
 from callgate.runtime.progress import Progress
-from callgate.runtime.terminal import TerminalAsker
 from callgate.runtime.watching import note_sources
 from callgate.secrets.handout import SecretsDoor
 from callgate.secrets.keys import KeyRing, config_folder, open_keys, throwaway_keys
@@ -54,7 +53,7 @@ class Choices:
 
     store: str | None
     config: str | Path | Settings | None
-    ask: str | Asker | None
+    ask: Asker | None
     around: tuple[Around, ...]
     context: Context
     working_directory: str
@@ -201,7 +200,7 @@ def _parts(choices: Choices, made: _Made) -> Parts:
         deadlines=Deadlines(),
         spool=Spool(made.store),
         background=lambda work: work.close(),
-        asker=_asker(choices.ask),
+        asker=choices.ask,
         working_directory=choices.working_directory,
         watches=(note_sources,),
         quarantined=made.registry.quarantined.get,
@@ -231,7 +230,3 @@ def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...
         for name in (database, os.path.realpath(database)):
             paths += [Path(f"{name}{suffix}") for suffix in ("", "-wal", "-shm", "-journal", ".owners")]
     return tuple(Path(os.path.abspath(path)) for path in paths)  # noqa: PTH100 - must not follow links yet
-
-
-def _asker(ask: str | Asker | None) -> Asker | None:
-    return TerminalAsker() if isinstance(ask, str) else ask

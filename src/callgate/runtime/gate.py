@@ -17,6 +17,7 @@ from callgate.policy.own_files import STORE_FOLDER
 from callgate.registry.health import HealthBoard
 from callgate.registry.registry import Changes, Registry
 from callgate.runtime.administration import Administration
+from callgate.runtime.asker import asker_of
 from callgate.runtime.assemble import Choices, assemble
 from callgate.runtime.builtin import add_builtin
 from callgate.runtime.chains import Chains
@@ -126,12 +127,10 @@ class Callgate(
         Raises:
             ConfigurationError: Something given here cannot be.
         """
-        if ask is not None and isinstance(ask, str) and ask != "terminal":
-            raise ConfigurationError(f'ask must be "terminal" or an Asker, not {ask!r}')
         choices = Choices(
             store=store,
             config=config,
-            ask=ask,
+            ask=asker_of(ask),
             around=tuple(around),
             context=context or Context(),
             working_directory=str(Path(working_directory or ".").resolve()),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from callgate.model.canonical import NotCanonical, loads
 from callgate.model.levels import Assurance
+from callgate.model.person import same_person
 from callgate.model.visible import one_line, visible
 from callgate.ports import Answer
 from callgate.runtime.typed_lines import Line, forget_typed, read_line
@@ -52,6 +53,8 @@ class TerminalAsker:
         self._last: _Talk | None = None
         self._faulty: _Talk | None = None
         """The talk whose edit did not count."""
+        self._agreed = ""
+        """The question of which it was told that another has to agree."""
 
     @property
     def assurance(self) -> Assurance:
@@ -68,6 +71,8 @@ class TerminalAsker:
             return Answer("wait")
         async with self._one_at_a_time:
             talk = _Talk(source, self._sink or sys.stderr, approval)
+            if self._has_agreed(approval, talk):
+                return Answer("wait")
             if approval.edited and self._last is not None and self._last.approval.id == approval.id:
                 talk.typed = self._last.typed
             if self._faulty is not None and self._faulty.approval.id == approval.id:
@@ -80,6 +85,14 @@ class TerminalAsker:
             answer = await talk.answer(editing=editing)
             self.waiting, self._last, self._faulty = None, talk, None
             return answer
+
+    def _has_agreed(self, approval: Approval, talk: _Talk) -> bool:
+        """Whether who sits here said yes, and another has to agree; they are told so once, and not asked again."""
+        agreed = any(same_person(vote.by, system_user()) for vote in approval.votes)
+        if agreed and self._agreed != approval.id:
+            talk.say("your yes is counted; one more person has to agree\n")
+            self._agreed = approval.id
+        return agreed
 
     def tell(self, message: str) -> bool:
         """Say why the answer did not count; True where it was an edit, which can be mended."""
