@@ -8,7 +8,9 @@ import pytest
 
 from callgate import Pending, tool
 from callgate.model.approval import ApprovalState, GrantScope
-from callgate.model.levels import Assurance, Risk
+from callgate.model.layer import Layer, Rule
+from callgate.model.levels import Assurance, Risk, Verdict
+from callgate.settings.values import Settings
 from tests.journeys.gates import gate_of
 
 
@@ -45,3 +47,17 @@ async def test_what_is_no_word_is_refused_with_those_that_are(method: str, given
     async with gate_of(pay) as gate:
         with pytest.raises(ValueError, match=message):
             await getattr(gate, method)(*target, **who, **given)
+
+
+async def test_a_call_that_waits_says_as_text_what_waits_why_and_how_to_look_at_it():
+    large = Rule(match="pay", when="args.amount > 5", verdict=Verdict.CONFIRM, why="large payment")
+    async with gate_of(pay, config=Settings(global_layer=Layer(name="global", rules=(large,)))) as gate:
+        for amount, why in ((5, "high risk at autonomy A2 is confirm"), (6, "large payment")):
+            asked = await gate.call("pay", {"amount": amount})
+            assert isinstance(asked, Pending)
+            text = str(asked)
+            assert text.startswith(f"pay pending: approval {asked.approval_id} waits for a person (")
+            assert why in text
+            assert text.endswith(f"; to look at it: callgate approvals show {asked.approval_id}")
+        asked.decision = None
+        assert "waits for a person; to look at it" in str(asked)

@@ -66,6 +66,12 @@ class Decision:
         return self.verdict is Verdict.ALLOW
 
     @property
+    def asks(self) -> tuple[str, ...]:
+        """The reasons that ask for something, in words; where none does by itself, the matrix."""
+        strict = tuple(each.text for each in self.reasons if each.verdict is not None and each.verdict > Verdict.ALLOW)
+        return strict or (f"risk {self.risk.label} at autonomy {self.autonomy.label} needs a person",)
+
+    @property
     def written(self) -> orjson.Fragment:
         """`to_json` in canonical bytes, made once: most calls share their decision with many others."""
         found = self._written

@@ -200,8 +200,13 @@ class Pending(Outcome):
         )
 
     def to_human(self) -> str:
-        """The seeds' line for a call that waits."""
+        """The seeds' line for a call that waits, and nothing else; `str(outcome)` says what waits, and why."""
         return f"[PENDING APPROVAL] Side effects: {', '.join(self.side_effects) or 'none'}"
+
+    def __str__(self) -> str:
+        why = "" if self.decision is None else f" ({'; '.join(self.decision.asks)})"
+        look = f"to look at it: callgate approvals show {self.approval_id}"
+        return f"{self.tool} {self.status}: approval {self.approval_id} waits for a person{why}; {look}"
 
     def to_machine(self) -> dict[str, Any]:
         """Pending counts as ok in the envelope: nothing went wrong."""

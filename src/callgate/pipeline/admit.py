@@ -13,7 +13,6 @@ from callgate.pipeline.authorize import Authorized, authorize
 from callgate.pipeline.preview import preview, state_digest
 from callgate.pipeline.resolve import resolve_again
 from callgate.pipeline.seal import unseal
-from callgate.pipeline.shown_reasons import asking_reasons
 from callgate.pipeline.stopped import Stopped, refused, void
 from callgate.pipeline.validate import validate
 from callgate.pipeline.weigh import decide
@@ -117,7 +116,8 @@ def _what_changed(parts: Parts, runs: Authorized, approval: Approval) -> str | N
 
 def _asks_for_more(decision: Decision, approval: Approval) -> bool:
     stricter = decision.by.strictness > approval.by.strictness or (decision.plus and not approval.plus)
-    new_reasons = not set(asking_reasons(decision)) <= set(approval.why)
+    # One that was not shown asks again.
+    new_reasons = not set(decision.asks) <= set(approval.why)
     return decision.risk > approval.risk or decision.assurance > approval.assurance or stricter or new_reasons
 
 
