@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import secrets
+import shlex
 import time
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, replace
@@ -34,9 +35,13 @@ _ACCEPTED_AT_MOST = 20
 _SAFE_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 _NEW = re.compile(r"\.[0-9a-f]{16}\.new")
 """What stands behind the name of the file while it is written."""
-ACCEPT = "callgate audit accept-restore --why REASON"
-"""What a person does who put a copy in a store's place on purpose."""
-MEANT = f"if this copy shall be the store from now on, as after restoring a backup, say so: {ACCEPT}"
+_MEANT = "if this copy shall be the store from now on, as after restoring a backup, say so:"
+
+
+def meant(place: str | None) -> str:
+    """What a person does who put a copy in the store's place on purpose: a command for this very file."""
+    store = "" if place is None else f" --store {shlex.quote(place)}"
+    return f"{_MEANT} callgate audit accept-restore --why REASON{store}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,8 @@ class Anchored:
     """What it does not cover."""
     copy_of: str | None = None
     """Where the store lies that this one is a copy of; None for the store itself."""
+    place: str | None = None
+    """Where this one lies; None if nobody can tell."""
 
     @property
     def last(self) -> Anchor | None:
@@ -148,7 +155,7 @@ class AnchorFile:
         if found.since and not notes:
             missing = f"it was missing before {moment(first.time)}"
             notes.append(f"the anchor file begins with checkpoint number {found.since}: {missing}")
-        return Anchored(entries=found.entries, notes=tuple(notes), copy_of=self._copied(found))
+        return Anchored(entries=found.entries, notes=tuple(notes), copy_of=self._copied(found), place=self._place)
 
     @property
     def copy_of(self) -> str | None:
@@ -168,15 +175,14 @@ class AnchorFile:
                 is a copy of the one that is; the file is left as it is.
             StoreError: The file cannot be written.
         """
-        anchor = _anchor(checkpoint)
+        anchor, hint = _anchor(checkpoint), meant(self._place)
         with self._writing():
             found = self._read() or _File(anchor.number, ())
             copied = self._copied(found)
             if copied is not None:
-                raise AuditBroken(
-                    f"this store is a copy of the one at {copied}, and is not anchored while that is there; {MEANT}"
-                )
-            if found.entries and not _follows(checkpoint, found.entries[-1], digest_at=digest_at):
+                told = f"this store is a copy of the one at {copied}, and is not anchored while that is there"
+                raise AuditBroken(f"{told}; {hint}")
+            if found.entries and not _follows(checkpoint, found.entries[-1], digest_at=digest_at, otherwise=hint):
                 return
             self._replace(replace(found, entries=(*found.entries, anchor)[-_KEPT_AT_MOST:], place=self._place))
 
@@ -291,7 +297,7 @@ def _anchor(checkpoint: Checkpoint) -> Anchor:
     return Anchor(number=number_of(checkpoint), digest=digest_of(checkpoint), time=checkpoint.time, heads=kept)
 
 
-def _follows(checkpoint: Checkpoint, last: Anchor, *, digest_at: Callable[[int], str | None]) -> bool:
+def _follows(checkpoint: Checkpoint, last: Anchor, *, digest_at: Callable[[int], str | None], otherwise: str) -> bool:
     """Whether there is something to add.
 
     Raises:
@@ -305,11 +311,11 @@ def _follows(checkpoint: Checkpoint, last: Anchor, *, digest_at: Callable[[int],
     if seen is None:
         raise AuditBroken(
             f"the store has no checkpoint number {last.number}, which was seen {moment(last.time)}: "
-            f"an older copy was put in its place; {MEANT}"
+            f"an older copy was put in its place; {otherwise}"
         )
     if seen != last.digest:
         told = f"the store's checkpoint number {last.number} is not the one seen {moment(last.time)}"
-        raise AuditBroken(f"{told}: it was used in two places, or rewritten; {MEANT}")
+        raise AuditBroken(f"{told}: it was used in two places, or rewritten; {otherwise}")
     return number > last.number
 
 

@@ -49,6 +49,7 @@ class Checkpointer:
     async def sign(self, *, record: bool = True) -> Checkpoint | None:
         """Make a checkpoint now and anchor it; None if nothing was new, or it could not be made."""
         async with self._turn:
+            checkpoint = None
             try:
                 checkpoint = await self._store.write(
                     lambda tx: make_checkpoint(
@@ -59,7 +60,7 @@ class Checkpointer:
                     await self._anchor(checkpoint)
             except CallgateError as error:
                 if self.problem is None:  # told once, until it goes right again
-                    _log.warning("no checkpoint: %s", error)
+                    _log.warning("%s: %s", "no checkpoint" if checkpoint is None else "not anchored", error)
                 self.problem = str(error)
                 return None
             self.problem = None

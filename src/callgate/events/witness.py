@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from callgate.events.anchor import MEANT, Anchor, Anchored
+from callgate.events.anchor import Anchor, Anchored, meant
 from callgate.events.checkpoint import CHAIN, digest_of, number_of, stream_heads
 from callgate.events.links import Marks, Stream
 from callgate.events.report import Findings, Place, moment
@@ -104,7 +104,7 @@ class Witnesses:
                 self._mark(name, head, who=who)
             self._hear_anchor(anchor, known, who=who)
         if len(self._findings.problems) > before:
-            self._findings.note(MEANT)
+            self._findings.note(meant(anchored.place))
         if self.anchored_until is None:
             self.anchored = {}
 
@@ -118,24 +118,28 @@ class Witnesses:
                 "its end was cut off, or an older copy was put in its place"
             )
         elif seen != anchor.digest:
-            self._findings.wrong(f"{who} saw another checkpoint number {anchor.number}: history was rewritten")
+            self._findings.wrong(
+                f"{who} saw another checkpoint number {anchor.number}: history was rewritten, or an older copy was put "
+                "in its place and used since"
+            )
         else:
             self.anchored_until = anchor.time
 
     def _of_copy(self, anchored: Anchored, known: Mapping[int, str]) -> list[Anchor]:
         """What is anchored of a copy: the store itself may have gone on since. What only the copy has is its own."""
         last = max(known, default=-1)
+        same = [anchor for anchor in anchored.entries if known.get(anchor.number) == anchor.digest]
+        other = [anchor.number for anchor in anchored.entries if known.get(anchor.number) not in {None, anchor.digest}]
+        # Where no anchor is so old any more, the first that is another one says how far they may have been one.
+        common = same[-1].number if same else min([last, *(number - 1 for number in other)])
         self._findings.note(
-            f"this store is a copy of the one at {anchored.copy_of}, up to its checkpoint number {last}"
+            f"this store is a copy of the one at {anchored.copy_of}, up to its checkpoint number {common}"
         )
-        other = [
-            anchor.number for anchor in anchored.entries if known.get(anchor.number, anchor.digest) != anchor.digest
-        ]
         if other or (anchored.last is not None and last > anchored.last.number):
             self._findings.wrong(
                 "it was used as a store of its own after it was copied: it has checkpoints that nobody knows outside it"
             )
-        return [anchor for anchor in anchored.entries if known.get(anchor.number) == anchor.digest]
+        return same
 
     def _broken_chain(self, checkpoint: Checkpoint, cited: Head, *, before: Head) -> None:
         who = f"the checkpoint of {moment(checkpoint.time)}"
