@@ -8,7 +8,7 @@ from callgate.model.layer import Layer, LayerKind, Rule
 from callgate.model.levels import Verdict
 from callgate.model.tool import Tool
 from callgate.policy.lint import Finding, check
-from callgate.settings.values import Observe, Settings
+from callgate.settings.values import Family, Observe, Settings
 from tests.policy.making import make, reading, role, saying, schema, with_global, with_roles
 
 READ = reading("read_file", scopes={"fs:read"})
@@ -156,3 +156,16 @@ def test_an_argument_that_no_tool_of_the_rule_has_is_a_warning(
     settings = globally(role(allow=("*",)), rules=(Rule(match=match, when=when, verdict=Verdict.DENY),))
     warned = [text for level, where, text in found(settings, tools) if (level, where) == ("warning", WHEN)]
     assert warned == ([] if said is None else [said])
+
+
+def test_a_scope_family_that_nobody_declared_is_told():
+    slip, own = reading("peek", scopes={"fss:read"}), reading("post", scopes={"mail:send", "fs:read"})
+    level, where, text = found(Settings(), (slip,))[0]
+    assert (level, where) == ("error", "peek")
+    assert text.startswith("nobody may call peek: there is no scope family 'fss'; did you mean fs? (")
+    level, where, text = found(Settings(), (own,))[0]
+    assert (level, where) == ("warning", "post")
+    assert "post is held to what fs and net allow" in text
+    assert "scopes: {mail: {custom: true}}" in text
+    families = {"fss": Family(), "mail": Family()}
+    assert found(Settings(families=families), (slip, own)) == []

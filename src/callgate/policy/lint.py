@@ -12,12 +12,13 @@ from callgate.policy.admission import CompiledRole, compile_roles, undeclared
 from callgate.policy.conditions import Condition, named_arguments
 from callgate.policy.decide import Decider
 from callgate.policy.layers import CompiledLayer, compile_layer
+from callgate.policy.scopes import Families
 from callgate.policy.selection import Entry, Selection
 from callgate.policy.showing import name_all
 from callgate.policy.terms import observes
 from callgate.settings.selectors import parse_selector
 from callgate.settings.values import Settings
-from callgate.settings.wording import instead
+from callgate.settings.wording import instead, quote
 
 ERROR = "error"
 WARNING = "warning"
@@ -76,6 +77,7 @@ class _House:
         self._names = frozenset(tool.name for tool in tools)
         self._global = None if settings.global_layer is None else compile_layer(settings.global_layer)
         self._roles = compile_roles(settings, strict=False)
+        self._families = Families(settings.families)
 
     def layers(self) -> Iterator[tuple[str, CompiledLayer]]:
         """Every layer with its key."""
@@ -159,12 +161,22 @@ class _House:
             yield Finding(WARNING, tool.name, undeclared(tool).text)
         elif not any(self._admitted(tool, role.layer) for role in self._roles.values()):
             yield Finding(WARNING, tool.name, f"no role admits {tool.name}")
+        yield from self._scopes(tool)
         for mode in self._settings.observe:
             if observes(mode, tool):
                 text = f"{tool.name} is in observe mode for {mode.source}: decisions are recorded and not enforced"
                 yield Finding(WARNING, tool.name, text)
         if tool.hooks.undo is None:
             yield from self._vetoes(tool)
+
+    def _scopes(self, tool: Tool) -> Iterator[Finding]:
+        """Scopes of families that nobody declared: nobody may call the tool, or it is held to all there is."""
+        for family in self._families.unknown(tool.scopes):
+            mistakes = self._families.mistakes([family])
+            advice = f"there is no scope family {quote(family)}, so {tool.name} is held to what fs and net allow"
+            yield from (Finding(ERROR, tool.name, f"nobody may call {tool.name}: {text}") for text in mistakes)
+            if not mistakes:
+                yield Finding(WARNING, tool.name, f"{advice} {self._families.advice(family)}")
 
     def _vetoes(self, tool: Tool) -> Iterator[Finding]:
         for key, layer in self.layers():
