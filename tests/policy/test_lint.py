@@ -169,3 +169,64 @@ def test_a_scope_family_that_nobody_declared_is_told():
     assert "scopes: {mail: {custom: true}}" in text
     families = {"fss": Family(), "mail": Family()}
     assert found(Settings(families=families), (slip, own)) == []
+
+
+def judged(when: str, *tools: Tool) -> list[str]:
+    return texts(with_global(rules=(Rule(match="pay*", when=when, verdict=Verdict.DENY),)), tools)
+
+
+def paying(name: str = "pay", /, **properties: Any) -> Tool:
+    return make(name, undo=saying(None), input_schema=schema(**properties))
+
+
+@pytest.mark.parametrize(
+    ("when", "why"),
+    [
+        ("args.amount", "it gives int and no boolean"),
+        ("args.amount > 'x'", "it puts values of different types together"),
+        ("args.to.size() + 1", "it gives int and no boolean"),
+        ("args.parts[0].share == 1.5 ? 'a' : 'b'", "it gives str and no boolean"),
+    ],
+)
+def test_a_condition_by_which_no_call_can_be_judged_is_a_warning(when: str, why: str):
+    pytest.importorskip("cel")
+    share = {"type": "object", "properties": {"share": {"type": ["number", "null"]}}}
+    facts: dict[str, Any] = {
+        "amount": {"type": "integer"},
+        "to": {"type": "string"},
+        "parts": {"type": "array", "items": share},
+    }
+    told = [f"no call of pay can be judged by it, so it always counts as true: {why}"]
+    assert judged(when, paying(**facts)) == told
+
+
+@pytest.mark.parametrize(
+    ("when", "shape"),
+    [
+        ("args.x", {"type": "boolean"}),
+        ("args.x", {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}),
+        ("args.x == 'b' || int(args.x) > 2", {"enum": ["c", "b"]}),
+        ("int(args.x) > 3", {"type": "string"}),
+        ("timestamp(args.x).getHours() > 3", {"type": "string"}),
+        ("context.user.startsWith('a') && args.x", {"type": "boolean"}),
+        ("args.x", {}),
+        ("args.x[0]", {"type": "array"}),
+        ("args.x", True),
+        ("args.x", {"enum": []}),
+    ],
+)
+def test_a_condition_by_which_some_call_can_be_judged_or_of_which_nobody_can_tell_is_none(when: str, shape: Any):
+    pytest.importorskip("cel")
+    assert judged(when, paying(x=shape)) == []
+
+
+def test_a_condition_is_told_of_only_where_none_of_its_tools_can_be_judged():
+    pytest.importorskip("cel")
+    number, truth = paying("pay", x={"type": "integer"}), paying("pay_all", x={"type": "boolean"})
+    assert judged("args.x", number, truth) == []
+    deep: Any = {"type": "integer"}
+    for _ in range(9):
+        deep = {"type": "array", "items": deep}
+    assert judged("args.x", paying(x=deep)) == []
+    open_one = make("pay", undo=saying(None), input_schema={"type": "object", "properties": {}})
+    assert judged("args.x", open_one) == []

@@ -16,6 +16,7 @@ from callgate.policy.scopes import Families
 from callgate.policy.selection import Entry, Selection
 from callgate.policy.showing import name_all
 from callgate.policy.terms import observes
+from callgate.policy.trial import why_never_judged
 from callgate.settings.selectors import parse_selector
 from callgate.settings.values import Settings
 from callgate.settings.wording import instead, quote
@@ -109,11 +110,13 @@ class _House:
                 yield Finding(WARNING, listed.where, f"{listed.entry.text} {what}: {names} is refused before it")
 
     def conditions(self) -> Iterator[Finding]:
-        """Arguments that a condition names and none of the tools it is about can have."""
+        """Arguments that none of the tools of a condition can have, and what no call of theirs can be judged by."""
         for key, layer in self.layers():
             for at, rule in enumerate(layer.rules):
                 matching = [tool for tool in self._tools if rule.names(tool)]
                 for text in _no_arguments(rule.condition, matching):
+                    yield Finding(WARNING, f"{key}.rules[{at}].when", text)
+                for text in _never_judged(rule.condition, matching):
                     yield Finding(WARNING, f"{key}.rules[{at}].when", text)
 
     def roles_and_tools(self) -> Iterator[Finding]:
@@ -196,6 +199,16 @@ def _no_arguments(condition: Condition | None, tools: Sequence[Tool]) -> Iterato
         if tools and name not in known:
             advice = instead(name, known) if known else "there are no arguments"
             yield f"{name_all(tool.name for tool in tools)} has no argument {name}; {advice}"
+
+
+def _never_judged(condition: Condition | None, tools: Sequence[Tool]) -> Iterator[str]:
+    """Why the condition counts as true whatever is called; nothing where one call of one tool could be judged."""
+    if condition is None or not tools:
+        return
+    notes = [why_never_judged(condition, tool) for tool in tools]
+    if all(notes):
+        names = name_all(tool.name for tool in tools)
+        yield f"no call of {names} can be judged by it, so it always counts as true: {notes[0]}"
 
 
 def _admits(layer: CompiledLayer | None, tool: Tool) -> bool:
