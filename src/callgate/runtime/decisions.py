@@ -170,7 +170,7 @@ class Decisions(Face):
         parts = self._open().parts
         target = parts.registry.get(tool)
         max_risk, scope = member(Risk, max_risk, name="max_risk"), member(GrantScope, scope, name="scope")
-        if is_own_agent(by, principal) or not person_key(by):
+        if is_own_agent(_name(by), principal) or not person_key(by):
             raise ConfigurationError(f"{by or 'nobody'} cannot grant this: it takes a person, not the agent itself")
         if not 0 < seconds <= _LONGEST_GRANT:
             raise ConfigurationError("a grant needs an end, in ten years at the latest: say for how many seconds")
@@ -218,14 +218,20 @@ class Decisions(Face):
             gone = replace(found, revoked_at=found.revoked_at or now)
             if intact(found, parts.keys):  # one that was edited stays so, for who verifies
                 gone = bind(gone, parts.keys)
-            _put_grant(tx, gone, GRANT_REVOKED, now, by=by)
+            _put_grant(tx, gone, GRANT_REVOKED, now, by=_name(by))
             return gone
 
         return await parts.store.write(unit)
 
 
 def _decider(by: str, assurance: Assurance | str) -> Decider:
-    return Decider(name=by, assurance=member(Assurance, assurance, name="assurance"))
+    return Decider(name=_name(by), assurance=member(Assurance, assurance, name="assurance"))
+
+
+def _name(by: Any) -> str:
+    if not isinstance(by, str):
+        raise ConfigurationError(f"by is the name of a person, as text, not {type(by).__name__}")
+    return by
 
 
 def _pattern(pattern: dict[str, Any]) -> dict[str, Any]:
