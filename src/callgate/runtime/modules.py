@@ -77,7 +77,6 @@ def _load(name: str, folder: Path) -> ModuleType:
         known = name in sys.modules
         module = importlib.import_module(name)
         _refuse_library(module, folder / f"{name}{_SUFFIX}", known=known)
-        return module
     except ConfigurationError:
         raise
     except ModuleNotFoundError as error:
@@ -88,6 +87,7 @@ def _load(name: str, folder: Path) -> ModuleType:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a module does when it is imported
         _failed(name, error)
+    return module
 
 
 def _refuse_library(module: ModuleType, file: Path, *, known: bool) -> None:
