@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from callgate.model.layer import Layer, LayerKind, Rule
-from callgate.model.levels import Verdict
+from callgate.model.levels import Risk, Verdict
 from callgate.model.tool import Tool
 from callgate.policy.lint import Finding, check
 from callgate.settings.values import Family, Observe, Settings
@@ -90,8 +90,8 @@ def test_a_rule_of_a_role_counts_where_the_role_admits_its_tool():
 
 
 def test_a_role_that_admits_nothing_and_tools_that_are_nobodys_are_told():
-    assert texts(with_roles(role("idle"))) == [
-        "the role idle admits no tool at all",
+    assert texts(with_roles(role())) == [
+        "the role default admits no tool at all",
         "no role admits read_file",
         "no role admits pay",
     ]
@@ -230,3 +230,20 @@ def test_a_condition_is_told_of_only_where_none_of_its_tools_can_be_judged():
     assert judged("args.x", paying(x=deep)) == []
     open_one = make("pay", undo=saying(None), input_schema={"type": "object", "properties": {}})
     assert judged("args.x", open_one) == []
+
+
+def test_a_time_limit_of_a_tool_that_nobody_has_is_an_error():
+    settings = Settings(tool_timeouts={"pya": 5.0, "pay": 5.0})
+    assert found(settings) == [("error", "timeouts.tools.pya", "there is no tool pya; did you mean pay?")]
+
+
+def test_roles_without_the_one_that_calls_have_by_themselves_are_a_warning():
+    text = "there is no role default, so a call that names no role is refused"
+    assert found(with_roles(role("clerk", allow=("group:all",)))) == [("warning", "roles", text)]
+
+
+def test_a_tool_above_the_risk_that_a_layer_lets_through_is_a_warning():
+    settings = globally(role(allow=("group:all",)), role("clerk", allow=("read_file",), max_risk=Risk.LOW))
+    assert found(settings) == []
+    settings = globally(role(allow=("group:all",), max_risk=Risk.MEDIUM), max_risk=Risk.LOW)
+    assert found(settings) == [("warning", "global.max_risk", "pay is of medium risk, so every call of it is denied")]
