@@ -424,3 +424,16 @@ def test_a_hint_that_json_has_nothing_for_is_told_with_tool_and_parameter():
 
     with pytest.raises(ConfigurationError, match=r"^each: no schema can be made from the hint of action: "):
         schema_of(each)
+
+
+def test_a_context_without_a_hint_is_no_argument_for_models():
+    def bare(ctx: Any) -> None: ...
+
+    bare.__annotations__.clear()
+    with pytest.raises(ConfigurationError, match=r"^bare: ctx has no type hint, .* write ctx: ToolContext$"):
+        schema_of(bare)
+
+    def typed(context: Context) -> None: ...
+
+    with pytest.raises(ConfigurationError, match=r"^typed: context would let a model say who asks"):
+        schema_of(typed)

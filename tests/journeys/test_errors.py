@@ -378,3 +378,24 @@ async def test_a_person_who_is_no_text_decides_nothing():
         ):
             with pytest.raises(errors.ConfigurationError, match="the name of a person, as text, not int"):
                 await decide()
+
+
+async def test_what_could_never_count_is_refused_where_it_is_said():
+    @tool(effects="system_state", risk="high")
+    def greet(to: str) -> str:
+        return to
+
+    @tool(effects="read_only")
+    def look() -> str:
+        return ""
+
+    async with memory_gate(greet, look) as gate:
+        nothing: Any = 3
+        with pytest.raises(errors.ConfigurationError, match="greet has no argument 'too'; did you mean to"):
+            await gate.grant("greet", by="ann", pattern={"too": "bob"})
+        with pytest.raises(errors.ConfigurationError, match="look has no argument 'to'; there are no arguments"):
+            await gate.grant("look", by="ann", pattern={"to": "bob"})
+        with pytest.raises(errors.ConfigurationError, match="handler must be a function of an event, not int"):
+            gate.on("tool_call.*", nothing)
+        with pytest.raises(errors.ConfigurationError, match="agent cannot accept this: it takes a person"):
+            await gate.accept_restore(by="agent", why="it asked")

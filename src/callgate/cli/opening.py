@@ -225,7 +225,12 @@ def store_url(place: Place, settings: Settings) -> str:
     given = place.store if place.store is not None else settings.store or DEFAULT_STORE
     if not given.strip():
         wrong("--store names no store; leave it out for the usual one")
-    return given if "://" in given else f"sqlite:///{quote(str(Path(given).expanduser()))}"
+    if "://" in given:
+        return given
+    file = Path(given).expanduser()
+    if file.is_dir():
+        wrong(f"{given} is a folder, and a store is a file, such as {file / 'callgate.db'}")
+    return f"sqlite:///{quote(str(file))}"
 
 
 def _store(url: str, *, need: Need, place: Place) -> str:

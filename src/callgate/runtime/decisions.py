@@ -22,8 +22,10 @@ from callgate.model.words import member
 from callgate.pipeline import deciding
 from callgate.runtime.opened import Face
 from callgate.runtime.questions import Asker, questions
+from callgate.settings.wording import instead, quote
 
 if TYPE_CHECKING:
+    from callgate.model.tool import Tool
     from callgate.ports import Transaction
 
 _LONGEST_GRANT = 10 * 365 * 86_400.0
@@ -165,7 +167,7 @@ class Decisions(Face):
         Raises:
             ToolNotFoundError: No such tool.
             ConfigurationError: The agent grants to itself, the grant would never end or is for nobody, or its pattern
-                is not JSON.
+                is not JSON or names an argument that the tool does not have.
         """
         parts = self._open().parts
         target = parts.registry.get(tool)
@@ -183,7 +185,7 @@ class Decisions(Face):
             tool=tool,
             definition_hash=target.definition_hash,
             principal=principal,
-            pattern=_pattern(pattern or {}),
+            pattern=_pattern(pattern or {}, target),
             max_risk=max_risk,
             scope=scope,
             scope_id="" if scope is GrantScope.UNTIL else scope_id,
@@ -234,8 +236,16 @@ def _name(by: Any) -> str:
     return by
 
 
-def _pattern(pattern: dict[str, Any]) -> dict[str, Any]:
+def _pattern(pattern: dict[str, Any], tool: Tool) -> dict[str, Any]:
     """The pattern as it will be read again, so that its seal still fits."""
+    schema = tool.input_schema
+    known = sorted(schema.get("properties", {}))
+    closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    for name in pattern:
+        if closed and name not in known:
+            # It would answer nothing, and whoever gave it would be asked all the same.
+            advice = instead(name, known) if known else "there are no arguments"
+            raise ConfigurationError(f"{tool.name} has no argument {quote(name)}; {advice}", key="pattern")
     written = recordable_bytes(pattern)
     try:
         if written == dumps(pattern):
