@@ -252,6 +252,7 @@ def test_an_output_is_held_against_its_schema():
     assert check({"n": 1}) is None
     assert check({"n": "secret"}) == "Invalid output: n must be an integer, not a string"
     assert check({}) == "Missing required output: n"
+    assert check([]) == "Invalid output: must be an object, not an array"
     assert check({"n": object()}) == "returned dict, which is not JSON"
     assert compile_output({"type": "string"})[1]("text") is None
 

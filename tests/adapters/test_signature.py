@@ -8,7 +8,7 @@ import math
 import pathlib
 import typing
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, Optional
 
 import pytest
@@ -417,3 +417,23 @@ def test_a_function_that_needs_its_self_is_refused():
 
     with pytest.raises(ConfigurationError, match="needs its self"):
         tool_of(Mailer.send)
+
+
+def test_a_hint_that_json_has_nothing_for_is_told_with_tool_and_parameter():
+    def each(count: int, action: Callable[[int], int]) -> None: ...
+
+    with pytest.raises(ConfigurationError, match=r"^each: no schema can be made from the hint of action: "):
+        schema_of(each)
+
+
+def test_a_context_without_a_hint_is_no_argument_for_models():
+    def bare(ctx: Any) -> None: ...
+
+    bare.__annotations__.clear()
+    with pytest.raises(ConfigurationError, match=r"^bare: ctx has no type hint, .* write ctx: ToolContext$"):
+        schema_of(bare)
+
+    def typed(context: Context) -> None: ...
+
+    with pytest.raises(ConfigurationError, match=r"^typed: context would let a model say who asks"):
+        schema_of(typed)

@@ -55,3 +55,10 @@ def test_a_grant_has_an_end_and_somebody_it_is_for(cli: Cli, words: tuple[str, s
     done = cli("grants", "give", "harmless", "--by", "bob", "--module", TOOLS, *words)
     assert done.code == 2
     assert "a grant needs" in done.err
+
+
+def test_a_folder_in_place_of_a_store_is_told_with_the_file(cli: Cli):
+    Path("kept").mkdir()
+    done = cli("audit", "list", "--store", "kept")
+    assert done.code == 2
+    assert "kept is a folder, and a store is a file, such as kept/callgate.db" in done.err

@@ -122,6 +122,19 @@ def test_a_module_that_cannot_be_imported_is_one_line(cli: Cli, code: str, said:
     assert len(done.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", [("tools", "list"), ("policy", "check")])
+def test_two_modules_that_bring_the_same_name_are_told_apart(cli: Cli, words: tuple[str, ...]):
+    one, other = f"{words[0]}_one", f"{words[0]}_other"  # what was imported once keeps its name in this process
+    for name in (one, other):
+        Path(f"{name}.py").write_text("from callgate import tool\n@tool(effects='read_only')\ndef both(): ...\n")
+    told = f"tool 'both' of the module {other} is already registered by the module {one}; rename one of them"
+    done = cli(*words, "--module", f"{one}.py", "--module", f"{other}.py")
+    assert (done.code, done.err.startswith(f"callgate: {told}")) == (2, True)
+    Path("callgate.yaml").write_text(f"modules:\n  - {one}.py\n  - {other}.py\n")
+    done = cli(*words)
+    assert (done.code, f"callgate.yaml:3: modules[1]: {told}" in done.err) == (2, True)
+
+
 def test_a_file_never_takes_the_place_of_a_module_that_is_loaded(cli: Cli):
     Path("json.py").write_text("raise RuntimeError")
     done = cli("tools", "list", "--module", "json.py")

@@ -464,6 +464,7 @@ async def test_a_tool_that_cannot_say_whether_it_happened_leaves_that_unknown(ve
         lost = await gate.call("pay", {"amount": 5}, Context(idempotency_key="k"))
         assert isinstance(lost, Unknown)
         assert await gate.verify_outcome("k") == ("happened" if verify == "awaited" else "cannot_tell")
-        assert await gate.verify_outcome("never used") == "cannot_tell"
+        with pytest.raises(OutcomeNotFound, match="the ledger has no key never used"):
+            await gate.verify_outcome("never used")
         with pytest.raises(OutcomeNotFound, match="the ledger has no key nosuch"):
             await gate.resolve("nosuch", happened=True, by="ann")

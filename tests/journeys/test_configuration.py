@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,7 +143,23 @@ async def test_no_file_takes_the_place_of_a_library(folder: Path):
     assert "rename the file" in await complaint(folder / "callgate.yaml")
     (folder / "callgate.yaml").write_text("modules: [json]\n")
     told = await complaint(folder / "callgate.yaml")
-    assert told == f"{folder}/callgate.yaml:1: modules[0]: the module json has no @tool function"
+    where = f"{folder}/callgate.yaml:1: modules[0]: the module json is a library ({json.__file__})"
+    assert told == f"{where}, and has no @tool function; rename json.py"
+
+
+@pytest.mark.parametrize(("name", "where"), [("this", "this.py"), ("xxsubtype", "built in")])
+async def test_a_file_that_is_called_as_a_library_is_named_as_a_file(
+    folder: Path, name: str, where: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    (folder / f"{name}.py").write_text(TOOL.format(name="own"))
+    (folder / "callgate.yaml").write_text(f"modules: [{name}]\n")
+    told = await complaint(folder / "callgate.yaml")
+    assert f"{where}), and has no @tool function; for the file that lies here write {name}.py" in told
+    monkeypatch.delitem(sys.modules, name)
+    (folder / "callgate.yaml").write_text(f"modules: [{name}.py]\n")
+    async with Callgate.open("memory://", config=folder / "callgate.yaml") as gate:
+        assert [tool.name for tool in gate.tools()] == ["own"]
 
 
 async def test_a_module_that_breaks_says_so_in_one_line_with_its_place(folder: Path):

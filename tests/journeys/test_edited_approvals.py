@@ -142,7 +142,7 @@ async def test_honest_approvals_agree_also_edited_voted_and_rejected_ones_and_in
         await gate.withdraw(await ask(gate, 3))
         report = await gate.verify_audit()
         assert report.ok, report.problems
-        await gate.export_evidence(tmp_path / "honest.zip")
+        await gate.export_evidence(str(tmp_path / "honest.zip"))
         assert verify_evidence(tmp_path / "honest.zip").ok
         [first, *_] = await gate.approvals(states=None)
         edit(file, first.id, decided_by="bob")

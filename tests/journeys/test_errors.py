@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from callgate import errors, tool
+from callgate import Callgate, errors, tool
 from callgate.compat import ToolExecutor
 from callgate.model.context import Context
 from callgate.model.levels import Category
-from callgate.model.outcome import ErrorInfo, Outcome
+from callgate.model.outcome import ErrorInfo, Outcome, Pending
 from callgate.secrets.strike import process_striker
 from callgate.testing import memory_gate
 
@@ -346,3 +346,56 @@ async def test_a_context_that_is_none_is_told_by_its_name():
     async with memory_gate(greet) as gate:
         with pytest.raises(errors.ConfigurationError, match="who asks is said with a Context, not with dict"):
             await gate.call("greet", {}, {"user": "ann"})  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"config": {"autonomy": "A4"}}, r"config must be a file, or a callgate\.settings\.values\.Settings, not dict"),
+        ({"context": "ann"}, r"context must be a callgate\.Context, not str"),
+        ({"store": 3}, r'store must be a text such as "sqlite:///calls\.db", not int'),
+    ],
+)
+def test_what_a_gate_is_opened_with_is_told_where_it_is_nothing_of_the_kind(given: dict[str, Any], told: str):
+    with pytest.raises(errors.ConfigurationError, match=told):
+        Callgate.open(**given)
+
+
+async def test_a_person_who_is_no_text_decides_nothing():
+    @tool(effects="system_state", risk="high")
+    def greet() -> str:
+        return "hello"
+
+    async with memory_gate(greet) as gate:
+        asked = await gate.call("greet")
+        assert isinstance(asked, Pending)
+        nobody: Any = 3
+        grant = await gate.grant("greet", by="ann")
+        for decide in (
+            lambda: gate.approve(asked.approval_id, by=nobody),
+            lambda: gate.grant("greet", by=nobody),
+            lambda: gate.revoke(grant.id, by=nobody),
+        ):
+            with pytest.raises(errors.ConfigurationError, match="the name of a person, as text, not int"):
+                await decide()
+
+
+async def test_what_could_never_count_is_refused_where_it_is_said():
+    @tool(effects="system_state", risk="high")
+    def greet(to: str) -> str:
+        return to
+
+    @tool(effects="read_only")
+    def look() -> str:
+        return ""
+
+    async with memory_gate(greet, look) as gate:
+        nothing: Any = 3
+        with pytest.raises(errors.ConfigurationError, match="greet has no argument 'too'; did you mean to"):
+            await gate.grant("greet", by="ann", pattern={"too": "bob"})
+        with pytest.raises(errors.ConfigurationError, match="look has no argument 'to'; there are no arguments"):
+            await gate.grant("look", by="ann", pattern={"to": "bob"})
+        with pytest.raises(errors.ConfigurationError, match="handler must be a function of an event, not int"):
+            gate.on("tool_call.*", nothing)
+        with pytest.raises(errors.ConfigurationError, match="agent cannot accept this: it takes a person"):
+            await gate.accept_restore(by="agent", why="it asked")

@@ -12,6 +12,7 @@ from callgate.model.context import Context
 from callgate.model.layer import Layer, Rule
 from callgate.model.levels import Autonomy, Verdict
 from callgate.policy.conditions import Compiled, Condition, Held, Subject, compile_condition
+from callgate.policy.misspelt import FIELDS
 from callgate.policy.policy import Policy
 from callgate.settings.values import Settings
 from tests.policy.making import authorize, decide, make, reading, with_global
@@ -71,7 +72,7 @@ def test_a_condition_sees_the_raw_context_and_not_what_layers_made_of_it():
         ("null", "gives NoneType and no boolean"),
         ("args.to", "gives str and no boolean"),
         ("args.amount / 0 > 1", "ZeroDivisionError"),
-        ("args.to.nothing()", "RuntimeError"),
+        ("contains(args.to, 'a')", "RuntimeError"),
         ("args.huge > 0", "too large"),
         ("args.deep == null", "too large"),
         ("args.long == null", "too large"),
@@ -259,3 +260,43 @@ def test_ctrl_c_while_a_condition_is_compiled_is_heard(monkeypatch: pytest.Monke
     monkeypatch.setattr("cel.compile", interrupt)
     with pytest.raises(KeyboardInterrupt):
         compile_condition("args.a > 1")
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("foo(args.amount) > 3", "there is no function foo; "),
+        ("args.to.startswith('z')", "there is no function startswith; did you mean startsWith?"),
+        ("bool(args.to)", "there is no function bool; "),
+        ("args.to == 'x' && context . usr == 'a'", "context has no usr; did you mean user?"),
+        ("tool.nme == 'pay'", "tool has no nme; did you mean name?"),
+        ("tool == 'pay'", "tool has many fields and is none of them; write tool.name"),
+        ("'ann' == context", "context has many fields and is none of them; write context.principal"),
+        ("args.to.matches('(')", "\"'('\" is no regular expression"),
+        ("args.to.matches('a') || args.to.matches(r'[')", "is no regular expression"),
+    ],
+)
+def test_what_could_never_be_judged_is_told_when_it_is_compiled(condition: str, told: str):
+    with pytest.raises(ConfigurationError, match=r"^when: the condition could never be judged: ") as caught:
+        compile_condition(condition, key="when")
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "'name' in tool && tool['name'] == 'pay' && size(context.role) > 0",
+        "args.tool == 'a' && args . context == 'b'",
+        "['a'].exists(tool, tool == 'a') && ['a'].all(context, context != 'tool.nme')",
+        "args.tool.matches( // ( is no group\n'a')",
+        "args.tool != 'x.matches(' + '('",
+        "timestamp('2026-01-01T00:00:00Z').getHours() >= 0 && has(args.tool) && -1 < 3 + int('4') && !false",
+    ],
+)
+def test_what_only_looks_misspelt_is_judged(condition: str):
+    assert holds(condition, {"tool": "a", "context": "b"}) == Held(applies=True)
+
+
+def test_every_field_that_a_condition_may_name_is_there():
+    subject, _ = Subject(make("pay"), {}, Context()).seen()
+    assert {name: tuple(subject[name]) for name in FIELDS} == FIELDS

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from callgate.model.layer import Layer, LayerKind, Rule
-from callgate.model.levels import Verdict
+from callgate.model.levels import Risk, Verdict
 from callgate.model.tool import Tool
 from callgate.policy.lint import Finding, check
-from callgate.settings.values import Observe, Settings
+from callgate.settings.values import Family, Observe, Settings
 from tests.policy.making import make, reading, role, saying, schema, with_global, with_roles
 
 READ = reading("read_file", scopes={"fs:read"})
@@ -90,8 +90,8 @@ def test_a_rule_of_a_role_counts_where_the_role_admits_its_tool():
 
 
 def test_a_role_that_admits_nothing_and_tools_that_are_nobodys_are_told():
-    assert texts(with_roles(role("idle"))) == [
-        "the role idle admits no tool at all",
+    assert texts(with_roles(role())) == [
+        "the role default admits no tool at all",
         "no role admits read_file",
         "no role admits pay",
     ]
@@ -156,3 +156,94 @@ def test_an_argument_that_no_tool_of_the_rule_has_is_a_warning(
     settings = globally(role(allow=("*",)), rules=(Rule(match=match, when=when, verdict=Verdict.DENY),))
     warned = [text for level, where, text in found(settings, tools) if (level, where) == ("warning", WHEN)]
     assert warned == ([] if said is None else [said])
+
+
+def test_a_scope_family_that_nobody_declared_is_told():
+    slip, own = reading("peek", scopes={"fss:read"}), reading("post", scopes={"mail:send", "fs:read"})
+    level, where, text = found(Settings(), (slip,))[0]
+    assert (level, where) == ("error", "peek")
+    assert text.startswith("nobody may call peek: there is no scope family 'fss'; did you mean fs? (")
+    level, where, text = found(Settings(), (own,))[0]
+    assert (level, where) == ("warning", "post")
+    assert "post is held to what fs and net allow" in text
+    assert "scopes: {mail: {custom: true}}" in text
+    families = {"fss": Family(), "mail": Family()}
+    assert found(Settings(families=families), (slip, own)) == []
+
+
+def judged(when: str, *tools: Tool) -> list[str]:
+    return texts(with_global(rules=(Rule(match="pay*", when=when, verdict=Verdict.DENY),)), tools)
+
+
+def paying(name: str = "pay", /, **properties: Any) -> Tool:
+    return make(name, undo=saying(None), input_schema=schema(**properties))
+
+
+@pytest.mark.parametrize(
+    ("when", "why"),
+    [
+        ("args.amount", "it gives int and no boolean"),
+        ("args.amount > 'x'", "it puts values of different types together"),
+        ("args.to.size() + 1", "it gives int and no boolean"),
+        ("args.parts[0].share == 1.5 ? 'a' : 'b'", "it gives str and no boolean"),
+    ],
+)
+def test_a_condition_by_which_no_call_can_be_judged_is_a_warning(when: str, why: str):
+    pytest.importorskip("cel")
+    share = {"type": "object", "properties": {"share": {"type": ["number", "null"]}}}
+    facts: dict[str, Any] = {
+        "amount": {"type": "integer"},
+        "to": {"type": "string"},
+        "parts": {"type": "array", "items": share},
+    }
+    told = [f"no call of pay can be judged by it, so it always counts as true: {why}"]
+    assert judged(when, paying(**facts)) == told
+
+
+@pytest.mark.parametrize(
+    ("when", "shape"),
+    [
+        ("args.x", {"type": "boolean"}),
+        ("args.x", {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}),
+        ("args.x == 'b' || int(args.x) > 2", {"enum": ["c", "b"]}),
+        ("int(args.x) > 3", {"type": "string"}),
+        ("timestamp(args.x).getHours() > 3", {"type": "string"}),
+        ("context.user.startsWith('a') && args.x", {"type": "boolean"}),
+        ("args.x", {}),
+        ("args.x[0]", {"type": "array"}),
+        ("args.x", True),
+        ("args.x", {"enum": []}),
+    ],
+)
+def test_a_condition_by_which_some_call_can_be_judged_or_of_which_nobody_can_tell_is_none(when: str, shape: Any):
+    pytest.importorskip("cel")
+    assert judged(when, paying(x=shape)) == []
+
+
+def test_a_condition_is_told_of_only_where_none_of_its_tools_can_be_judged():
+    pytest.importorskip("cel")
+    number, truth = paying("pay", x={"type": "integer"}), paying("pay_all", x={"type": "boolean"})
+    assert judged("args.x", number, truth) == []
+    deep: Any = {"type": "integer"}
+    for _ in range(9):
+        deep = {"type": "array", "items": deep}
+    assert judged("args.x", paying(x=deep)) == []
+    open_one = make("pay", undo=saying(None), input_schema={"type": "object", "properties": {}})
+    assert judged("args.x", open_one) == []
+
+
+def test_a_time_limit_of_a_tool_that_nobody_has_is_an_error():
+    settings = Settings(tool_timeouts={"pya": 5.0, "pay": 5.0})
+    assert found(settings) == [("error", "timeouts.tools.pya", "there is no tool pya; did you mean pay?")]
+
+
+def test_roles_without_the_one_that_calls_have_by_themselves_are_a_warning():
+    text = "there is no role default, so a call that names no role is refused"
+    assert found(with_roles(role("clerk", allow=("group:all",)))) == [("warning", "roles", text)]
+
+
+def test_a_tool_above_the_risk_that_a_layer_lets_through_is_a_warning():
+    settings = globally(role(allow=("group:all",)), role("clerk", allow=("read_file",), max_risk=Risk.LOW))
+    assert found(settings) == []
+    settings = globally(role(allow=("group:all",), max_risk=Risk.MEDIUM), max_risk=Risk.LOW)
+    assert found(settings) == [("warning", "global.max_risk", "pay is of medium risk, so every call of it is denied")]

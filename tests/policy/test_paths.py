@@ -407,3 +407,11 @@ def test_git_is_opened_by_listing_it_among_the_paths(root: Path):
     policy = in_folder(root, families(fs=Family(paths=(".", ".git"))))
     assert refused(authorize(policy, write_file(), {"path": ".git/config"})) == ""
     assert "read-only to tools" in refused(authorize(policy, write_file(), {"path": "inner/.git/config"}))
+
+
+def test_a_family_that_nobody_declared_opens_no_more_than_fs_does(root: Path):
+    families = {"crm": Family(paths=("/",))}
+    policy = in_folder(root, Settings(families=families))
+    for scopes, opened in (({"crm:read"}, True), ({"crm:read", "other:read"}, False), ({"other:read"}, False)):
+        found = authorize(policy, read_file(scopes=scopes), {"path": "/etc/passwd"})
+        assert (found.refusal is None) is opened, scopes

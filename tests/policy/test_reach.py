@@ -8,7 +8,9 @@ import pytest
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.policy.reach import Unjudged, reach_of
+from callgate.policy.scopes import Families
 from callgate.policy.survey import Kind, kind_of_name
+from callgate.settings.values import Family
 from tests.policy.making import authorize, in_folder, make, reading, saying, schema
 
 TEXT = {"type": "string"}
@@ -73,8 +75,22 @@ def test_names_count_for_files_where_the_tool_works_on_files_and_for_hosts_where
         assert ("pattern", "*") in found(make("x", **{"input_schema": names, **more}), arguments)
     on_network = reading("x", "network_access", input_schema=names)
     assert found(on_network, arguments) == {("place", "p"), ("host", "u")}
-    unknown = make("x", [], scopes={"a:b"}, input_schema=names)
-    assert found(unknown, arguments) == {("place", "p"), ("pattern", "*"), ("host", "u")}
+    for unknown in (
+        make("x", [], scopes={"a:b"}, input_schema=names),
+        reading("x", scopes={"a:b"}, input_schema=names),
+    ):
+        assert found(unknown, arguments) == {("place", "p"), ("pattern", "*"), ("host", "u")}
+
+
+def test_names_count_where_a_declared_family_says_where_its_tools_may_go():
+    def kinds(**family: Any) -> set[Kind]:
+        tool = reading("x", scopes={"crm:read"}, input_schema=schema("pattern", "url"))
+        reach = reach_of(tool, Families({"crm": Family(**family)}))
+        return set() if reach is None else {item.kind for item in reach.find({"pattern": "*", "url": "u"})}
+
+    assert kinds() == set()
+    assert kinds(paths=["."]) == {Kind.PATTERN, Kind.TEXT}
+    assert kinds(hosts=["*"]) == {Kind.HOST}
 
 
 @pytest.mark.parametrize(

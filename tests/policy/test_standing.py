@@ -12,7 +12,7 @@ from callgate.policy import policy as policy_module
 from callgate.policy import reach
 from callgate.policy.policy import Policy
 from callgate.policy.scopes import Granted, touches_secrets
-from callgate.settings.values import Settings
+from callgate.settings.values import Family, Settings
 from tests.policy.making import make, reading, role, with_roles
 
 
@@ -99,6 +99,21 @@ def test_a_tool_that_declares_nothing_is_refused_with_the_line_to_add():
     assert told is not None
     assert "callgate tools review gh" in told.text
     assert "under mcp_servers.gh.declare, for example effects: read_only" in told.text
+
+
+@pytest.mark.parametrize(
+    ("scope", "meant"), [("fss:read", "fs"), ("shel:execute", "shell"), ("secret:read", "secrets"), ("nte:out", "net")]
+)
+def test_a_tool_whose_scope_family_is_mistyped_is_nobody_s(scope: str, meant: str):
+    policy = Policy(Settings())
+    slip = reading("peek", scopes={scope})
+    refusal = policy.standing(slip, Context()).refusal
+    assert refusal is not None
+    assert (refusal.code, f"did you mean {meant}?" in refusal.text) == ("scope_violation", True)
+    assert not policy.admitter(Context())(slip)
+    own = Policy(Settings(families={scope.partition(":")[0]: Family()}))
+    assert own.standing(slip, Context()).refusal is None
+    assert own.admitter(Context())(slip)
 
 
 @pytest.mark.requirement("POL-17")

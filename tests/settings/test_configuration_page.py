@@ -9,6 +9,7 @@ import yaml
 
 from callgate.errors import ConfigurationError
 from callgate.policy.conditions import compile_condition
+from callgate.policy.misspelt import FIELDS
 from callgate.settings.load import parse_settings
 from callgate.settings.selectors import GROUPS
 from callgate.settings.values import Settings
@@ -59,6 +60,14 @@ def test_the_page_names_every_group():
     listed = re.search(r"The groups are (.*?)\. A selector", PAGE, flags=re.DOTALL)
     assert listed is not None
     assert set(re.findall(r"`(\w+)`", listed.group(1))) == GROUPS
+
+
+@pytest.mark.parametrize("variable", FIELDS)
+def test_the_page_names_every_field_that_a_condition_sees(variable: str):
+    listed = re.search(rf"^- `{variable}`: (.*?)[.;]$", PAGE.replace("\n  ", " "), flags=re.MULTILINE)
+    assert listed is not None
+    named = re.findall(r"`([\w.]+)`", listed.group(1))
+    assert [name.removeprefix(f"{variable}.") for name in named if name != "null"] == list(FIELDS[variable])
 
 
 def test_the_complaints_shown_are_real():

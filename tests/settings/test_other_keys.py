@@ -150,7 +150,11 @@ def test_observe_mode_needs_a_source_a_beginning_an_end_and_a_name(entry: str, h
     ("text", "heard"),
     [
         ("version: 2", "version: this Callgate reads version 1 of the format, not '2'"),
-        ("version: '1'", "version: this Callgate reads version 1 of the format, not '1'"),
+        ("version: '1'", "version: needs the number 1, without quotes"),
+        (
+            "retention_days: never",
+            "retention_days: needs a number from 0.01 to 36500, without quotes, not 'never'; or write forever",
+        ),
         ("version: 1.0", "version: this Callgate reads version 1"),
         ("version: true", "version: this Callgate reads version 1"),
         ("store: callgate.db", "store: needs a store: sqlite:///path or memory://"),

@@ -16,6 +16,8 @@ from callgate.adapters.argument_text import whole_numbers
 from callgate.adapters.hint_rewriting import rewrite
 from callgate.adapters.parameters import NONE, Parameter
 from callgate.adapters.plain import accepts_none, is_plain
+from callgate.adapters.pydantic_schema import make_schema
+from callgate.adapters.schema_walk import Schema
 from callgate.errors import ConfigurationError
 
 
@@ -61,14 +63,17 @@ def read_field(parameter: Parameter) -> FieldHint:
     return FieldHint(name=parameter.name, key=key, hint=NotRequired[hint], plain=plain)
 
 
-def make_adapter(fields: dict[str, Any]) -> TypeAdapter[Any]:
-    """An adapter for an object with these fields and no others, strict.
+def make_adapter(fields: dict[str, Any]) -> tuple[TypeAdapter[Any], Schema]:
+    """An adapter for an object with these fields and no others, strict, and its schema.
 
     Raises:
         ConfigurationError: A hint has no JSON form; names the parameter.
     """
     try:
-        return _adapt(fields)
+        adapter = _adapt(fields)
+        return adapter, make_schema(adapter)
+    except ConfigurationError:
+        raise
     except Exception as error:
         name = next((name for name, hint in fields.items() if not _has_schema(hint)), ", ".join(fields))
         reason = str(error).splitlines()[0]
@@ -83,7 +88,7 @@ def _adapt(fields: dict[str, Any]) -> TypeAdapter[Any]:
 
 def _has_schema(hint: Any) -> bool:
     try:
-        _adapt({"value": hint})
+        make_schema(_adapt({"value": hint}))
     except Exception:  # noqa: BLE001 - that is the answer
         return False
     return True

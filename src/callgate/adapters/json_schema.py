@@ -85,11 +85,16 @@ def compile_output(schema: Mapping[str, Any]) -> tuple[Schema, OutputCheck]:
                 return None
             if depth_of(output) > told:
                 return "does not fit its schema"
-            return "; ".join(words.replace("parameter", "output", 1) for words in tell(compiled.iter_errors(output)))
+            return "; ".join(map(_of_output, tell(compiled.iter_errors(output))))
         except Exception:  # noqa: BLE001 - whatever it is, it cannot be read as JSON
             return f"returned {type(output).__name__}, which is not JSON"
 
     return copy, check
+
+
+def _of_output(words: str) -> str:
+    """What is said of arguments, said of an output."""
+    return words.replace("arguments" if words.startswith("Invalid arguments:") else "parameter", "output", 1)
 
 
 def _compile(schema: Schema) -> jsonschema_rs.Validator:

@@ -18,6 +18,8 @@ from callgate.model.visible import brief
 NONE: Any = inspect.Parameter.empty
 """No default, no hint."""
 _OURS = {"ToolContext": ToolContext, "Context": Context}
+_CONTEXT = "ctx"
+"""What everybody calls the ToolContext."""
 _RECEIVERS = frozenset({"self", "cls"})
 _COLLECTING = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 
@@ -61,7 +63,7 @@ def read_parameters(target: Target) -> Parameters:
         raise ConfigurationError(f"{_label(target)} takes the ToolContext twice: {', '.join(contexts)}")
     return Parameters(
         fillable=tuple(
-            Parameter(parameter.name, _hint(hints, parameter.name, target=target), parameter.default)
+            Parameter(parameter.name, _hint(hints, parameter.name), parameter.default)
             for parameter in listed
             if parameter.name not in contexts
         ),
@@ -98,11 +100,12 @@ def _read_hints(function: Any) -> Mapping[str, Any]:
         return typing.get_type_hints(function, localns=names, include_extras=True)
 
 
-def _hint(hints: Mapping[str, Any], name: str, *, target: Target) -> Any:
+def _hint(hints: Mapping[str, Any], name: str) -> Any:
     hint = hints.get(name, Any)
     if hint is Context:
-        message = f"{_label(target)}: {name} would let a model say who asks; take a ToolContext and read its .context"
-        raise ConfigurationError(message)
+        raise ConfigurationError(f"{name} would let a model say who asks; take a ToolContext and read its .context")
+    if name == _CONTEXT and name not in hints:
+        raise ConfigurationError(f"{name} has no type hint, so a model would fill it in; write {name}: ToolContext")
     return hint
 
 

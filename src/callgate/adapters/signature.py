@@ -18,7 +18,7 @@ from callgate.adapters.argument_text import whole_numbers, write_arguments
 from callgate.adapters.field_hints import make_adapter, read_field
 from callgate.adapters.parameters import Parameters
 from callgate.adapters.pydantic_faults import explain
-from callgate.adapters.pydantic_schema import close, describe, make_schema
+from callgate.adapters.pydantic_schema import close, describe
 from callgate.adapters.recursion import NO_LIMIT, depth_limit, depth_of
 from callgate.adapters.schema_rules import show_hidden
 from callgate.adapters.written_values import Write, is_lazy, make_writer
@@ -54,8 +54,7 @@ def compile_signature(parameters: Parameters, *, descriptions: Mapping[str, str]
         ConfigurationError: A hint has no JSON form, or a default does not fit its own hint.
     """
     fields = [read_field(parameter) for parameter in parameters.fillable]
-    adapter = make_adapter({field.name: field.hint for field in fields})
-    schema = make_schema(adapter)
+    adapter, schema = make_adapter({field.name: field.hint for field in fields})
     closed = close(schema)
     describe(schema, {field.key: descriptions[field.name] for field in fields if field.name in descriptions})
     show_hidden(schema)

@@ -82,9 +82,9 @@ def _row(call: Mapping[str, Any]) -> list[str | Cell]:
     status = str(call.get("status", ""))
     code = f" ({call['error_code']})" if call.get("error_code") else ""
     later = " in a later call" if status == "resumed" else ""
-    who = str(call.get("principal", "")) + (f" for {call['user']}" if call.get("user") else "")
+    who = str(call.get("principal") or "") + (f" for {call['user']}" if call.get("user") else "")
     shown = Cell(status + later + code, _STYLES.get(status, ""))
-    return [str(call.get("tool", "(erased)")), shown, _person(call), who]
+    return [str(call.get("tool") or "(erased)"), shown, _person(call), who]
 
 
 def _person(call: Mapping[str, Any]) -> str:

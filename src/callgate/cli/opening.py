@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import enum
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,7 +20,8 @@ from callgate.runtime.builtin import builtin_tools
 from callgate.runtime.configuring import read_configuration
 from callgate.runtime.gate import Callgate
 from callgate.runtime.host_tools import every_host_tool, names_hosts
-from callgate.runtime.modules import load_configured, load_modules
+from callgate.runtime.module_tools import ModuleTools
+from callgate.runtime.modules import load_configured, load_modules, placed
 from callgate.runtime.offline import DEFAULT_STORE, store_exists
 from callgate.runtime.opened import Around
 from callgate.settings.values import BuiltinToolsSettings, Observe, PluginsSettings, Settings
@@ -122,7 +124,7 @@ def gate_of(
     store = _store(store_url(place, settings), need=need, place=place)
     if need is Need.LOOK:
         return Callgate.look(store, settings)
-    modules = modules_of(place, settings) if tools in _WITH_MODULES else ()
+    modules = modules_of(place, settings) if tools in _WITH_MODULES else []
     # The modules are imported here, so that whatever goes wrong in them is told in one line.
     # Nor are servers or plugins started for a look at the record.
     kept = replace(settings, modules=(), observe=(*settings.observe, *([observe] if observe else [])))
@@ -132,8 +134,7 @@ def gate_of(
         kept = replace(kept, plugins=PluginsSettings(), builtin_tools=BuiltinToolsSettings())
     builtin = unnamed if kept.file is None and tools in _WITH_MODULES else ()
     gate = Callgate.open(store, kept, ask=ask, context=context, builtin_tools=builtin, around=around)
-    for module in modules:
-        gate.add(module)
+    _add_modules(gate, modules, settings=settings)
     if tools in _WITH_MODULES and names_hosts(settings):
         gate.add(*every_host_tool(), update=True)
     if tools is Tools.NEEDED and not (gate.tools() or builtin or _has_sources(kept)):
@@ -156,14 +157,26 @@ def settings_of(place: Place) -> Settings:
 
 
 def modules_of(place: Place, settings: Settings) -> list[ModuleType]:
-    """The modules of this place, each once: those of the configuration, then those that were typed.
+    """The modules of this place: those of the configuration, then those that were typed.
 
     Raises:
         ConfigurationError: One of them cannot be imported.
     """
     here = Path.cwd()
-    found = [*load_configured(settings, working_directory=here), *load_modules(place.modules, folder=here)]
-    return list({id(module): module for module in found}.values())
+    return [*load_configured(settings, working_directory=here), *load_modules(place.modules, folder=here)]
+
+
+def _add_modules(gate: Callgate, modules: Sequence[ModuleType], *, settings: Settings) -> None:
+    """Add what they offer, as a gate does that opens with the configuration.
+
+    Raises:
+        ConfigurationError: One offers nothing, is declared wrong, or another has a tool of that name; with its place.
+    """
+    brought = ModuleTools()
+    for at, module in enumerate(modules):
+        where = placed(settings, f"modules[{at}]") if at < len(settings.modules) else contextlib.nullcontext()
+        with where:
+            brought.add(module, gate)
 
 
 def things_of(place: Place, settings: Settings) -> list[Any]:
@@ -174,7 +187,10 @@ def things_of(place: Place, settings: Settings) -> list[Any]:
     Raises:
         ConfigurationError: A module cannot be imported, there is no such built-in tool, or a server is described wrong.
     """
-    found: list[Any] = [*builtin_tools(settings), *modules_of(place, settings)]
+    modules = modules_of(place, settings)
+    # Tried as a gate would take them: which module a name is twice in is known here alone.
+    _add_modules(Callgate.open(MEMORY, Settings()), modules, settings=settings)
+    found: list[Any] = [*builtin_tools(settings), *dict.fromkeys(modules)]
     if names_hosts(settings):
         found += every_host_tool()
     if settings.plugins.folders:
@@ -209,7 +225,12 @@ def store_url(place: Place, settings: Settings) -> str:
     given = place.store if place.store is not None else settings.store or DEFAULT_STORE
     if not given.strip():
         wrong("--store names no store; leave it out for the usual one")
-    return given if "://" in given else f"sqlite:///{quote(str(Path(given).expanduser()))}"
+    if "://" in given:
+        return given
+    file = Path(given).expanduser()
+    if file.is_dir():
+        wrong(f"{given} is a folder, and a store is a file, such as {file / 'callgate.db'}")
+    return f"sqlite:///{quote(str(file))}"
 
 
 def _store(url: str, *, need: Need, place: Place) -> str:

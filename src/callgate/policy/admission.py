@@ -18,7 +18,7 @@ from callgate.policy.conditions import Held
 from callgate.policy.groups import effects_unknown, reaches_network
 from callgate.policy.layers import CompiledLayer, CompiledRule, compile_layer
 from callgate.policy.reach import Reaches
-from callgate.policy.scopes import OPEN, Granted
+from callgate.policy.scopes import OPEN, Families, Granted
 from callgate.policy.showing import name_all, show
 from callgate.settings.values import OPEN_ROLE, Settings
 
@@ -50,7 +50,8 @@ class Admission:
         layer = settings.global_layer
         self._global = None if layer is None else compile_layer(layer, key="global")
         self.roles = compile_roles(settings)
-        self.reaches = Reaches()
+        self._families = Families(settings.families)
+        self.reaches = Reaches(self._families)
         self._layers: dict[Layer, CompiledLayer] = {}
 
     def layers(self, context: Context) -> tuple[CompiledLayer, ...]:
@@ -64,6 +65,9 @@ class Admission:
         """Every reason in its order: those that refuse have a code."""
         if not tool.declared:
             yield undeclared(tool)
+        # It opens and asks for what its family is set to: a slip would lift the confinement or the question.
+        for mistake in self._families.mistakes(tool.scopes):
+            yield _refuse("scopes", f"{tool.name} needs {name_all(tool.scopes)}, and {mistake}", code="scope_violation")
         yield from self._role(tool, context)
         for layer in self.layers(context):
             yield layer.judge(tool)
@@ -84,6 +88,7 @@ class Admission:
             return (
                 tool.declared
                 and role is not None
+                and not self._families.mistyped(tool.scopes)
                 and not any(granted.lacks(tool.scopes) for granted in grants if tool.scopes)
                 and all(layer.admits(tool) for layer in layers)
                 and not any(rule.names(tool) for rule in denials)

@@ -7,7 +7,7 @@ CEL is imported when the first condition is compiled, and not before.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +15,8 @@ from callgate.errors import ConfigurationError
 from callgate.model.context import Context
 from callgate.model.tool import Arguments, Tool
 from callgate.policy.measure import Measured, TooLarge, measure
-from callgate.settings.wording import is_presentable
+from callgate.policy.misspelt import misspelt
+from callgate.settings.wording import is_presentable, quote
 
 VARIABLES = ("args", "tool", "context")
 NOT_BUILT = "labels"
@@ -35,6 +36,8 @@ _ARGUMENT = re.compile(r"(?<![\w.])args\s*\.\s*([A-Za-z_]\w*)")
 _MATCHES = re.compile(r"\bmatches\s*\(")
 _STUMBLE = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?(.*?)(?: expecting .*)?$", re.MULTILINE)
 _FIXED_PATTERN = re.compile(r"\.\s*matches\s*\(\s*''\s*\)")
+
+_BEFORE_PATTERN = re.compile(r"\bmatches\s*\(\s*$")
 
 _TROUBLE: Mapping[type[BaseException], str] = {
     KeyError: "it names a key this call does not have",
@@ -114,8 +117,9 @@ def compile_condition(text: str, *, key: str | None = None) -> Condition:
     """Compile a `when:`.
 
     Raises:
-        ConfigurationError: It is not CEL, is too long, names an unknown variable or one that nothing supplies
-            yet, lets the caller choose a regular expression, or the extra `cel` is not installed.
+        ConfigurationError: It is not CEL, is too long, names a variable, a field or a function that is nowhere or that
+            nothing supplies yet, lets the caller choose a regular expression or has a wrong one, or the extra `cel` is
+            not installed.
     """
     compile_cel = _import_cel(key)
     if len(text) > LONGEST:
@@ -133,6 +137,8 @@ def compile_condition(text: str, *, key: str | None = None) -> Condition:
     if len(_MATCHES.findall(bare)) != len(_FIXED_PATTERN.findall(bare)):
         advice = "write the pattern of matches() as one text in quotes: a pattern from the call is the caller's"
         raise ConfigurationError(advice, key=key)
+    _refuse_misspelt(bare, compiled.functions(), own=loops, key=key)
+    _refuse_patterns(text, compile_cel, key=key)
     widest = bare.count(",") + 1
     return Condition(text, compiled, loops=len(loops), widest=widest)
 
@@ -177,6 +183,22 @@ def _refuse_unknown(named: frozenset[str], *, key: str | None) -> None:
         known = ", ".join(VARIABLES)
         message = f"the condition names {unknown[0]}, which is not one of {known}; for an argument write {advice}"
         raise ConfigurationError(message, key=key)
+
+
+def _refuse_misspelt(expression: str, functions: Iterable[str], *, own: Iterable[str], key: str | None) -> None:
+    for fault in misspelt(expression, functions, own=own):
+        raise ConfigurationError(f"the condition could never be judged: {fault}", key=key)
+
+
+def _refuse_patterns(text: str, compile_cel: Any, *, key: str | None) -> None:
+    for found in _INERT.finditer(text):
+        if found[0].startswith("//") or not _BEFORE_PATTERN.search(text[: found.start()]):
+            continue
+        try:
+            compile_cel(f"''.matches({found[0]})").execute({})
+        except Exception as error:
+            message = f"the condition could never be judged: {quote(found[0])} is no regular expression"
+            raise ConfigurationError(message, key=key) from error
 
 
 def _tool_view(tool: Tool) -> dict[str, Any]:

@@ -12,12 +12,15 @@ from callgate.policy.admission import CompiledRole, compile_roles, undeclared
 from callgate.policy.conditions import Condition, named_arguments
 from callgate.policy.decide import Decider
 from callgate.policy.layers import CompiledLayer, compile_layer
+from callgate.policy.risk import base_risk
+from callgate.policy.scopes import Families
 from callgate.policy.selection import Entry, Selection
 from callgate.policy.showing import name_all
 from callgate.policy.terms import observes
+from callgate.policy.trial import why_never_judged
 from callgate.settings.selectors import parse_selector
-from callgate.settings.values import Settings
-from callgate.settings.wording import instead
+from callgate.settings.values import OPEN_ROLE, Settings
+from callgate.settings.wording import instead, quote
 
 ERROR = "error"
 WARNING = "warning"
@@ -49,7 +52,8 @@ class _Listed(NamedTuple):
 def check(settings: Settings, tools: Sequence[Tool]) -> list[Finding]:
     """Everything there is to say about a configuration: errors first, then warnings, each in file order."""
     house = _House(settings, tools)
-    findings = [*_unreadable(settings, house), *house.selectors(), *house.conditions(), *house.roles_and_tools()]
+    findings = [*_unreadable(settings, house), *house.selectors(), *house.conditions(), *house.timeouts()]
+    findings += house.roles_and_tools()
     return sorted(findings, key=lambda finding: finding.level)
 
 
@@ -76,6 +80,7 @@ class _House:
         self._names = frozenset(tool.name for tool in tools)
         self._global = None if settings.global_layer is None else compile_layer(settings.global_layer)
         self._roles = compile_roles(settings, strict=False)
+        self._families = Families(settings.families)
 
     def layers(self) -> Iterator[tuple[str, CompiledLayer]]:
         """Every layer with its key."""
@@ -107,27 +112,41 @@ class _House:
                 yield Finding(WARNING, listed.where, f"{listed.entry.text} {what}: {names} is refused before it")
 
     def conditions(self) -> Iterator[Finding]:
-        """Arguments that a condition names and none of the tools it is about can have."""
+        """Arguments that none of the tools of a condition can have, and what no call of theirs can be judged by."""
         for key, layer in self.layers():
             for at, rule in enumerate(layer.rules):
                 matching = [tool for tool in self._tools if rule.names(tool)]
                 for text in _no_arguments(rule.condition, matching):
                     yield Finding(WARNING, f"{key}.rules[{at}].when", text)
+                for text in _never_judged(rule.condition, matching):
+                    yield Finding(WARNING, f"{key}.rules[{at}].when", text)
 
     def roles_and_tools(self) -> Iterator[Finding]:
         """Roles that can do nothing, scopes they lack, and tools that are nobody's or not held to the policy."""
+        if OPEN_ROLE.name not in self._roles:
+            text = f"there is no role {OPEN_ROLE.name}, so a call that names no role is refused"
+            yield Finding(WARNING, "roles", text)
         for name, role in self._roles.items():
             yield from self._role(name, role)
         for tool in self._tools:
             yield from self._tool(tool)
+
+    def timeouts(self) -> Iterator[Finding]:
+        """Time limits of tools that nobody has."""
+        for name in self._settings.tool_timeouts:
+            if name not in self._names:
+                yield Finding(ERROR, f"timeouts.tools.{name}", self._no_tool(name))
+
+    def _no_tool(self, name: str) -> str:
+        advice = instead(name, sorted(self._names)) if self._names else "there are no tools"
+        return f"there is no tool {name}; {advice}"
 
     def _matches_nothing(self, listed: _Listed) -> Iterator[Finding]:
         """What is probably a slip; a group or a source that has no tool yet is a precaution, and is none."""
         text = listed.entry.text
         kind = parse_selector(text).kind
         if kind == "name":
-            advice = instead(text, sorted(self._names)) if self._names else "there are no tools"
-            yield Finding(ERROR, listed.where, f"there is no tool {text}; {advice}")
+            yield Finding(ERROR, listed.where, self._no_tool(text))
         elif kind not in _COMPUTED:
             yield Finding(WARNING, listed.where, f"{text} matches no tool")
 
@@ -159,12 +178,30 @@ class _House:
             yield Finding(WARNING, tool.name, undeclared(tool).text)
         elif not any(self._admitted(tool, role.layer) for role in self._roles.values()):
             yield Finding(WARNING, tool.name, f"no role admits {tool.name}")
+        yield from self._scopes(tool)
+        yield from self._ceilings(tool)
         for mode in self._settings.observe:
             if observes(mode, tool):
                 text = f"{tool.name} is in observe mode for {mode.source}: decisions are recorded and not enforced"
                 yield Finding(WARNING, tool.name, text)
         if tool.hooks.undo is None:
             yield from self._vetoes(tool)
+
+    def _scopes(self, tool: Tool) -> Iterator[Finding]:
+        """Scopes of families that nobody declared: nobody may call the tool, or it is held to all there is."""
+        for family in self._families.unknown(tool.scopes):
+            mistakes = self._families.mistakes([family])
+            advice = f"there is no scope family {quote(family)}, so {tool.name} is held to what fs and net allow"
+            yield from (Finding(ERROR, tool.name, f"nobody may call {tool.name}: {text}") for text in mistakes)
+            if not mistakes:
+                yield Finding(WARNING, tool.name, f"{advice} {self._families.advice(family)}")
+
+    def _ceilings(self, tool: Tool) -> Iterator[Finding]:
+        for key, layer in self.layers():
+            ceiling, risk = layer.layer.max_risk, base_risk(tool).risk
+            if ceiling is not None and risk > ceiling and self._admitted(tool, layer):
+                text = f"{tool.name} is of {risk.label} risk, so every call of it is denied"
+                yield Finding(WARNING, f"{key}.max_risk", text)
 
     def _vetoes(self, tool: Tool) -> Iterator[Finding]:
         for key, layer in self.layers():
@@ -184,6 +221,16 @@ def _no_arguments(condition: Condition | None, tools: Sequence[Tool]) -> Iterato
         if tools and name not in known:
             advice = instead(name, known) if known else "there are no arguments"
             yield f"{name_all(tool.name for tool in tools)} has no argument {name}; {advice}"
+
+
+def _never_judged(condition: Condition | None, tools: Sequence[Tool]) -> Iterator[str]:
+    """Why the condition counts as true whatever is called; nothing where one call of one tool could be judged."""
+    if condition is None or not tools:
+        return
+    notes = [why_never_judged(condition, tool) for tool in tools]
+    if all(notes):
+        names = name_all(tool.name for tool in tools)
+        yield f"no call of {names} can be judged by it, so it always counts as true: {notes[0]}"
 
 
 def _admits(layer: CompiledLayer | None, tool: Tool) -> bool:

@@ -7,10 +7,10 @@ A tool that knows better brings `resources(arguments)`, and nothing is guessed. 
   directory, cwd, target … (paths), glob, pattern, include, exclude (patterns), url, uri, host, endpoint … (hosts);
 - as a text that may be a path, unless the tool's own schema gives it a format, and it has that: see `guess`.
 
-Names and guesses count for files where the tool has an `fs:*` or `shell:*` scope, changes files or runs programs, and
-names for hosts where it uses the network; for both where its effects are not declared. A path of any other tool is
-kept away from Callgate's own files and is otherwise its own affair. A foreign schema adds to what is looked at and
-takes nothing away.
+Names and guesses count for files where the tool changes files or runs programs, or has a scope of `fs`, `shell` or a
+family that says `paths`; names for hosts where it uses the network or has a scope of a family that says `hosts`; both
+where its effects are not declared, or the family of a scope is not. A path of any other tool is kept away from
+Callgate's own files and is otherwise its own affair. A foreign schema adds to what is looked at and takes nothing away.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from callgate.policy.formats import are_checked, has_one
 from callgate.policy.groups import effects_unknown, reaches_network
 from callgate.policy.guess import is_to_be_confined, may_be_path
 from callgate.policy.hooks import HookFailed, ask
-from callgate.policy.scopes import family_of
+from callgate.policy.scopes import BUILT_IN, Families, family_of
 from callgate.policy.survey import Kind, Survey, kind_of_name, survey
 
 MOST_RESOURCES = 1000
@@ -219,7 +219,8 @@ def _texts_among(values: Iterable[Any]) -> Iterator[str]:
 class Reaches:
     """The reach of every tool asked about, worked out once each."""
 
-    def __init__(self) -> None:
+    def __init__(self, families: Families = BUILT_IN) -> None:
+        self._families = families
         self._reaches: dict[str, tuple[Tool, Reach | None]] = {}
 
     def of(self, tool: Tool) -> Reach | None:
@@ -228,21 +229,23 @@ class Reaches:
         if known is None or known[0] is not tool:
             if len(self._reaches) >= MOST_REACHES:
                 self._reaches.clear()
-            known = self._reaches[tool.id] = tool, reach_of(tool)
+            known = self._reaches[tool.id] = tool, reach_of(tool, self._families)
         return known[1]
 
 
-def reach_of(tool: Tool) -> Reach | None:
+def reach_of(tool: Tool, families: Families = BUILT_IN) -> Reach | None:
     """How to find what calls of this tool touch; None when no argument of it can name anything."""
-    families = {family_of(scope) for scope in tool.scopes}
+    named = {family_of(scope) for scope in tool.scopes}
     said = survey(tool.input_schema)
     reach = Reach(
         tool,
         said,
-        files=effects_unknown(tool) or bool(families & _FILE_FAMILIES or tool.effects & _FILE_EFFECTS),
-        network=effects_unknown(tool) or reaches_network(tool),
+        files=effects_unknown(tool)
+        or bool(named & _FILE_FAMILIES or tool.effects & _FILE_EFFECTS)
+        or families.speak_of("paths", tool.scopes),
+        network=effects_unknown(tool) or reaches_network(tool) or families.speak_of("hosts", tool.scopes),
         own=tool.source not in FOREIGN,
-        runs_programs=Effect.LOCAL_EXEC in tool.effects or "shell" in families,
+        runs_programs=Effect.LOCAL_EXEC in tool.effects or "shell" in named,
     )
     guesses = reach.files and (said.untold or not reach.own or any(map(are_checked, _settled_formats(said))))
     if tool.hooks.resources is not None or said.open or guesses or any(map(reach.looks_at, said.names)):

@@ -1,7 +1,7 @@
 """Resources: whether everything a call names, paths and hosts, lies where its scope families allow.
 
 The families of the tool's scopes that speak of paths (or hosts) all have to agree; where none does, `fs` (or `net`)
-decides. So a tool without any scope is confined as well.
+decides, and it has its say where one of them is unknown. So a tool without any scope is confined as well.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Paths, Unfit, real_directory
 from callgate.policy.patterns import is_pattern
 from callgate.policy.reach import Found, Reach, Unjudged
-from callgate.policy.scopes import ANY, family_of
+from callgate.policy.scopes import ANY, Families, family_of
 from callgate.policy.showing import show
 from callgate.policy.survey import Kind, is_surroundings
 from callgate.policy.ways import is_inside, overlap
-from callgate.settings.values import DEFAULT_FAMILIES, Family
+from callgate.settings.values import Family
 
 MOST_STEPS = 40_000
 """A call whose paths have more parts than this, in all directories they could be relative to, is not followed."""
@@ -90,7 +90,7 @@ class Resources:
     def __init__(
         self, families: Mapping[str, Family], *, working_directory: str | Path | None, own_paths: Iterable[Path | str]
     ) -> None:
-        self._families = {**DEFAULT_FAMILIES, **families}
+        self._families = Families(families).known
         self._directory = real_directory(working_directory)
         self._own = OwnFiles(own_paths)
         self._grounds: dict[tuple[str, str], Ground | None] = {}
@@ -209,6 +209,8 @@ class Resources:
 
     def _governing(self, tool: Tool, what: str, *, otherwise: str) -> list[str]:
         wanted = {family_of(scope) for scope in tool.scopes}
+        if wanted - self._families.keys() - {ANY}:
+            wanted.add(otherwise)
         named = self._families if ANY in wanted else wanted & self._families.keys()
         speaking = [name for name in sorted(named) if getattr(self._families[name], what) is not None]
         return speaking or [otherwise]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING
 
-from callgate.errors import KeyMissing
+from callgate.errors import ConfigurationError, KeyMissing
 from callgate.events.anchor import Lying
 from callgate.events.bus import Bus
 from callgate.events.vocabulary import STREAM_CLOSED, STREAM_OPENED
+from callgate.model.context import Context
 from callgate.pipeline.deadlines import Deadlines
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.spool import Spool
@@ -37,7 +40,6 @@ from callgate.settings.values import Settings
 from callgate.stores.open import file_of, is_at, open_store
 
 if TYPE_CHECKING:
-    from callgate.model.context import Context
     from callgate.ports import Asker, Clock, Reader, Store
     from callgate.registry.health import HealthBoard
     from callgate.registry.registry import Registry
@@ -45,6 +47,11 @@ if TYPE_CHECKING:
 DEFAULT_STORE = f"sqlite:///{STORE_FOLDER}/callgate.db"
 _KEY_ID = "key_id"
 _SOME = 1000
+_CHOSEN: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "store": ((str, NoneType), 'a text such as "sqlite:///calls.db"'),
+    "config": ((str, Path, Settings, NoneType), "a file, or a callgate.settings.values.Settings"),
+    "context": ((Context,), "a callgate.Context"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +67,17 @@ class Choices:
     clock: Clock
     builtin_tools: tuple[str, ...] = ()
     looking: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is nothing of the kind, where it was written and not where it is used.
+
+        Raises:
+            ConfigurationError: Names what it must be.
+        """
+        for name, (kinds, wanted) in _CHOSEN.items():
+            given = getattr(self, name)
+            if not isinstance(given, kinds):
+                raise ConfigurationError(f"{name} must be {wanted}, not {type(given).__name__}")
 
 
 async def assemble(choices: Choices, registry: Registry, health: HealthBoard) -> Opened:

@@ -22,8 +22,10 @@ from callgate.model.words import member
 from callgate.pipeline import deciding
 from callgate.runtime.opened import Face
 from callgate.runtime.questions import Asker, questions
+from callgate.settings.wording import instead, quote
 
 if TYPE_CHECKING:
+    from callgate.model.tool import Tool
     from callgate.ports import Transaction
 
 _LONGEST_GRANT = 10 * 365 * 86_400.0
@@ -165,12 +167,12 @@ class Decisions(Face):
         Raises:
             ToolNotFoundError: No such tool.
             ConfigurationError: The agent grants to itself, the grant would never end or is for nobody, or its pattern
-                is not JSON.
+                is not JSON or names an argument that the tool does not have.
         """
         parts = self._open().parts
         target = parts.registry.get(tool)
         max_risk, scope = member(Risk, max_risk, name="max_risk"), member(GrantScope, scope, name="scope")
-        if is_own_agent(by, principal) or not person_key(by):
+        if is_own_agent(_name(by), principal) or not person_key(by):
             raise ConfigurationError(f"{by or 'nobody'} cannot grant this: it takes a person, not the agent itself")
         if not 0 < seconds <= _LONGEST_GRANT:
             raise ConfigurationError("a grant needs an end, in ten years at the latest: say for how many seconds")
@@ -183,7 +185,7 @@ class Decisions(Face):
             tool=tool,
             definition_hash=target.definition_hash,
             principal=principal,
-            pattern=_pattern(pattern or {}),
+            pattern=_pattern(pattern or {}, target),
             max_risk=max_risk,
             scope=scope,
             scope_id="" if scope is GrantScope.UNTIL else scope_id,
@@ -218,18 +220,32 @@ class Decisions(Face):
             gone = replace(found, revoked_at=found.revoked_at or now)
             if intact(found, parts.keys):  # one that was edited stays so, for who verifies
                 gone = bind(gone, parts.keys)
-            _put_grant(tx, gone, GRANT_REVOKED, now, by=by)
+            _put_grant(tx, gone, GRANT_REVOKED, now, by=_name(by))
             return gone
 
         return await parts.store.write(unit)
 
 
 def _decider(by: str, assurance: Assurance | str) -> Decider:
-    return Decider(name=by, assurance=member(Assurance, assurance, name="assurance"))
+    return Decider(name=_name(by), assurance=member(Assurance, assurance, name="assurance"))
 
 
-def _pattern(pattern: dict[str, Any]) -> dict[str, Any]:
+def _name(by: Any) -> str:
+    if not isinstance(by, str):
+        raise ConfigurationError(f"by is the name of a person, as text, not {type(by).__name__}")
+    return by
+
+
+def _pattern(pattern: dict[str, Any], tool: Tool) -> dict[str, Any]:
     """The pattern as it will be read again, so that its seal still fits."""
+    schema = tool.input_schema
+    known = sorted(schema.get("properties", {}))
+    closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    for name in pattern:
+        if closed and name not in known:
+            # It would answer nothing, and whoever gave it would be asked all the same.
+            advice = instead(name, known) if known else "there are no arguments"
+            raise ConfigurationError(f"{tool.name} has no argument {quote(name)}; {advice}", key="pattern")
     written = recordable_bytes(pattern)
     try:
         if written == dumps(pattern):

@@ -132,7 +132,7 @@ class Callgate(
             config=config,
             ask=asker_of(ask),
             around=tuple(around),
-            context=context or Context(),
+            context=Context() if context is None else context,
             working_directory=str(Path(working_directory or ".").resolve()),
             clock=clock or SystemClock(),
             builtin_tools=(builtin_tools,) if isinstance(builtin_tools, str) else tuple(builtin_tools),

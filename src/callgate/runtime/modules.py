@@ -14,7 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
+from callgate.adapters.convert import offers_tools
 from callgate.errors import ConfigurationError
+from callgate.skills.finding import part_skills
 
 if TYPE_CHECKING:
     from callgate.settings.values import Settings
@@ -72,7 +74,9 @@ def _load(name: str, folder: Path) -> ModuleType:
         if name.endswith(_SUFFIX):
             return _load_file(folder / name, shown=name)
         _see(folder.resolve())
-        return importlib.import_module(name)
+        known = name in sys.modules
+        module = importlib.import_module(name)
+        _refuse_library(module, folder / f"{name}{_SUFFIX}", known=known)
     except ConfigurationError:
         raise
     except ModuleNotFoundError as error:
@@ -83,6 +87,19 @@ def _load(name: str, folder: Path) -> ModuleType:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever a module does when it is imported
         _failed(name, error)
+    return module
+
+
+def _refuse_library(module: ModuleType, file: Path, *, known: bool) -> None:
+    """Where a library is called as a file of one's own, the file was meant if the library has nothing to offer."""
+    skills, others = part_skills((module,))
+    if skills or any(map(offers_tools, others)) or not file.is_file():
+        return
+    where = getattr(module, "__file__", None)
+    if where is None or Path(where).resolve() != file.resolve():
+        message = f"the module {module.__name__} is a library ({where or 'built in'}), and has no @tool function"
+        # What is loaded already keeps its name.
+        _wrong(f"{message}; {f'rename {file.name}' if known else f'for the file that lies here write {file.name}'}")
 
 
 def _load_file(path: Path, *, shown: str) -> ModuleType:

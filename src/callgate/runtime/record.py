@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from callgate.errors import ConfigurationError
 from callgate.events.selection import Selection
+from callgate.model.person import is_own_agent
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -21,8 +23,11 @@ class Record(Face):
         """Call `handler` with every event whose type fits (`tool_call.*`), after it was recorded.
 
         Raises:
+            ConfigurationError: The handler cannot be called.
             ValueError: There is no such vocabulary.
         """
+        if not callable(handler):
+            raise ConfigurationError(f"handler must be a function of an event, not {type(handler).__name__}")
         return self._open().bus.on(pattern, handler, vocabulary=vocabulary)
 
     def off(self, leaving: Subscription | Callable[..., Any]) -> bool:
@@ -68,11 +73,14 @@ class Record(Face):
         """Say that this copy of a store, or restored backup, is the store from now on. Who said so and why is recorded.
 
         Raises:
-            ConfigurationError: Nobody is named, or no reason; or there is nothing to accept.
+            ConfigurationError: Nobody is named, or the agent itself, or no reason; or there is nothing to accept.
             AuditBroken: What was seen of the store from outside cannot be read.
             StoreError: It could not be recorded or anchored.
         """
-        await self._open().auditor.accept_restore(by=by, why=why)
+        opened = self._open()
+        if is_own_agent(by, opened.default_context.principal):
+            raise ConfigurationError(f"{by} cannot accept this: it takes a person, not the agent itself")
+        await opened.auditor.accept_restore(by=by, why=why)
 
     async def flush(self) -> None:
         """Wait until everything recorded so far is durable."""

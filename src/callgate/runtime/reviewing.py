@@ -42,7 +42,7 @@ class Reviewing(RecordedCalls):
         selection, store = _selection(**filters), await self._flushed()
         return await store.scan(lambda reader: export_jsonl(reader, out, selection=selection))
 
-    async def export_evidence(self, destination: Path, **filters: Any) -> dict[str, Any]:
+    async def export_evidence(self, destination: str | Path, **filters: Any) -> dict[str, Any]:
         """Pack the events that fit so that anyone can verify them without this store; the manifest.
 
         Raises:
@@ -58,7 +58,7 @@ class Reviewing(RecordedCalls):
             now = parts.clock.now()
             return export(
                 reader,
-                destination,
+                Path(destination),
                 store_id=store.store_id,
                 public_keys=keys,
                 now=now,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callgate.approvals.decide import Decider
+from callgate.errors import OutcomeNotFound
 from callgate.model.attempt import Attempt, AttemptKey
 from callgate.model.levels import Assurance
 from callgate.pipeline import resolution
@@ -85,8 +86,14 @@ class Unknowns(Face):
         )
 
     async def verify_outcome(self, key: str, context: Context | None = None) -> str:
-        """Ask the tool itself whether an unknown or possible effect happened: happened, absent, cannot_tell."""
+        """Ask the tool itself whether an unknown or possible effect happened: happened, absent, cannot_tell.
+
+        Raises:
+            OutcomeNotFound: The ledger has no such key.
+        """
         opened = self._open()
         who = context or opened.default_context
         row = await opened.parts.store.read(lambda reader: reader.attempt(AttemptKey(who.principal, who.session, key)))
-        return "cannot_tell" if row is None else await resolution.verify(opened.parts, row)
+        if row is None:
+            raise OutcomeNotFound(f"the ledger has no key {key} of {who.principal} in session {who.session}")
+        return await resolution.verify(opened.parts, row)

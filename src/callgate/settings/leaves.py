@@ -150,7 +150,10 @@ class OrWord:
     def read(self, node: Node, reading: Reading) -> Any:
         if isinstance(node, ScalarNode) and node.text == self.word:
             return None
-        return self.kind.read(node, reading)
+        try:
+            return self.kind.read(node, reading)
+        except Fault as fault:
+            raise Fault(f"{fault}; or write {self.word}") from None
 
     def schema(self) -> dict[str, Any]:
         return either([self.kind.schema(), {"const": self.word}])
@@ -164,6 +167,8 @@ class Version:
 
     def read(self, node: Node, _: Reading) -> int:
         written, value = scalar(node, f"the number {self.number}")
+        if value == str(self.number):
+            raise Fault(f"needs the number {self.number}, without quotes")
         if isinstance(value, (bool, float)) or value != self.number:
             raise Fault(f"this Callgate reads version {self.number} of the format, not {written.shown}")
         return self.number

@@ -42,6 +42,8 @@ _TURNED_DOWN = {
 }
 _WHO = ("tool", "tool_id", "source", "role", "principal", "user", "session", "key", "approval_id", "original_call")
 
+_ALWAYS = ("tool", "role", "principal", "user", "session", "key")
+
 
 def _apply(entry: Entry | None, event: Event) -> Entry:
     payload = said(event)
@@ -59,7 +61,8 @@ def _apply(entry: Entry | None, event: Event) -> Entry:
         new["ended_at"] = event.time
     new["status"] = status_after(event, new.get("status", "unknown"))
     if event.payload is None:
-        new["erased"] = True
+        # Whoever reads the list meets calls of which nothing is left: they have the names, too.
+        new = dict.fromkeys(_ALWAYS) | new | {"erased": True}
     return new
 
 
@@ -114,5 +117,5 @@ CALLS = Projection(
     types=LATER.union(_STATUS),
     key=lambda event: event.call,
     apply=_apply,
-    version=3,
+    version=4,
 )
