@@ -40,12 +40,13 @@ class CompiledSchema:
     validator: Validator
 
 
-def compile_schema(schema: Mapping[str, Any], *, limit: int) -> CompiledSchema:
+def compile_schema(schema: Mapping[str, Any], *, limit: int, fill: bool = True) -> CompiledSchema:
     """Compile an input schema.
 
     Args:
         schema: As it came.
         limit: The largest arguments, in bytes.
+        fill: Whether to write its defaults into arguments; not where somebody else does that who knows them better.
 
     Raises:
         ConfigurationError: It is no valid schema for an object, too large, or refers to other places.
@@ -55,7 +56,7 @@ def compile_schema(schema: Mapping[str, Any], *, limit: int) -> CompiledSchema:
     copy = copy_schema(schema)
     refuse_other_types(copy)
     compiled = _compile(copy)
-    plan = plan_defaults(copy, _fitting(copy))
+    plan = plan_defaults(copy, _fitting(copy)) if fill else None
     told = depth_limit(copy, budget=_TOLD)
 
     def validate(arguments: Mapping[str, Any], /) -> Arguments:

@@ -8,7 +8,7 @@ written down: that is judged and shown, and read once more by LangChain it has t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
@@ -20,6 +20,11 @@ from callgate.model.tool import Arguments, Validator
 
 _NOT_PASSED = frozenset({"args", "kwargs"})
 """Fields that LangChain makes of `*args` and `**kwargs`, and hands on only where they were given."""
+
+
+def is_model(model: Any) -> TypeGuard[type[BaseModel]]:
+    """Whether it is a model of pydantic 2."""
+    return isinstance(model, type) and issubclass(model, BaseModel)
 
 
 def read_by(model: Any, validate: Validator, *, shown: Collection[str] | None, injected: frozenset[str]) -> Validator:
@@ -34,7 +39,7 @@ def read_by(model: Any, validate: Validator, *, shown: Collection[str] | None, i
     Raises:
         ConfigurationError: A field takes its value from a place inside of another, so that it has no name.
     """
-    if not isinstance(model, type) or not issubclass(model, BaseModel):
+    if not is_model(model):
         return validate
     return _settled(_reading(model, validate, shown=shown, injected=injected))
 
