@@ -13,7 +13,7 @@ import pathlib
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -91,9 +91,8 @@ def in_lower_case(hint: Any, default: Any, seen: list[Any]) -> tuple[Tool, Any]:
 
 def in_model_of_model(hint: Any, default: Any, seen: list[Any]) -> tuple[Tool, Any]:
     inner = create_model("Inner", x=(hint, default))
-    twice = create_model(
-        "Outer", one=(inner, Field(default_factory=inner)), two=(inner | None, None)
-    )  # so it is described elsewhere
+    fields: dict[str, Any] = {"one": (inner, Field(default_factory=inner)), "two": (inner | None, None)}
+    twice = create_model("Outer", **fields)  # so it is described elsewhere
     return tool_of(twice, seen), {"x": {"two": {}}}
 
 
