@@ -1,5 +1,6 @@
 """Where the command line begins and ends: quick to start, one line for every fault, a code for every end."""
 
+import errno
 import json
 import os
 import re
@@ -168,6 +169,32 @@ def test_an_answer_that_cannot_be_written_is_told_as_that(cli: Cli, line: str):
         assert "callgate: the answer could not be written on stdout (" in done.stderr
         assert "fault" not in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("line", ["--help", "-h", "call --help", "tools list --help", "--version"])
+def test_help_that_cannot_be_written_is_told_as_that(cli: Cli, line: str):
+    for out in (">/dev/full", ">&-"):
+        done = shell(cli, f"{line} {out}")
+        assert done.returncode == 74, done
+        (told,) = done.stderr.splitlines()
+        assert told.startswith("callgate: the answer could not be written on stdout (")
+
+
+def test_a_file_that_a_command_cannot_write_is_not_taken_for_stdout(cli: Cli, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fail_on_stderr(*_: object) -> None:
+        class Full:
+            write = flush = fail
+
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stderr", Full())
+            click.echo("a question", err=True)
+
+    for broken in (fail, fail_on_stderr):
+        monkeypatch.setattr(entry.root, "invoke", broken)
+        assert "on stdout" not in cli("tools", "list").err
 
 
 def test_where_nothing_can_be_said_at_all_the_exit_code_says_it(cli: Cli):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -226,6 +227,49 @@ async def test_a_function_that_a_program_adds_and_its_configuration_brings_is_on
     gate.add(function)
     async with gate:
         assert [tool.name for tool in gate.tools()] == ["shared"]
+
+
+TOOLKIT = """
+from callgate import Toolkit, register_toolkit, tool
+
+class Bank(Toolkit):
+    owner = "nobody"
+
+    @tool(effects="read_only")
+    def look(self) -> str:
+        "Look."
+        return self.owner
+
+register_toolkit(Bank)
+
+class Other(Bank):
+    "With the same tool."
+"""
+
+
+async def test_a_toolkit_that_a_program_adds_and_its_configuration_brings_is_one_and_stays_the_programs(folder: Path):
+    (folder / "own_bank.py").write_text(TOOLKIT)
+    (folder / "callgate.yaml").write_text("modules: [own_bank]\n")
+    sys.path.insert(0, str(folder))
+    module = importlib.import_module("own_bank")
+    bank = module.Bank()
+    bank.owner = "ann"
+    for thing, owner in ((module, "nobody"), (module.Bank, "nobody"), (bank, "ann"), (bank.look, "ann")):
+        gate = Callgate.open("memory://", config=folder / "callgate.yaml")
+        gate.add(thing)
+        for _ in range(2):  # also when it is opened again
+            async with gate:
+                assert (await gate.call("look", {})).output == owner
+
+
+async def test_a_method_of_another_class_is_another_tool(folder: Path):
+    (folder / "own_bank.py").write_text(TOOLKIT)
+    (folder / "callgate.yaml").write_text("modules: [own_bank]\n")
+    sys.path.insert(0, str(folder))
+    gate = Callgate.open("memory://", config=folder / "callgate.yaml")
+    gate.add(importlib.import_module("own_bank").Other().look)
+    with pytest.raises(ConfigurationError, match="'look' of the module own_bank is already registered by"):
+        await gate.__aenter__()
 
 
 async def test_a_gate_of_tests_is_the_same_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -286,8 +286,47 @@ async def test_a_check_makes_no_effect_through_the_gate(tmp_path: Path, sync: bo
         assert (await gate.call("act", {})).ok
     assert not witness.exists()
     refused, seen = told[:2]
-    assert "a preview or a check of act may only read" in refused.error.message
+    assert "a preview or a check of act, or of what calls it, may only read" in refused.error.message
     assert seen.output == "seen"
+
+
+@pytest.mark.parametrize("effects", [["system_state"], ["read_only", "network_access"]])
+@pytest.mark.parametrize("hook", ["check", "preview"])
+async def test_nor_does_what_a_check_or_a_preview_reads(hook: str, effects: list[str]) -> None:
+    gates, sent, told = list[Callgate](), list[str](), list[Any]()
+
+    @tool(effects=effects, risk="low")
+    async def send() -> str:
+        """Send."""
+        sent.append("sent")
+        return "sent"
+
+    @tool(effects="read_only")
+    async def look() -> str:
+        """Look, and tell somebody."""
+        told.append(await gates[0].call("send", {}))
+        return "seen"
+
+    @tool(effects="read_only")
+    async def ask() -> Any:
+        """Have somebody look."""
+        return (await gates[0].call("look", {})).output
+
+    async def hooked(_arguments: dict[str, Any], _context: Any) -> Any:
+        assert (await gates[0].call("ask", {})).output == "seen"
+        return None if hook == "check" else Preview(text="would act")
+
+    @tool(effects="system_state", risk="low", **cast("Any", {hook: hooked}))
+    async def act() -> str:
+        """Act."""
+        return "ok"
+
+    async with gate_of(send, look, ask, act, config=Settings(autonomy=Autonomy.A4)) as gate:
+        gates.append(gate)
+        await (gate.explain("act", {}) if hook == "check" else gate.call("act", {}, Context(autonomy=Autonomy.A0)))
+        assert (await gate.call("look", {})).ok
+    assert sent == ["sent"]
+    assert "may only read" in told[0].error.message
 
 
 async def test_the_state_of_a_preview_is_bound_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +53,13 @@ ODD: dict[str, Any] = {
 def test_what_is_not_meant_so_is_refused_where_it_is_written(odd: str) -> None:
     with pytest.raises(ValueError, match=r"must be|cannot widen"):
         ODD[odd]()
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_the_paths_of_a_family_may_be_paths(kind: Any) -> None:
+    assert Family(paths=kind([Path("/srv"), "data"])) == Family(paths=("/srv", "data"))
+    with pytest.raises(ValueError, match="paths must be several texts"):
+        Family(paths=kind([Path("/srv"), 1]))
 
 
 def test_words_are_read_as_what_they_name() -> None:

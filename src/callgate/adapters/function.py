@@ -13,11 +13,11 @@ from typing import Any, TypeVar, Unpack, cast, overload
 from callgate.adapters.assemble import Parts, about, assemble, named
 from callgate.adapters.declare import Declaration, Fields, declare
 from callgate.adapters.docstrings import read_docstring
+from callgate.adapters.function_defaults import give_back, say_defaults
 from callgate.adapters.invoke import make_handler
 from callgate.adapters.json_schema import compile_schema
 from callgate.adapters.marking import enters_effect
-from callgate.adapters.parameters import NONE, Parameters, read_parameters
-from callgate.adapters.schema_defaults import with_defaults
+from callgate.adapters.parameters import Parameters, read_parameters
 from callgate.adapters.target import HINTS, MARK, Target, find_target
 from callgate.errors import ConfigurationError
 from callgate.model.tool import Tool
@@ -101,8 +101,9 @@ def _make_parts(
     limit = declaration.max_argument_bytes
     to_python = None
     if declaration.input_schema is not None:
-        defaults = {each.name: each.default for each in parameters.fillable if each.default is not NONE}
-        compiled = compile_schema(with_defaults(declaration.input_schema, defaults), limit=limit)
+        said = say_defaults(parameters, only_json=declaration.isolation == "process")
+        compiled = compile_schema(declaration.input_schema, limit=limit, functions=said)
+        to_python = give_back(parameters, said)
     else:
         compiled = compile_signature(parameters, descriptions=descriptions, limit=limit)
         to_python = compiled.to_python

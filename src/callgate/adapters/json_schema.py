@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.adapters.argument_text import write_arguments
 from callgate.adapters.recursion import depth_limit, depth_of
-from callgate.adapters.schema_defaults import Fits, plan_defaults
+from callgate.adapters.schema_defaults import Fits, admit_defaults, plan_defaults, show_defaults
 from callgate.adapters.schema_faults import explain, tell
 from callgate.adapters.schema_rules import copy_schema, refuse_other_types
 from callgate.adapters.schema_walk import Schema
 from callgate.errors import ConfigurationError, InvalidArguments
+from callgate.model.canonical import dumps
 from callgate.model.tool import Arguments, OutputCheck, Validator
 from callgate.model.visible import cut
 
@@ -40,12 +41,17 @@ class CompiledSchema:
     validator: Validator
 
 
-def compile_schema(schema: Mapping[str, Any], *, limit: int) -> CompiledSchema:
+def compile_schema(
+    schema: Mapping[str, Any], *, limit: int, fill: bool = True, functions: Mapping[str, Any] | None = None
+) -> CompiledSchema:
     """Compile an input schema.
 
     Args:
         schema: As it came.
         limit: The largest arguments, in bytes.
+        fill: Whether to write its defaults into arguments; not where somebody else does that who knows them better.
+        functions: What the function takes for arguments that are not given. The schema is held against what is sent,
+            and these are added to it.
 
     Raises:
         ConfigurationError: It is no valid schema for an object, too large, or refers to other places.
@@ -55,18 +61,26 @@ def compile_schema(schema: Mapping[str, Any], *, limit: int) -> CompiledSchema:
     copy = copy_schema(schema)
     refuse_other_types(copy)
     compiled = _compile(copy)
-    plan = plan_defaults(copy, _fitting(copy))
+    fits = _fitting(copy)
+    plan = plan_defaults(copy, fits) if fill else None
+    more = admit_defaults(copy, functions or {}, fits=fits)
+    show_defaults(copy, more)
     told = depth_limit(copy, budget=_TOLD)
 
     def validate(arguments: Mapping[str, Any], /) -> Arguments:
         final = from_json(write_arguments(arguments, limit))
         if plan is not None:
             plan.fill(final)
-        if compiled.is_valid(final):
-            return final
+        if compiled.is_valid(final) or (more and compiled.is_valid(_without(more, final))):
+            return {**final, **{name: from_json(text) for name, text in more.items() if name not in final}}
         raise explain(compiled.iter_errors(final)) if depth_of(final) <= told else InvalidArguments(_UNTOLD)
 
     return CompiledSchema(schema=copy, validator=_guarded(validate))
+
+
+def _without(defaults: Mapping[str, bytes], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments without what would be taken anyway: final ones, given once more, are no others."""
+    return {name: value for name, value in arguments.items() if name not in defaults or dumps(value) != defaults[name]}
 
 
 def compile_output(schema: Mapping[str, Any]) -> tuple[Schema, OutputCheck]:

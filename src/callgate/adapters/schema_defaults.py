@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from callgate.adapters.schema_walk import Places, Schema, walk
-from callgate.model.canonical import NotCanonical, dumps, loads
+from callgate.model.canonical import dumps, loads
 
 Fits = Callable[[str, Any], bool]
 """(pointer of a schema, value) -> whether the value fits it."""
@@ -43,27 +43,45 @@ class Plan:
                 plan.fill(value[name])
 
 
-def with_defaults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema with what its function takes for a property that is not given, where it says nothing of it itself.
+def admit_defaults(root: Schema, values: Mapping[str, Any], *, fits: Fits) -> dict[str, bytes]:
+    """What its function takes for properties that are not given, as JSON text: what may be sent under that name alone.
 
-    A default that nobody sees is one that nobody judges. What JSON cannot say stays the function's own.
+    A default that nobody sees is one that nobody judges. A name that the schema has no room for stays the function's.
     """
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return schema
-    said: dict[str, Any] = {
-        name: {**cast("Mapping[str, Any]", part), "default": values[name]}
-        for name, part in cast("Mapping[str, Any]", properties).items()
-        if name in values and isinstance(part, Mapping) and "default" not in part and _is_json(values[name])
-    }
-    return {**schema, "properties": {**properties, **said}} if said else schema
+    parts = _Planner(root, fits).holding("", root) if values else []
+    known = {name for _, part in parts for name in _properties(part)}
+    closed = any(part.get("unevaluatedProperties") is False for _, part in parts)
+
+    def admits(name: str, value: Any) -> bool:
+        asked = [(place + step, held) for place, part in parts for step, held in [_held_to(part, name)]]
+        return all(held if isinstance(held, bool) else fits(pointer, value) for pointer, held in asked)
+
+    named = {name: value for name, value in values.items() if name in known or not closed}
+    return {name: dumps(value) for name, value in named.items() if admits(name, value)}
 
 
-def _is_json(value: Any) -> bool:
-    try:
-        return loads(dumps(value)) == value
-    except NotCanonical:
-        return False
+def show_defaults(root: Schema, defaults: Mapping[str, bytes]) -> None:
+    """Write them into the schema, where it says nothing of them itself."""
+    for name, part in _properties(root).items():
+        if name in defaults and isinstance(part, dict):
+            cast("Schema", part).setdefault("default", loads(defaults[name]))
+
+
+def _held_to(part: Schema, name: str) -> tuple[str, Any]:
+    """What a part of a schema holds a property to, and its pointer from there."""
+    properties = _properties(part)
+    if name in properties:
+        return f"/properties/{_escape(name)}", properties[name]
+    return "/additionalProperties", part.get("additionalProperties", True)
+
+
+def _properties(part: Schema) -> Schema:
+    properties = part.get("properties")
+    return cast("Schema", properties) if isinstance(properties, dict) else {}
+
+
+def _escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
 
 
 def plan_defaults(root: Schema, fits: Fits) -> Plan | None:
@@ -88,7 +106,7 @@ class _Planner:
         if pointer in self._plans:
             return self._plans[pointer]
         plan = self._plans[pointer] = Plan()
-        for place, part in self._holding(pointer, schema):
+        for place, part in self.holding(pointer, schema):
             self._plan_properties(plan, place, part=part)
             items = part.get("items")
             if isinstance(items, dict):
@@ -96,17 +114,16 @@ class _Planner:
         return plan
 
     def _plan_properties(self, plan: Plan, pointer: str, *, part: Schema) -> None:
-        properties = part.get("properties")
-        for name, raw in (cast("Schema", properties) if isinstance(properties, dict) else {}).items():
+        for name, raw in _properties(part).items():
             if not isinstance(raw, dict):
                 continue
             inner = cast("Schema", raw)
-            place = f"{pointer}/properties/{name.replace('~', '~0').replace('/', '~1')}"
+            place = f"{pointer}/properties/{_escape(name)}"
             if "default" in inner and self._fits(place, inner["default"]):
                 plan.defaults.setdefault(name, dumps(inner["default"]))
             plan.inside.setdefault(name, []).append(self.plan(place, inner))
 
-    def _holding(self, pointer: str, schema: Schema) -> list[tuple[str, Schema]]:
+    def holding(self, pointer: str, schema: Schema) -> list[tuple[str, Schema]]:
         """The schema and all that hold for the same value whatever it is: references and allOf."""
         found: dict[str, Schema] = {}
         pending = [(pointer, schema)]

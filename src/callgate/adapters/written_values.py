@@ -6,9 +6,8 @@ arguments before anybody looks at them, and the handler gets what is read from e
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -16,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaSerializer, core_schema
 
 from callgate.adapters.core_parts import HAVE_FIELDS, PARTS, change_parts, has_type
+from callgate.adapters.written_defaults import Surroundings, write_default
 from callgate.errors import ConfigurationError, InvalidArguments
 from callgate.model.canonical import dumps
 from callgate.model.tool import Arguments
@@ -25,8 +25,6 @@ Write = Callable[[Read], Arguments]
 """Writes the values that it reads: twice, where the first way to write them does not work."""
 
 _SETS = frozenset({"set", "frozenset"})
-_TAKE_NONE = frozenset({"nullable", "any", "none", "literal", "definition-ref", "function-plain"})
-"""What takes None, or may: that is seen when the values are read back."""
 _ONLY_WRITING = frozenset({"computed_fields", "serialization_exclude", "serialization_exclude_if"})
 
 
@@ -73,24 +71,32 @@ def _reveal(value: Any) -> Any:
     return value.get_secret_value()
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Way(Surroundings):
+    authors_way: bool
+
+
 def _serializer(adapter: TypeAdapter[Any], *, authors_way: bool) -> SchemaSerializer:
-    schema = _rewritten(adapter.core_schema, authors_way=authors_way)
+    way = _Way(authors_way=authors_way, definitions=[], config={})
+    schema = _rewritten(adapter.core_schema, way)
+    way.definitions.extend(schema.get("definitions", ()))
     # Models bring serializers of their own, which would be used in place of what is written here.
     return SchemaSerializer(schema, _use_prebuilt=False)
 
 
-def _rewritten(schema: Any, *, authors_way: bool) -> Any:
+def _rewritten(schema: Any, way: _Way) -> Any:
     made = {key: value for key, value in schema.items() if key not in _ONLY_WRITING}
+    if isinstance(made.get("config"), dict):
+        made["config"] = _read_as_written(made["config"])
+        way = replace(way, config=made["config"])
     for key in PARTS & made.keys():
-        made[key] = change_parts(made[key], partial(_rewritten, authors_way=authors_way))
-    way = _way_to_write(made.pop("serialization", None), authors_way=authors_way)
-    made.update({} if way is None else {"serialization": way})
+        made[key] = change_parts(made[key], partial(_rewritten, way=way))
+    serialization = _way_to_write(made.pop("serialization", None), authors_way=way.authors_way)
+    made.update({} if serialization is None else {"serialization": serialization})
     if made.get("type") in _SETS:
         made["serialization"] = core_schema.wrap_serializer_function_ser_schema(_in_order)
     if made.get("type") in HAVE_FIELDS:
-        _name_fields(made["fields"])
-    if isinstance(made.get("config"), dict):
-        made["config"] = _read_as_written(made["config"])
+        _name_fields(made["fields"], way)
     return made
 
 
@@ -108,10 +114,11 @@ def _in_order(values: Any, write: Callable[[Any], Any]) -> list[Any]:
     return sorted(write(values), key=dumps)
 
 
-def _name_fields(fields: dict[str, Any] | list[Any]) -> None:
+def _name_fields(fields: dict[str, Any] | list[Any], way: _Way) -> None:
     named = fields.items() if isinstance(fields, dict) else ((field["name"], field) for field in fields)
     for name, field in named:
         _write_field(name, field)
+        write_default(field, way)
 
 
 def _write_field(name: str, field: dict[str, Any]) -> None:
@@ -121,27 +128,6 @@ def _write_field(name: str, field: dict[str, Any]) -> None:
     if field.get("init") is False:  # the object makes it by itself, and nobody may give it
         field["serialization_exclude"] = True
     field["serialization_alias"] = _name_in_schema(name, field.get("validation_alias"))
-    inner = field.get("schema", {})
-    if inner.get("type") == "default" and "default" in inner and not _can_be_said(inner["default"], inner["schema"]):
-        # A constant of the author's; it speaks again when nothing is given, as a function's own default does.
-        field["serialization_exclude_if"] = partial(operator.is_, inner["default"])
-
-
-def _can_be_said(default: Any, hint: dict[str, Any]) -> bool:
-    """Whether JSON can say it so that it fits its hint: not infinity, nor the None that many write for no text."""
-    if isinstance(default, float):
-        return math.isfinite(default)
-    return default is not None or _takes_none(hint)
-
-
-def _takes_none(hint: Any) -> bool:
-    if isinstance(hint, (list, tuple)):
-        return any(map(_takes_none, cast("list[Any]", hint)))
-    schema = cast("dict[str, Any]", hint) if isinstance(hint, dict) else {}
-    if schema.get("type") in _TAKE_NONE:
-        return True
-    inside = [schema.get("schema"), schema.get("json_schema"), schema.get("choices")]
-    return any(_takes_none(part) for part in inside if part is not None)
 
 
 def _name_in_schema(name: str, alias: Any) -> str:

@@ -15,7 +15,7 @@ import callgate
 from callgate.cli.document import json_option_of_all
 from callgate.cli.lazy import LazyGroup
 from callgate.cli.place import place_options
-from callgate.cli.streams import let_go, put, take_streams
+from callgate.cli.streams import as_answer, let_go, put, take_streams
 
 _ROOMS = {
     "serve": ("callgate.cli.serve", "Serve console, HTTP API and MCP on one port of this machine."),
@@ -90,7 +90,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             return _reader_left()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last line of defence tells it in one line
-            return _tell(error, words)
+            return _tell(as_answer(error), words)
 
 
 def _refuse_half_characters(words: Sequence[str]) -> None:

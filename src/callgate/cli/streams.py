@@ -11,6 +11,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout
 from typing import TextIO
 
+import click
+
 
 class Unwritten(OSError):
     """What was to be written on stdout could not be; says also what happened nevertheless."""
@@ -51,7 +53,21 @@ def answering(stream: TextIO) -> Generator[None]:
     except OSError as error:
         if stream is not sys.stdout:
             raise
-        raise Unwritten(f"the answer could not be written on stdout ({error.strerror or error})") from error
+        raise _unwritten(error) from error
+
+
+def as_answer(error: BaseException) -> BaseException:
+    """The error; where Click met it while it wrote on stdout, as what it is: help and version it writes by itself."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if not isinstance(error, OSError) or trace is None or trace.tb_frame.f_code is not click.echo.__code__:
+        return error
+    return error if trace.tb_frame.f_locals["err"] else _unwritten(error)
+
+
+def _unwritten(error: OSError) -> Unwritten:
+    return Unwritten(f"the answer could not be written on stdout ({error.strerror or error})")
 
 
 def let_go() -> None:

@@ -95,9 +95,8 @@ def _refuse_inside(asked: Asked, tool: Tool, parent: ToolContext) -> None:
     if parent.closed:
         raise refused(asked, "policy_denied", f"the call of {parent.tool} it belongs to has ended", tool=tool)
     if parent.only_reads and not tool.plain_read:
-        raise refused(
-            asked, "policy_denied", f"a preview or a check of {parent.tool} may only read, without egress", tool=tool
-        )
+        message = f"a preview or a check of {parent.tool}, or of what calls it, may only read, without egress"
+        raise refused(asked, "policy_denied", message, tool=tool)
     if parent.reaches is not None and tool.name not in parent.reaches:
         listed = ", ".join(sorted(parent.reaches)) or "none"
         message = (

@@ -94,6 +94,7 @@ def _belong(executed: Executed, parent: ToolContext) -> None:
     if parent.closed:
         raise _parent_ended(executed, parent)
     executed.context.reaches = parent.reaches
+    executed.context.only_reads = parent.only_reads
     # Also of a read, which may make a call itself: whatever starts inside is told to all it is inside of.
     executed.context.on_mark = parent.took_effect
     if executed.permit.tool.effectful and not executed.permit.tool.marks_effect:

@@ -36,13 +36,20 @@ class ModuleTools:
         present = {tool.name: tool for tool in toolbox.tools()}
         for name, original in made_from.items():
             self._refuse_another(present.get(name), original, module)
-        toolbox.add(*skills, *tools, update=True)
-        self._modules |= dict.fromkeys(made_from, module.__name__)
+        kept = {name for name, original in made_from.items() if self._is_of_toolkit(present.get(name), original)}
+        toolbox.add(*skills, *(tool for tool in tools if tool.name not in kept), update=True)
+        self._modules |= dict.fromkeys(made_from.keys() - kept, module.__name__)
+
+    def _is_of_toolkit(self, held: Tool | None, original: Any) -> bool:
+        """Whether a program added the toolkit by itself: its own object, and what that holds, stays."""
+        return held is not None and held.name not in self._modules and _is_method_of_another(held.original, original)
 
     def _refuse_another(self, held: Tool | None, original: Any, module: ModuleType) -> None:
         if held is None or self._modules.get(held.name) == module.__name__:
             return
         if held.original is not None and held.original is original:
+            return
+        if _is_method_of_another(held.original, original):
             return
         whose = self._modules.get(held.name)
         where = _added_by(held) if whose is None else f"the module {whose}"
@@ -50,6 +57,14 @@ class ModuleTools:
             f"tool {held.name!r} of the module {module.__name__} is already registered by {where}; "
             "rename one of them, or leave one out"
         )
+
+
+def _is_method_of_another(held: Any, original: Any) -> bool:
+    """Whether both are the same method of two objects of one class: every toolkit is made anew."""
+    function = getattr(held, "__func__", None)
+    if function is None or function is not getattr(original, "__func__", None):
+        return False
+    return held is not original and type(held.__self__) is type(original.__self__)
 
 
 def _added_by(held: Tool) -> str:

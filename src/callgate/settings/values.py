@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from callgate.model.layer import ConfirmBy, Layer, LayerKind
 from callgate.model.levels import Autonomy, Risk, Verdict
@@ -29,8 +29,10 @@ class Family:
     private_addresses: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("paths", "hosts"):
-            given = getattr(self, name)
+        paths: Any = self.paths
+        if isinstance(paths, (list, tuple)):  # people write Path objects, too
+            paths = [str(path) if isinstance(path, PurePath) else path for path in cast("list[Any]", paths)]
+        for name, given in (("paths", paths), ("hosts", self.hosts)):
             if given is not None:
                 object.__setattr__(self, name, texts(given, name=name))
 

@@ -37,14 +37,17 @@ def make_langchain_tool(thing: Any, declaration: Declaration, *, inject: Inject 
     Raises:
         ConfigurationError: Its name or its schema cannot be used.
     """
-    from callgate.adapters.langchain.own_model import read_by  # noqa: PLC0415 - loaded with the first tool
+    from callgate.adapters.langchain.own_model import is_model, read_by  # noqa: PLC0415 - loaded with the first tool
 
     with _readable(thing):
         declaration = named(declaration, tool_name(str(thing.name)), description=str(thing.description or ""))
         with about(declaration.name):
             shape = read_shape(thing)
             given = {name: give for name, give in (inject or {}).items() if name in shape.injected}
-            compiled = compile_schema(declaration.input_schema or shape.schema, limit=declaration.max_argument_bytes)
+            own = declaration.input_schema
+            # A model's defaults come from the model: what its schema says of them need not fit the model.
+            fill = own is not None or not is_model(thing.args_schema)
+            compiled = compile_schema(own or shape.schema, limit=declaration.max_argument_bytes, fill=fill)
             held = hold_to(Shape(schema=compiled.schema, injected=shape.injected), compiled.validator)
             # A model that contains itself is described elsewhere in its schema.
             shown = None if "$ref" in compiled.schema else as_mapping(compiled.schema.get("properties")) or ()

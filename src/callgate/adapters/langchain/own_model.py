@@ -8,9 +8,9 @@ written down: that is judged and shown, and read once more by LangChain it has t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
-from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, TypeAdapter, ValidationError, create_model, model_validator
 
 from callgate.adapters.pydantic_faults import explain
 from callgate.adapters.written_values import make_writer
@@ -20,6 +20,11 @@ from callgate.model.tool import Arguments, Validator
 
 _NOT_PASSED = frozenset({"args", "kwargs"})
 """Fields that LangChain makes of `*args` and `**kwargs`, and hands on only where they were given."""
+
+
+def is_model(model: Any) -> TypeGuard[type[BaseModel]]:
+    """Whether it is a model of pydantic 2."""
+    return isinstance(model, type) and issubclass(model, BaseModel)
 
 
 def read_by(model: Any, validate: Validator, *, shown: Collection[str] | None, injected: frozenset[str]) -> Validator:
@@ -34,7 +39,7 @@ def read_by(model: Any, validate: Validator, *, shown: Collection[str] | None, i
     Raises:
         ConfigurationError: A field takes its value from a place inside of another, so that it has no name.
     """
-    if not isinstance(model, type) or not issubclass(model, BaseModel):
+    if not is_model(model):
         return validate
     return _settled(_reading(model, validate, shown=shown, injected=injected))
 
@@ -43,24 +48,75 @@ def _reading(
     model: type[BaseModel], validate: Validator, *, shown: Collection[str] | None, injected: frozenset[str]
 ) -> Validator:
     """What the arguments are once the model has read them, by the names of the schema."""
-    absent: dict[str, Any] = dict.fromkeys(injected & model.model_fields.keys(), (Any, None))
-    reader = create_model(model.__name__, __base__=model, **absent) if absent else model
-    write = make_writer(TypeAdapter(reader))
-    names, hidden = _names(reader, shown or ()), injected | _NOT_PASSED
+    absent = injected & model.model_fields.keys()
+    readers = [_Reader(each, absent) for each in _without(model, absent)]
+    names, hidden = _names(model, shown or ()), injected | _NOT_PASSED
 
     def is_passed(name: str) -> bool:
         return name not in hidden and (shown is None or name in shown)
 
     def read(arguments: Mapping[str, Any], /) -> Arguments:
         checked = validate(arguments)
-        try:
-            written = write(lambda: cast("Any", reader.model_validate(checked)))
-        except ValidationError as error:
-            raise explain(error, checked) from None
+        written = _first(readers, checked)
         named = ((names.get(name, name), value) for name, value in written.items())
         return {name: value for name, value in named if name in checked or is_passed(name)}
 
     return read
+
+
+class _Reader:
+    """A model that reads arguments, and how they are written again."""
+
+    def __init__(self, model: type[BaseModel], absent: frozenset[str]) -> None:
+        self._model = model
+        self._write = make_writer(TypeAdapter(model))
+        self._places = {(), *((name,) for name in absent)}
+
+    def read(self, checked: Arguments) -> Arguments:
+        return self._write(lambda: cast("Any", self._model.model_validate(checked)))
+
+    def blames_none(self, error: ValidationError) -> bool:
+        """Whether it says nothing of an argument that is here: what it misses may be what is not here yet."""
+        return all(fault["loc"] in self._places for fault in error.errors(include_url=False))
+
+
+def _first(readers: list[_Reader], checked: Arguments) -> Arguments:
+    """What the first reader makes of the arguments that does not need what is injected; LangChain asks all again."""
+    *others, last = readers
+    for reader in others:
+        try:
+            return reader.read(checked)
+        except ValidationError as error:
+            if not reader.blames_none(error):
+                raise explain(error, checked) from None
+        except InvalidArguments:
+            raise
+        except Exception:  # noqa: BLE001, S112 - a validator that met None where it needs what is injected
+            continue
+    try:
+        return last.read(checked)
+    except ValidationError as error:
+        raise explain(error, checked) from None
+
+
+def _without(model: type[BaseModel], absent: frozenset[str]) -> list[type[BaseModel]]:
+    """The model without what is injected: whole, without validators of the whole, and by its fields alone."""
+    if not absent:
+        return [model]
+    nothing: dict[str, Any] = dict.fromkeys(absent, (Any, None))
+    passing: dict[str, Any] = {
+        name: model_validator(mode="after")(_unchanged) for name in model.__pydantic_decorators__.model_validators
+    }
+    fields: dict[str, Any] = {name: (field.annotation, field) for name, field in model.model_fields.items()}
+    return [
+        create_model(model.__name__, __base__=model, **nothing),
+        create_model(model.__name__, __base__=model, __validators__=passing, **nothing),
+        create_model(model.__name__, __config__=model.model_config, **{**fields, **nothing}),
+    ]
+
+
+def _unchanged(values: Any) -> Any:
+    return values
 
 
 def _settled(read: Validator) -> Validator:

@@ -1,0 +1,181 @@
+"""Functions with a schema that their author wrote: it is held against what is sent, and the function's own defaults
+are judged and shown with it. The function gets them as it wrote them."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from callgate import tool
+from callgate.adapters.convert import convert
+from callgate.errors import InvalidArguments
+from callgate.model.canonical import dumps
+from callgate.model.tool import Tool
+from callgate.testing import memory_gate
+
+TEXT = {"type": "string"}
+BOTH: dict[str, Any] = {"type": "object", "properties": {"id": TEXT, "name": TEXT}, "additionalProperties": False}
+EITHER: list[dict[str, Any]] = [
+    {**BOTH, "oneOf": [{"required": ["id"]}, {"required": ["name"]}]},
+    {**BOTH, "maxProperties": 1},
+    {**BOTH, "not": {"required": ["id", "name"]}},
+    {**BOTH, "dependentSchemas": {"id": {"properties": {"name": False}}}},
+    {**BOTH, "if": {"required": ["id"]}, "then": {"not": {"required": ["name"]}}},
+]
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+class Word(enum.StrEnum):
+    YES = "yes"
+
+
+class Spot(NamedTuple):
+    x: int
+    where: Path
+
+
+def with_default(default: Any, schema: dict[str, Any], seen: list[Any]) -> Tool:
+    def act(x: Any = default) -> None:
+        seen.append(x)
+
+    (made,) = convert(act, effects="read_only", input_schema=schema)
+    return made
+
+
+def run(made: Tool, final: Any) -> None:
+    assert made.handler is not None
+    made.handler(final, None)
+
+
+@pytest.mark.parametrize("schema", EITHER)
+def test_the_schema_is_for_what_is_sent(schema: dict[str, Any]):
+    def find(id: str = "", name: str = "") -> list[str]:
+        return [id, name]
+
+    (made,) = convert(find, effects="read_only", input_schema=schema)
+    for sent in ({"id": "1"}, {"name": "n"}):
+        final = made.validator(sent)
+        assert final == {"id": "", "name": "", **sent}
+        assert made.validator(final) == final
+    with pytest.raises(InvalidArguments):
+        made.validator({"id": "1", "name": "n"})
+
+
+def test_what_the_schema_asks_for_is_asked_for_although_the_function_could_do_without():
+    with pytest.raises(InvalidArguments, match="Missing required parameter: x"):
+        with_default("a", {"type": "object", "properties": {"x": TEXT}, "required": ["x"]}, []).validator({})
+
+
+def test_a_default_of_the_schema_stands_before_that_of_the_function():
+    made = with_default("a", {"type": "object", "properties": {"x": {**TEXT, "default": "b"}}}, [])
+    assert made.validator({}) == {"x": "b"}
+    assert made.input_schema["properties"]["x"]["default"] == "b"
+
+
+DEFAULTS: list[tuple[Any, Any]] = [
+    ("a", "a"), (1, 1), (1.5, 1.5), (False, False), (None, None), (["a"], ["a"]), ({"a": [1]}, {"a": [1]}),
+    (("a", 1), ["a", 1]), (Path("/etc"), "/etc"), ([Path("/etc")], ["/etc"]), ({"a": Path("/etc")}, {"a": "/etc"}),
+    (frozenset({"b", "a"}), ["a", "b"]), (Color.RED, "red"), (Word.YES, "yes"), (Spot(1, Path("a")), [1, "a"]),
+]  # fmt: skip
+OPEN: list[dict[str, Any]] = [
+    {"type": "object"},
+    {"type": "object", "properties": {"x": {}}},
+    {"type": "object", "properties": {"x": True}},
+    {"type": "object", "allOf": [{"properties": {"x": {}}}], "unevaluatedProperties": False},
+    {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {"x": {}}}}},
+    {"type": "object", "oneOf": [{"properties": {"x": {}}}]},
+    {"type": "object", "additionalProperties": {"not": {"const": "secret"}}},
+]
+
+
+@pytest.mark.parametrize("schema", OPEN)
+@pytest.mark.parametrize(("default", "said"), DEFAULTS, ids=str)
+def test_a_default_is_among_the_arguments_and_reaches_the_function_as_it_was(
+    schema: dict[str, Any], default: Any, said: Any
+):
+    seen: list[Any] = []
+    made = with_default(default, schema, seen)
+    final = made.validator({})
+    assert dumps(final) == dumps({"x": said})
+    assert made.validator(final) == final
+    run(made, final)
+    run(made, {"x": "other"})
+    assert (seen, type(seen[0])) == ([default, "other"], type(default))
+
+
+@pytest.mark.parametrize("part", [{}, {"description": "What."}, {"type": ["array", "string"]}])
+def test_a_default_is_shown_in_the_schema(part: dict[str, Any]):
+    schema = {"type": "object", "properties": {"x": part}}
+    assert with_default(("a",), schema, []).input_schema["properties"]["x"] == {**part, "default": ["a"]}
+
+
+holds_itself: list[Any] = []
+holds_itself.append(holds_itself)
+
+
+@pytest.mark.parametrize(
+    ("default", "schema"),
+    [
+        ("a", {"type": "object", "properties": {"x": {"type": "integer"}}}),
+        (None, {"type": "object", "properties": {"x": TEXT}}),
+        ("", {"type": "object", "properties": {"x": {**TEXT, "minLength": 1}}}),
+        ("a", {"type": "object", "properties": {"x": {}}, "allOf": [{"properties": {"x": {"type": "integer"}}}]}),
+        ("a", {"type": "object", "properties": {"x": False}}),
+        ("a", {"type": "object", "additionalProperties": False}),
+        ("a", {"type": "object", "additionalProperties": {"type": "integer"}}),
+        ("a", {"type": "object", "unevaluatedProperties": False}),
+        (object(), {"type": "object"}),
+        (float("inf"), {"type": "object"}),
+        (b"a", {"type": "object"}),
+        (holds_itself, {"type": "object"}),
+    ],
+    ids=lambda given: None if given is holds_itself else str(given),
+)
+def test_a_default_that_could_not_be_sent_stays_with_the_function(default: Any, schema: dict[str, Any]):
+    seen: list[Any] = []
+    made = with_default(default, schema, seen)
+    assert made.validator({}) == {}
+    run(made, {})
+    assert seen[0] is default
+
+
+def test_what_a_function_does_to_its_default_does_not_reach_the_next_call():
+    def act(x: Any = [Path("a")]) -> list[str]:  # noqa: B006 - so it is written
+        x.append(Path("b"))
+        return [str(path) for path in x]
+
+    (made,) = convert(act, effects="read_only", input_schema={"type": "object"})
+    assert made.handler is not None
+    for _ in range(2):
+        assert made.handler(made.validator({}), None) == ["a", "b"]
+
+
+def where(folder: Path = Path("/etc"), mode: str = "r") -> str:
+    return f"{type(folder).__name__} {mode}"
+
+
+def test_for_another_process_only_what_is_json_by_itself_is_said():
+    (made,) = convert(where, effects="read_only", input_schema={"type": "object"}, isolation="process")
+    assert made.validator({}) == {"mode": "r"}
+
+
+@pytest.mark.parametrize("schema", [*OPEN[:1], *OPEN[3:6]])
+@pytest.mark.parametrize("default", ["/etc", Path("/etc"), ("/etc/passwd",), [Path("/etc/passwd")]])
+async def test_a_default_outside_of_what_is_granted_is_refused(schema: Any, default: Any, tmp_path: Path):
+    seen: list[Any] = []
+
+    @tool(effects="read_only", scopes=["fs:read"], input_schema=schema)
+    def read(x: Any = default) -> None:
+        """Read."""
+        seen.append(x)
+
+    async with memory_gate(read, working_directory=tmp_path) as gate:
+        outcome = await gate.call("read", {})
+    assert outcome.error is not None
+    assert (outcome.error.code, seen) == ("policy_denied", [])
