@@ -7,7 +7,7 @@ from callgate.policy.policy import Policy
 from callgate.settings.values import Settings
 from tests.policy.making import authorize, make, reading, schema
 
-OWN = ("callgate.yaml", "callgate.tools.yaml", ".callgate/callgate.db", "data/key")
+OWN = (".callgate", "callgate.yaml", "callgate.tools.yaml", ".callgate/callgate.db", "data/key")
 NAMES = ("pattern", "path", "document", "name", "text", "query", "separator")
 
 PATTERNS = [
@@ -92,7 +92,7 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     root = tmp_path_factory.mktemp("root")
     for folder in (".callgate", ".git/hooks", "data", "docs", "src/package"):
         (root / folder).mkdir(parents=True)
-    for file in (*OWN, ".git/HEAD", "notes.txt", "docs/a.md", "src/package/a.py", "src/package/test_a.py"):
+    for file in (*OWN[1:], ".git/HEAD", "notes.txt", "docs/a.md", "src/package/a.py", "src/package/test_a.py"):
         (root / file).write_text("x")
     return Policy(Settings(), working_directory=root, own_paths=[root / name for name in OWN])
 
@@ -135,6 +135,12 @@ def test_an_ordinary_text_passes(policy: Policy, tool: Tool, name: str, text: st
 @pytest.mark.parametrize("text", [*SIGNS, "data", "docs", "*"])
 def test_a_separator_or_a_word_in_a_text_passes(policy: Policy, tool: Tool, text: str):
     assert refusal(policy, tool, "separator" if text in SIGNS else "text", text) == ""
+
+
+@pytest.mark.parametrize("command", [".venv/bin/python -m pytest", "git -C sub log", "cat data/*.csv", "ls data"])
+def test_an_ordinary_command_passes(policy: Policy, command: str):
+    tool = make("run", ("local_exec", "modifies_files"), scopes={"shell:execute"}, input_schema=schema("command"))
+    assert refusal(policy, tool, "command", command) == ""
 
 
 def test_many_ordinary_lines_pass(policy: Policy):

@@ -25,7 +25,8 @@ _MOST_LOOKED_AT = 50_000
 
 STORE_FOLDER = ".callgate"
 """Where a store lies if nothing else is said."""
-_CONFIGURATIONS = (DEFAULT_FILE, ACCEPTED_FILE)
+CONFIGURATIONS = (DEFAULT_FILE, ACCEPTED_FILE)
+"""What a Callgate takes its policy from."""
 
 _PROCESSES = ("proc",)
 _MEMORY = frozenset({
@@ -65,7 +66,7 @@ def is_git(part: str) -> bool:
 
 def is_configuration(part: str) -> bool:
     """Whether a part of a key names what some Callgate takes its policy from, this one or another."""
-    return part in _CONFIGURATIONS
+    return part in CONFIGURATIONS
 
 
 def is_store(part: str) -> bool:
@@ -136,6 +137,11 @@ class OwnFiles:
         if start not in self._aims:
             self._aims[start] = Aims(key[len(start) :] for key in self._keys if key[: len(start)] == start)
         return self._aims[start]
+
+    def holders_below(self, path: str) -> Iterator[Key]:
+        """What leads from this directory to each under it that holds some of them."""
+        start = key_of(path)
+        yield from (key[len(start) :] for key in self._above if len(key) > len(start) and key[: len(start)] == start)
 
     def existing(self) -> Iterator[os.stat_result]:
         """Those that are there right now, at whatever depth."""

@@ -17,10 +17,12 @@ from pathlib import Path
 
 from callgate.model.levels import Effect, Origin
 from callgate.model.tool import Tool
+from callgate.policy.aims import Aims
+from callgate.policy.closed import is_prose, names_governing, says_a_word
 from callgate.policy.git_places import lies_in_git
 from callgate.policy.ground import Ground
 from callgate.policy.groups import effects_unknown
-from callgate.policy.guess import LONGEST_PATH, spellings
+from callgate.policy.guess import LONGEST_PATH, is_for_texts, spellings
 from callgate.policy.looks import STEPS_A_NAME, Looks, TooMany
 from callgate.policy.own_files import (
     OwnFiles,
@@ -42,22 +44,18 @@ from callgate.policy.patterns import (
     unescaped,
 )
 from callgate.policy.showing import name_all, show
+from callgate.policy.unfit import Unfit, refuse_spelling
 from callgate.policy.ways import is_inside, overlap
 
 _AWAY = re.compile(r"[(|][/~\\]|[@!+?*]\([^()]*/")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
 _OF_SEVERAL_WORDS = re.compile(r"[\s\"']")
 """JSON and code have braces as well, and nobody opens those over blanks and quotes."""
-_OTHER_MEANING = re.compile(r"~|file:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _FOR_A_CHANGE = 5 * STEPS_A_NAME
 """For a tool that changes something, all directories above are looked at for git's."""
 _LOOKING = frozenset({Origin.BUILTIN, Origin.HOST})
 """Tools that judge what they meet by themselves; and those of a host, of which a pattern gives names, and a search is
 judged by what it would read."""
-
-
-class Unfit(Exception):
-    """The path may not be touched; the message says why and what would change that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class Paths:
         Raises:
             Unfit: It may not be touched.
         """
-        _refuse_spelling(text)
+        refuse_spelling(text)
         return self._judge(text, base=base, whole=whole)
 
     def judge_guess(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
@@ -130,11 +128,11 @@ class Paths:
         Raises:
             Unfit: It climbs, starts where the tool may not go, or could match what the tool may not touch.
         """
-        _refuse_spelling(text)
+        refuse_spelling(text)
         if "{" in text:
             # Whoever expands braces does so first: what starts inside of them starts somewhere else.
             for each in self._opened(text, at_all=True):
-                _refuse_spelling(each)
+                refuse_spelling(each)
                 self._judge_pattern(each, base=base)
         return self._judge_pattern(text, base=base)
 
@@ -237,36 +235,74 @@ class Paths:
         kept = dict.fromkeys(allowed)
         return tuple(root for root in kept if not any(root != other and is_inside(root, other) for other in kept))
 
-    def keep_off(self, text: str, *, base: str | None = None) -> None:
-        """Refuse only Callgate's own files: the text may be a path, or something else entirely.
+    def keep_off(self, text: str, *, base: str | None = None, about: str | None = None) -> None:
+        """Refuse only what no tool may touch: the text may be a path, or something else entirely.
+
+        Args:
+            text: The text.
+            base: Where it is relative to, if it is a path; the working directory when nothing is said.
+            about: The argument of a tool on files that it stands in; None where the tool has nothing to do with files,
+                and is kept away from Callgate's own alone.
 
         Raises:
-            Unfit: It leads to one of them, as a path or as a tool might expand it.
+            Unfit: It leads there, as a path or as a tool might expand it.
         """
         if len(text) > LONGEST_PATH or "\0" in text:
             return
         for spelling in spellings(text):
-            self._keep_path_off(text, spelling, base=base)
+            self._keep_path_off(text, spelling, base=base, about=about)
             if may_be_expanded(spelling) and self.tool.source not in _LOOKING:
-                self._keep_pattern_off(text, spelling, base=base)
+                self._keep_pattern_off(text, spelling, base=base, about=about)
 
-    def _keep_path_off(self, text: str, path: str, *, base: str | None) -> None:
+    def _keep_path_off(self, text: str, path: str, *, base: str | None, about: str | None) -> None:
         joined = os.path.join(self.base if base is None else base, path)  # noqa: PTH118 - as above
         with contextlib.suppress(OSError, ValueError):
             place, status = _follow(joined)
-            self._refuse_own(text, place, literal=os.path.normpath(joined), status=status)
+            literal = os.path.normpath(joined)
+            self._refuse_own(text, place, literal=literal, status=status)
+            if about is not None and self.tool.source not in _LOOKING:
+                self._keep_closed(text, place, literal=literal, there=status is not None, about=about)
 
-    def _keep_pattern_off(self, text: str, pattern: str, *, base: str | None) -> None:
+    def _keep_closed(self, text: str, place: str, *, literal: str, there: bool, about: str) -> None:
+        """Refuse what is closed to tools beside Callgate's own files, where a text may well mean it."""
+        self._refuse_code(text, place, literal=literal)
+        if there or not is_prose(text, place):
+            self._refuse_another(text, place, literal=literal)
+        if there or "/" in text:
+            self._refuse_git(text, place, literal=literal)
+        if there and self._may_mean_whole(text, about):
+            self._refuse_holder(text, place)
+
+    def _may_mean_whole(self, text: str, about: str) -> bool:
+        # Signs, and words in a text, mean no directory to a tool that at worst would move it.
+        return self.tool.destructive or (says_a_word(text) and not is_for_texts(about))
+
+    def _keep_pattern_off(self, text: str, pattern: str, *, base: str | None, about: str | None) -> None:
         self._refuse_named(text, pattern, base=base)
-        if "{" not in pattern or "/" not in pattern or _OF_SEVERAL_WORDS.search(pattern):
+        if _OF_SEVERAL_WORDS.search(pattern):
             return
+        if about is not None:
+            self._keep_pattern_closed(text, pattern, base=base, about=about)
         # Over links and double dots its words may lead where the text does not say.
-        for each in alternatives(pattern, looks=self.looks) or ():
+        for each in (alternatives(pattern, looks=self.looks) if "{" in pattern else None) or ():
             self.looks.count_path(each)
             if may_be_expanded(each):
                 self._refuse_named(text, each, base=base)
             else:
-                self._keep_path_off(text, each, base=base)
+                self._keep_path_off(text, each, base=base, about=about)
+
+    def _keep_pattern_closed(self, text: str, pattern: str, *, base: str | None, about: str) -> None:
+        above = self.base if base is None else base
+        start, _ = split(pattern)
+        if start != ".":
+            place = os.path.realpath(os.path.join(above, start))  # noqa: PTH118 - as above
+            self._keep_closed(text, place, literal=place, there=False, about=about)
+        if names_governing(pattern, read_only=self.tool.read_only, looks=self.looks):
+            what = f"pattern {show(text)} could match what governs a Callgate or a repository"
+            raise Unfit(f"{what}, and no tool may touch that so; name what is meant")
+        for names in self.own.holders_below(above) if self._may_mean_whole(text, about) else ():
+            if says_a_word(pattern) and Aims([names]).met_by(pattern, looks=self.looks):
+                self._refuse_holder(text, os.path.join(above, *names))  # noqa: PTH118 - as above
 
     def _opened(self, text: str, *, at_all: bool) -> list[str]:
         """What becomes of a text whose braces are opened, itself among it.
@@ -357,15 +393,6 @@ def _follow(path: str) -> tuple[str, os.stat_result | None]:
         return place, os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
         return place, None
-
-
-def _refuse_spelling(text: str) -> None:
-    if "\0" in text:
-        raise Unfit(f"path {show(text)} has a NUL character in it")
-    if len(text) > LONGEST_PATH:
-        raise Unfit(f"a path has at most {LONGEST_PATH} characters, this one {len(text)}")
-    if _OTHER_MEANING.match(text):
-        raise Unfit(f"path {show(text)} means something else to some tools; write it out as a plain path")
 
 
 def real_directory(directory: str | Path | None) -> str:

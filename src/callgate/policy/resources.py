@@ -16,21 +16,23 @@ from pathlib import Path
 from callgate.model.context import Context
 from callgate.model.decision import Reason
 from callgate.model.grounds import Grounds
-from callgate.model.levels import Verdict
+from callgate.model.levels import Effect, Verdict
 from callgate.model.tool import Arguments, Tool
-from callgate.policy import hosts, paths
+from callgate.policy import hosts
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.ground import Ground
+from callgate.policy.guess import starts_programs
 from callgate.policy.hosts import Airspace, read_host
 from callgate.policy.looks import TooMany
 from callgate.policy.own_code import own_code, ways_to_code
 from callgate.policy.own_files import OwnFiles, SecondNames
-from callgate.policy.paths import Paths, Unfit, real_directory
+from callgate.policy.paths import Paths, real_directory
 from callgate.policy.patterns import may_be_expanded
 from callgate.policy.reach import Found, Reach, Unjudged
 from callgate.policy.scopes import ANY, Families, family_of
 from callgate.policy.showing import show
 from callgate.policy.survey import Kind, is_surroundings
+from callgate.policy.unfit import Unfit
 from callgate.policy.ways import is_inside, overlap
 from callgate.settings.values import Family
 
@@ -75,7 +77,7 @@ class Sought:
                 is_host = item.kind is Kind.HOST
                 names = _host(item, self.airspaces) if is_host else _path(item, self.paths, places=self.places)
                 resources.update(dict.fromkeys(map(_as_text, names)))
-            except (paths.Unfit, hosts.Unfit) as error:
+            except (Unfit, hosts.Unfit) as error:
                 advice = _ADVICE if item.kind is Kind.TEXT else ""
                 reasons.append(_refuse(f"argument {item.argument}: {error}{advice}"))
             except TooMany:
@@ -250,11 +252,17 @@ def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]
     for base in (None, *bases):
         start = None if base is None else os.path.join(ground.base, base)  # noqa: PTH118 - judged by itself as well
         if not item.confined:
-            ground.keep_off(item.text, base=start)
+            ground.keep_off(item.text, base=start, about=_about(item, ground.tool))
             continue
         resolved = _judge(item, ground, base=start)
         if base is None:
             yield f"path:{resolved}"
+
+
+def _about(item: Found, tool: Tool) -> str | None:
+    """The argument whose texts a tool on files may take for paths; no command line is one."""
+    runs_programs = Effect.LOCAL_EXEC in tool.effects or "shell" in map(family_of, tool.scopes)
+    return item.argument if item.kind is Kind.TEXT and not (runs_programs and starts_programs(item.argument)) else None
 
 
 def _judge(item: Found, ground: Paths, *, base: str | None) -> str:
@@ -287,7 +295,7 @@ def _as_text(name: str) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise paths.Unfit(f"it leads to {show(name)}, a name that is no UTF-8 and cannot be recorded") from None
+        raise Unfit(f"it leads to {show(name)}, a name that is no UTF-8 and cannot be recorded") from None
     return name
 
 
