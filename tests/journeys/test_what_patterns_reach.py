@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import fnmatch
 import glob
 import os
+import re
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,68 @@ async def test_no_pattern_leads_to_the_configuration_or_the_store(pattern: str, 
         assert came_to == []
         assert "Callgate's own files" in str(outcome.error)
         assert (await gate.call("collect", {"pattern": "*.tx?"})).unwrap() == ["plain.txt"]
+
+
+def by_whole_paths(folder: Path, pattern: str) -> list[str]:
+    """As tools do that walk, and compare relative paths."""
+    return fnmatch.filter((str(found.relative_to(folder)) for found in folder.rglob("*")), pattern)
+
+
+class _Found(ctypes.Structure):
+    _fields_ = (("count", ctypes.c_size_t), ("paths", ctypes.POINTER(ctypes.c_char_p)), ("more", ctypes.c_size_t * 16))
+
+
+def by_the_system(folder: Path, pattern: str) -> list[str]:
+    """As shells and many libraries do."""
+    found = _Found()
+    ctypes.CDLL(None).glob(str(folder / pattern).encode(), 0, None, ctypes.byref(found))
+    return [str(Path(found.paths[at].decode()).relative_to(folder)) for at in range(found.count)]
+
+
+def by_braces(folder: Path, pattern: str) -> list[str]:
+    """As tools do that open braces."""
+    words = [""]
+    for before, inside in re.findall(r"([^{]*)(?:\{([^}]*)\})?", pattern):
+        words = [word + before + each for word in words for each in inside.split(",")]
+    return words
+
+
+@pytest.mark.parametrize(
+    ("expand", "pattern"),
+    [
+        (by_whole_paths, ".call*db"),
+        (by_whole_paths, "conf?callgate.yaml"),
+        (by_whole_paths, "co*.yaml"),
+        (by_the_system, "conf/[x[:alpha:]]allgate.yaml"),
+        (by_the_system, "conf/[x\\]c]allgate.yaml"),
+        (by_the_system, "con?/\\callgate.yaml"),
+        (by_the_system, "\\conf/\\callgate.yaml"),
+        (by_braces, "conf/{c,x}{a,x}{l,x}{l,x}{g,x}{a,x}{t,x}{e,x}{.,x}{y,x}aml"),
+    ],
+)
+@pytest.mark.parametrize("argument", ["pattern", "item"])
+async def test_no_pattern_leads_to_own_files_however_a_tool_reads_it(
+    expand: Callable[[Path, str], list[str]], pattern: str, argument: str, tmp_path: Path
+) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "callgate.yaml").write_text("version: 1\n")
+    (tmp_path / "plain.txt").write_text("plain")
+    came_to: list[str] = []
+
+    @tool(effects="read_only", scopes=["fs:read"])
+    def collect(pattern: str = "plain.txt", item: str = "plain.txt") -> list[str]:
+        """Read all that fit."""
+        found = [*expand(tmp_path, pattern), *expand(tmp_path, item)]
+        came_to.extend(each for each in found if (tmp_path / each).is_file())
+        return came_to
+
+    config = parse_settings("version: 1\n", file=str(tmp_path / "conf" / "callgate.yaml"))
+    store = f"sqlite:///{tmp_path / '.callgate' / 'callgate.db'}"
+    async with gate_of(collect, config=config, working_directory=tmp_path, store=store) as gate:
+        assert set(expand(tmp_path, pattern)) & {"conf/callgate.yaml", ".callgate/callgate.db"}
+        assert not (await gate.call("collect", {argument: pattern})).ok
+        assert came_to == []
+        assert (await gate.call("collect", {argument: "plain.*"})).ok
 
 
 @pytest.mark.parametrize("pattern", ["lin?/secret", "*/secret", "**/secret"])

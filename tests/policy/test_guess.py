@@ -131,9 +131,9 @@ def test_a_list_of_anything_is_looked_into(policy: Policy):
 
 
 def test_a_text_is_followed_in_every_directory_the_call_names(policy: Policy):
-    tool = saver("directory", "name")
+    tool = reading("look", scopes={"fs:read"}, input_schema=schema("directory", "name"))
     assert OWN in refusal(policy, tool, directory="sub", name="up/callgate.yaml")
-    assert refusal(policy, saver("name"), name="up/callgate.yaml") == ""
+    assert refusal(policy, tool, name="up/callgate.yaml") == ""
     assert refusal(policy, tool, directory="sub/deep", name="plain.txt") == ""
 
 

@@ -148,6 +148,8 @@ BARE = make("stop", input_schema=schema(), undo=saying(None))
         ("*", "args.amont > 5", (SUM, PATTERNED), None),
         ("give", "args.to == 'args.amont' || context.user == 'x' // args.amont", (SUM,), None),
         ("other", "args.amont > 5", (SUM,), None),
+        ("give", "args.size() > 0 && args.exists (k, k == 'to') && args.all(k, k != 'z')", (SUM,), None),
+        ("give", "args.amont.size() > 0", (SUM,), "give has no argument amont; did you mean amount?"),
     ],
 )
 def test_an_argument_that_no_tool_of_the_rule_has_is_a_warning(

@@ -124,3 +124,23 @@ def test_links_on_the_way_to_it_are_known_and_circles_lead_nowhere(
     monkeypatch.setattr(sys, "prefix", str(way))
     monkeypatch.setattr(sys, "exec_prefix", str(circle))
     assert str(way) in ways_to_code()
+
+
+@pytest.mark.parametrize("said", ["sitecustomize.py", "ev?l.pth", "{evil,x}.pth", "new/__init__.py"])
+async def test_no_text_leads_a_tool_that_changes_something_there(tmp_path: Path, said: str) -> None:
+    did: list[str] = []
+
+    @tool(effects="modifies_files", risk="low", scopes=["fs:write"])
+    def replace(name: str) -> str:
+        """Replace something."""
+        did.append(name)
+        return name
+
+    link = tmp_path / "link"
+    link.symlink_to(LIBRARIES)
+    async with Callgate.open("memory://", working_directory=tmp_path) as gate:
+        gate.add(replace)
+        outcome = await gate.call("replace", {"name": f"link/{said}"}, FREE)
+        assert "read-only to tools" in str(outcome.error)
+        assert (await gate.call("replace", {"name": f"other/{said}"}, FREE)).ok
+    assert did == [f"other/{said}"]

@@ -220,3 +220,45 @@ def test_what_processes_know_is_out_of_reach_whatever_is_granted(house: Path, pa
 def test_what_lies_beside_is_as_it_was(house: Path, path: str):
     anywhere = Policy(Settings(families={"fs": Family(paths=("/",))}), working_directory=house)
     assert not refusal(anywhere, path)
+
+
+@pytest.mark.parametrize("text", ["data", "dat?", "da{ta,x}", "data/"])
+def test_a_text_names_no_directory_that_holds_them_to_a_tool_that_could_move_it(tmp_path: Path, text: str):
+    (tmp_path / "data").mkdir()
+    policy = in_folder(tmp_path, own=[tmp_path / "data" / "gate.db"])
+    mover = make("put_away", "modifies_files", scopes={"fs:write"}, input_schema=schema("name", "body"))
+    assert "could move it away" in refusal(policy, text, mover, name="name")
+    assert refusal(policy, text, mover, name="body") == "", "a word in a text is a word"
+    remover = make("drop", "modifies_files", destructive=True, scopes={"fs:write"}, input_schema=schema("name", "body"))
+    for name in ("name", "body"):
+        assert "nothing destructive" in refusal(policy, text, remover, name=name)
+    assert "nothing destructive" in refusal(policy, ".", remover, name="name")
+    assert refusal(policy, ".", mover, name="name") == ""
+    assert refusal(policy, "?*", mover, name="name") != "", "as ever"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sub/callgate.yaml",
+        "sub/.callgate/x.db",
+        "su?/callgate.yam\\l",
+        "{sub,x}/callgate.yaml",
+        ".git/hooks/x",
+        "*/.gi?/x",
+    ],
+)
+def test_a_text_leads_a_tool_that_changes_something_to_nothing_that_governs(tmp_path: Path, text: str):
+    (tmp_path / "sub").mkdir()
+    policy = in_folder(tmp_path, own=[])
+    names = schema("name")
+    assert refusal(policy, text, make("put", "modifies_files", scopes={"fs:write"}, input_schema=names), name="name")
+    read = reading("look", scopes={"fs:read"}, input_schema=names)
+    assert bool(refusal(policy, text, read, name="name")) is (".callgate/" in text)
+    assert refusal(policy, f"see what is in {text}", read, name="name") == ""
+
+
+def test_prose_about_what_governs_is_prose(tmp_path: Path):
+    policy = in_folder(tmp_path, own=[])
+    put = make("put", "modifies_files", scopes={"fs:write"}, input_schema=schema("name"))
+    assert refusal(policy, "see docs/callgate.yaml", put, name="name") == ""

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from callgate.model.context import Context
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
-from callgate.policy import patterns
+from callgate.policy import looks, patterns
 from callgate.policy.policy import Policy
 from callgate.settings.values import Family, Settings
 from tests.policy.making import authorize, make, reading, saying, schema
@@ -70,6 +71,14 @@ def refusal(root: Path, tool: Tool, name: str, text: str, *, granted: str = ".")
         "callgate.d?",
         "*/callgate.db",
         "package/../callgate.ya?l",
+        ".call*db",
+        "[x[:alpha:]]allgate.yaml",
+        "[x\\]c]allgate.yaml",
+        "callgate.yam\\l",
+        "\\callgate.yam[l]",
+        ".callgat?/callgate.d\\b",
+        "{c,x}{a,x}{l,x}{l,x}{g,x}{a,x}{t,x}{e,x}{.,x}{y,x}aml",
+        "{links,x}/round/callgate.yaml",
     ],
 )
 @pytest.mark.parametrize("there", [True, False], ids=["there", "not there"])
@@ -147,8 +156,8 @@ def test_a_directory_that_holds_own_files_is_not_moved_by_a_pattern(root: Path):
 
 
 def test_where_more_lies_than_is_looked_at_a_pattern_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(patterns, "MOST_LOOKED_AT", 3)
-    for number in range(4):
+    monkeypatch.setattr(looks, "MOST_LOOKED_AT", 30)
+    for number in range(40):
         (root / "package" / "deep" / f"{number}.txt").write_text("x")
     assert "more than can be looked at" in refusal(root, collect(), "pattern", "package/**")
     assert refusal(root, collect(), "pattern", "package/dee?/b.py") == "", "a fixed name is looked at alone"
@@ -177,6 +186,68 @@ def test_tools_that_look_at_what_they_meet_may_be_given_everything(root: Path, s
 def test_a_tool_that_says_what_it_touches_is_believed(root: Path):
     said = collect(resources=saying({"paths": ["."]}))
     assert refusal(root, said, "pattern", "**/*") == ""
+
+
+@pytest.mark.parametrize("name", ["pattern", "path", "document"])
+@pytest.mark.parametrize("text", ["\\/etc/passwd", "\\/et?/passwd", "\\.\\./outside", "pack*/\\.\\./\\.\\./x"])
+def test_backslashes_hide_no_way_out(root: Path, name: str, text: str):
+    assert refusal(root, collect(), name, text) != ""
+
+
+def test_a_pattern_of_backslashes_is_held_against_the_disk(root: Path):
+    assert "leads to" in refusal(root, collect(), "pattern", "links/fil\\e.md")
+    assert "leads to" in refusal(root, collect(), "pattern", "links/[x[:alpha:]]ile.md")
+    assert refusal(root, collect(), "pattern", "package/[x[:digit:]].md") == ""
+
+
+@pytest.mark.parametrize("name", ["pattern", "document"])
+def test_what_has_too_many_braces_to_be_opened_is_refused(root: Path, name: str):
+    assert "too many braces" in refusal(root, collect(), name, "{a,b}" * 12)
+    assert "too many braces" in refusal(root, collect(), "pattern", "{a,b}" * 12 + " 'x'")
+
+
+@pytest.mark.parametrize("text", ["\\{root}/callgate.yaml", "{{{root},x}}/callgate.y*", "{{x,{root}/callgate}}.yaml"])
+def test_a_text_that_would_be_absolute_is_kept_off_own_files(root: Path, text: str):
+    assert "own files" in refusal(root, collect(), "what", text.format(root=root))
+
+
+LISTS = {"type": "array", "items": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("patterns", ["**/*a/" * 20 + "x"]),
+        ("patterns", ["a/" * 20 + "{a,b}" * 3]),
+        ("lines", ["{a,b}" * 8 + str(at) for at in range(20)]),
+        ("lines", ["x/" + "{a,b}" * 8]),
+        ("lines", ["[c" * 100 + str(at) for at in range(20)]),
+        ("lines", [f"plain {at}" for at in range(100)] + ["?", "x?", "y?", "z?"]),
+    ],
+    ids=["stars", "deep braces", "braces", "paths in braces", "classes", "texts"],
+)
+def test_one_bound_counts_all_that_a_call_gives_to_look_at(
+    root: Path, monkeypatch: pytest.MonkeyPatch, name: str, texts: list[str]
+):
+    tool = collect(input_schema=schema(patterns=LISTS, lines=LISTS))
+    policy = Policy(Settings(), working_directory=root / "package", own_paths=[root / "package" / "callgate.yaml"])
+    (root / "package" / "la").symlink_to(".")
+    assert authorize(policy, tool, {name: texts}).refusal is None
+    monkeypatch.setattr(looks, "MOST_LOOKED_AT", 42)
+    found = authorize(policy, tool, {name: texts})
+    assert found.refusal is not None
+    assert "more" in found.refusal.text
+    assert "look" in found.refusal.text
+    assert len(found.reasons) == 1, "nothing is looked at after it"
+
+
+@pytest.mark.parametrize("text", ["*.md", "{a,b}", "a\\b", "%7Ba,b%7D", "a/" * 1500])
+def test_what_may_take_long_is_known_before_it_is_looked_at(root: Path, text: str):
+    policy = Policy(Settings(), working_directory=root)
+    tool = collect()
+    standing = policy.standing(tool, Context())
+    assert policy.sought({"what": text}, context=Context(), standing=standing).takes_long
+    assert not policy.sought({"what": "a/b"}, context=Context(), standing=standing).takes_long
 
 
 def test_a_text_of_many_braces_that_nobody_calls_a_path_is_no_pattern(root: Path):

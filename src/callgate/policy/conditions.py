@@ -32,7 +32,7 @@ _INERT = re.compile(
     re.DOTALL,
 )
 _MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*([A-Za-z_]\w*)\s*,")
-_ARGUMENT = re.compile(r"(?<![\w.])args\s*\.\s*([A-Za-z_]\w*)")
+_ARGUMENT = re.compile(r"(?<![\w.])args\s*\.\s*([A-Za-z_]\w*)(?!\w|\s*\()")
 _MATCHES = re.compile(r"\bmatches\s*\(")
 _STUMBLE = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error: )?(.*?)(?: expecting .*)?$", re.MULTILINE)
 _FIXED_PATTERN = re.compile(r"\.\s*matches\s*\(\s*''\s*\)")

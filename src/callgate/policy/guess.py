@@ -68,6 +68,16 @@ def about(name: str) -> frozenset[Name]:
     return frozenset(({Name.FILES} if any(map(_speaks_of_files, words)) else set[Name]()) | programs)
 
 
+def is_for_texts(name: str) -> bool:
+    """Whether an argument of this name is for reading."""
+    return Name.TEXT in about(name)
+
+
+def starts_programs(name: str) -> bool:
+    """Whether an argument of this name is what a program is started with."""
+    return Name.PROGRAM in about(name)
+
+
 def _speaks_of_files(word: str) -> bool:
     if word in _OF_FILES or kind_of_word(word) in {Kind.PATH, Kind.PLACE}:
         return True

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 
+from callgate.policy.aims import Aims
 from callgate.settings.load import DEFAULT_FILE
 from callgate.settings.load_accepted import ACCEPTED_FILE
 
@@ -24,7 +25,8 @@ _MOST_LOOKED_AT = 50_000
 
 STORE_FOLDER = ".callgate"
 """Where a store lies if nothing else is said."""
-_CONFIGURATIONS = (DEFAULT_FILE, ACCEPTED_FILE)
+CONFIGURATIONS = (DEFAULT_FILE, ACCEPTED_FILE)
+"""What a Callgate takes its policy from."""
 
 _PROCESSES = ("proc",)
 _MEMORY = frozenset({
@@ -64,7 +66,7 @@ def is_git(part: str) -> bool:
 
 def is_configuration(part: str) -> bool:
     """Whether a part of a key names what some Callgate takes its policy from, this one or another."""
-    return part in _CONFIGURATIONS
+    return part in CONFIGURATIONS
 
 
 def is_store(part: str) -> bool:
@@ -104,7 +106,7 @@ class OwnFiles:
         self._keys = frozenset(key_of(place + ending) for place in places for ending in _BESIDE)
         self._lengths = frozenset(map(len, self._keys))
         self._above = frozenset(key[:length] for key in self._keys for length in range(len(key)))
-        self._names = frozenset(key[-1] for key in self._keys if key)
+        self._aims: dict[Key, Aims] = {}
 
     def with_more(self, paths: Iterable[Path | str]) -> OwnFiles:
         """These and others."""
@@ -127,15 +129,19 @@ class OwnFiles:
         """Whether one of them lies somewhere under this directory."""
         return key_of(path) in self._above
 
-    def have_name(self, begin: str, end: str) -> bool:
-        """Whether the name of one of them begins and ends like this."""
-        begin, end = begin.casefold(), end.casefold()
-        return any(name.startswith(begin) and name.endswith(end) for name in self._names)
-
-    def below(self, path: str) -> Iterator[Key]:
-        """What leads from this directory to each that lies under it."""
+    def aims_below(self, path: str) -> Aims | None:
+        """Those that lie under this directory, for patterns; None where none does."""
         start = key_of(path)
-        yield from (key[len(start) :] for key in self._keys if key[: len(start)] == start)
+        if start not in self._above:
+            return None
+        if start not in self._aims:
+            self._aims[start] = Aims(key[len(start) :] for key in self._keys if key[: len(start)] == start)
+        return self._aims[start]
+
+    def holders_below(self, path: str) -> Iterator[Key]:
+        """What leads from this directory to each under it that holds some of them."""
+        start = key_of(path)
+        yield from (key[len(start) :] for key in self._above if len(key) > len(start) and key[: len(start)] == start)
 
     def existing(self) -> Iterator[os.stat_result]:
         """Those that are there right now, at whatever depth."""

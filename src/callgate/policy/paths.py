@@ -11,15 +11,19 @@ import contextlib
 import os
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from callgate.model.levels import Effect, Origin
 from callgate.model.tool import Tool
+from callgate.policy.aims import Aims
+from callgate.policy.closed import is_prose, names_governing, says_a_word
 from callgate.policy.git_places import lies_in_git
 from callgate.policy.ground import Ground
 from callgate.policy.groups import effects_unknown
-from callgate.policy.guess import LONGEST_PATH, spellings
+from callgate.policy.guess import LONGEST_PATH, is_for_texts, spellings
+from callgate.policy.looks import STEPS_A_NAME, Looks, TooMany
 from callgate.policy.own_files import (
     OwnFiles,
     SecondNames,
@@ -29,21 +33,29 @@ from callgate.policy.own_files import (
     names_store,
     shows_processes,
 )
-from callgate.policy.patterns import Looks, Match, Shape, TooMany, alternatives, ends_of, is_pattern, matches, split
+from callgate.policy.patterns import (
+    Match,
+    Shape,
+    alternatives,
+    is_pattern,
+    matches,
+    may_be_expanded,
+    split,
+    unescaped,
+)
 from callgate.policy.showing import name_all, show
+from callgate.policy.unfit import Unfit, refuse_spelling
 from callgate.policy.ways import is_inside, overlap
 
 _AWAY = re.compile(r"[(|][/~\\]|[@!+?*]\([^()]*/")
 _CLIMBS = re.compile(r"(?:^|[/\\,{(|])\.\.(?:$|[/\\,})|])")
-_OTHER_MEANING = re.compile(r"~|file:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_LOOKS_FOR_A_CHANGE = 5
+_OF_SEVERAL_WORDS = re.compile(r"[\s\"']")
+"""JSON and code have braces as well, and nobody opens those over blanks and quotes."""
+_FOR_A_CHANGE = 5 * STEPS_A_NAME
+"""For a tool that changes something, all directories above are looked at for git's."""
 _LOOKING = frozenset({Origin.BUILTIN, Origin.HOST})
 """Tools that judge what they meet by themselves; and those of a host, of which a pattern gives names, and a search is
 judged by what it would read."""
-
-
-class Unfit(Exception):
-    """The path may not be touched; the message says why and what would change that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,7 @@ class Paths:
     git: tuple[str, ...] = ()
     """What is open for writing of git's."""
     looks: Looks = field(default_factory=Looks)
-    """What may still be looked at for its patterns."""
+    """What may still be looked at for it."""
 
     def judge(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
         """The real path.
@@ -77,7 +89,7 @@ class Paths:
         Raises:
             Unfit: It may not be touched.
         """
-        _refuse_spelling(text)
+        refuse_spelling(text)
         return self._judge(text, base=base, whole=whole)
 
     def judge_guess(self, text: str, *, base: str | None = None, whole: bool = True) -> str:
@@ -90,8 +102,8 @@ class Paths:
         return first
 
     def _judge_reading(self, text: str, *, base: str | None, whole: bool) -> str:
-        if is_pattern(text):
-            for each in _braces_opened(text):
+        if may_be_expanded(text):
+            for each in self._opened(text, at_all=not _OF_SEVERAL_WORDS.search(text)):
                 self._judge_pattern(each, base=base)
         return self._judge(text, base=base, whole=whole)
 
@@ -116,48 +128,65 @@ class Paths:
         Raises:
             Unfit: It climbs, starts where the tool may not go, or could match what the tool may not touch.
         """
-        _refuse_spelling(text)
+        refuse_spelling(text)
         if "{" in text:
             # Whoever expands braces does so first: what starts inside of them starts somewhere else.
-            for each in _alternatives(text):
-                _refuse_spelling(each)
+            for each in self._opened(text, at_all=True):
+                refuse_spelling(each)
                 self._judge_pattern(each, base=base)
         return self._judge_pattern(text, base=base)
 
     def _judge_pattern(self, text: str, *, base: str | None) -> str:
+        if is_pattern(text) and _AWAY.search(text):
+            raise Unfit(f"pattern {show(text)} starts somewhere else inside brackets; make several calls of it")
+        if "\\" in text:
+            self._judge_expanded(unescaped(text), base=base)
+        return self._judge_expanded(text, base=base)
+
+    def _judge_expanded(self, text: str, *, base: str | None) -> str:
+        self.looks.count_path(text)
+        self.looks.count(0 if self.tool.read_only else _FOR_A_CHANGE)
         if not is_pattern(text):
             return self._judge(text, base=base, whole=True)
         if _CLIMBS.search(text):
             raise Unfit(f"pattern {show(text)} has `..` in it; start it from the directory it is about")
-        if _AWAY.search(text):
-            raise Unfit(f"pattern {show(text)} starts somewhere else inside brackets; make several calls of it")
         start, parts = split(text)
         place = self._judge(start, base=base, whole=False)
         if self.tool.source not in _LOOKING:
             self._refuse_named(text, text, base=base)
-            self._refuse_matches(text, place, shape=Shape(parts))
+            self._refuse_matches(text, place, parts=parts)
         return os.path.join(place, *parts)  # noqa: PTH118 - a pattern
 
     def _refuse_named(self, text: str, pattern: str, *, base: str | None) -> None:
         """Refuse what could match one of Callgate's own files by its text, there or not."""
-        start, parts = split(pattern)
-        said = [part for part in parts if part not in ("", ".")]
+        _, parts = split(pattern)
         # A star that says nothing of names means what is there.
-        if not any(part.strip("*") for part in said) or not self.own.have_name(*ends_of(said[-1])):
-            return
-        above = self.base if base is None else base
-        below = [(os.path.realpath(os.path.join(above, start)), parts)]  # noqa: PTH118 - `..` must stay where it is
-        if not pattern.startswith("/"):
-            # Many tools look for what has no slash before it at every depth.
-            below.append((above, ["**", *pattern.split("/")]))
-        if any(Shape(parts).fits(names) for place, parts in below for names in self.own.below(place)):
+        if any(part.strip("*") for part in parts if part not in ("", ".")) and self._meets_own(pattern, base=base):
             what = f"pattern {show(text)} could match one of Callgate's own files, which no tool may touch"
             raise Unfit(f"{what}; no role and no grant lifts this")
 
-    def _refuse_matches(self, text: str, start: str, *, shape: Shape) -> None:
+    def _meets_own(self, pattern: str, *, base: str | None) -> bool:
+        above = self.base if base is None else base
+        start, parts = split(pattern)
+        # Many tools look for what has no slash before it at every depth.
+        ways = [] if pattern.startswith("/") else [(above, pattern, True)]
+        if base is not None or start != ".":
+            place = os.path.realpath(os.path.join(above, start))  # noqa: PTH118 - `..` must stay where it is
+            ways.append((place, "/".join(parts), False))
+        if "{" in pattern or "\\" in pattern:
+            ways.append(("/", pattern, False))
+        # Who compares whole paths lets a star stand for slashes; of signs alone that would be everything.
+        over_slashes = bool(pattern.strip("*?./"))
+        return any(
+            aims.met_by(read, looks=self.looks, anywhere=anywhere, over_slashes=over_slashes)
+            for below, read, anywhere in ways
+            if (aims := self.own.aims_below(below)) is not None
+        )
+
+    def _refuse_matches(self, text: str, start: str, *, parts: Sequence[str]) -> None:
         """Refuse what matches, or goes through, something on the disk that may not be touched."""
         try:
-            for found in matches(start, shape, looks=self.looks):
+            for found in matches(start, Shape(parts, looks=self.looks), looks=self.looks):
                 self._refuse_match(found)
         except TooMany:
             what = f"there is more than can be looked at where pattern {show(text)} leads"
@@ -167,8 +196,7 @@ class Paths:
 
     def _refuse_match(self, found: Match) -> None:
         if found.whole:
-            # For a tool that changes something, all directories above are looked at for git's.
-            self.looks.count(0 if self.tool.read_only else _LOOKS_FOR_A_CHANGE)
+            self.looks.count(0 if self.tool.read_only else _FOR_A_CHANGE)
             self._refuse(found.path, found.path, status=found.status)
         place = self._real(found.path, found.path) if found.is_link else found.path
         if found.is_link:
@@ -207,29 +235,85 @@ class Paths:
         kept = dict.fromkeys(allowed)
         return tuple(root for root in kept if not any(root != other and is_inside(root, other) for other in kept))
 
-    def keep_off(self, text: str, *, base: str | None = None) -> None:
-        """Refuse only Callgate's own files: the text may be a path, or something else entirely.
+    def keep_off(self, text: str, *, base: str | None = None, about: str | None = None) -> None:
+        """Refuse only what no tool may touch: the text may be a path, or something else entirely.
+
+        Args:
+            text: The text.
+            base: Where it is relative to, if it is a path; the working directory when nothing is said.
+            about: The argument of a tool on files that it stands in; None where the tool has nothing to do with files,
+                and is kept away from Callgate's own alone.
 
         Raises:
-            Unfit: It leads to one of them, as a path or as a tool might expand it.
+            Unfit: It leads there, as a path or as a tool might expand it.
         """
         if len(text) > LONGEST_PATH or "\0" in text:
             return
         for spelling in spellings(text):
-            joined = os.path.join(self.base if base is None else base, spelling)  # noqa: PTH118 - as above
-            with contextlib.suppress(OSError, ValueError):
-                place, status = _follow(joined)
-                self._refuse_own(text, place, literal=os.path.normpath(joined), status=status)
-                if is_pattern(spelling) and self.tool.source not in _LOOKING:
-                    self._keep_pattern_off(text, spelling, base=base)
+            self._keep_path_off(text, spelling, base=base, about=about)
+            if may_be_expanded(spelling) and self.tool.source not in _LOOKING:
+                self._keep_pattern_off(text, spelling, base=base, about=about)
 
-    def _keep_pattern_off(self, text: str, pattern: str, *, base: str | None) -> None:
-        for each in _braces_opened(pattern):
-            if is_pattern(each):
+    def _keep_path_off(self, text: str, path: str, *, base: str | None, about: str | None) -> None:
+        joined = os.path.join(self.base if base is None else base, path)  # noqa: PTH118 - as above
+        with contextlib.suppress(OSError, ValueError):
+            place, status = _follow(joined)
+            literal = os.path.normpath(joined)
+            self._refuse_own(text, place, literal=literal, status=status)
+            if about is not None and self.tool.source not in _LOOKING:
+                self._keep_closed(text, place, literal=literal, there=status is not None, about=about)
+
+    def _keep_closed(self, text: str, place: str, *, literal: str, there: bool, about: str) -> None:
+        """Refuse what is closed to tools beside Callgate's own files, where a text may well mean it."""
+        self._refuse_code(text, place, literal=literal)
+        if there or not is_prose(text, place):
+            self._refuse_another(text, place, literal=literal)
+        if there or "/" in text:
+            self._refuse_git(text, place, literal=literal)
+        if there and self._may_mean_whole(text, about):
+            self._refuse_holder(text, place)
+
+    def _may_mean_whole(self, text: str, about: str) -> bool:
+        # Signs, and words in a text, mean no directory to a tool that at worst would move it.
+        return self.tool.destructive or (says_a_word(text) and not is_for_texts(about))
+
+    def _keep_pattern_off(self, text: str, pattern: str, *, base: str | None, about: str | None) -> None:
+        self._refuse_named(text, pattern, base=base)
+        if _OF_SEVERAL_WORDS.search(pattern):
+            return
+        if about is not None:
+            self._keep_pattern_closed(text, pattern, base=base, about=about)
+        # Over links and double dots its words may lead where the text does not say.
+        for each in (alternatives(pattern, looks=self.looks) if "{" in pattern else None) or ():
+            self.looks.count_path(each)
+            if may_be_expanded(each):
                 self._refuse_named(text, each, base=base)
             else:
-                place = os.path.normpath(os.path.join(self.base if base is None else base, each))  # noqa: PTH118
-                self._refuse_own(text, place, literal=place, status=None)
+                self._keep_path_off(text, each, base=base, about=about)
+
+    def _keep_pattern_closed(self, text: str, pattern: str, *, base: str | None, about: str) -> None:
+        above = self.base if base is None else base
+        start, _ = split(pattern)
+        if start != ".":
+            place = os.path.realpath(os.path.join(above, start))  # noqa: PTH118 - as above
+            self._keep_closed(text, place, literal=place, there=False, about=about)
+        if names_governing(pattern, read_only=self.tool.read_only, looks=self.looks):
+            what = f"pattern {show(text)} could match what governs a Callgate or a repository"
+            raise Unfit(f"{what}, and no tool may touch that so; name what is meant")
+        for names in self.own.holders_below(above) if self._may_mean_whole(text, about) else ():
+            if says_a_word(pattern) and Aims([names]).met_by(pattern, looks=self.looks):
+                self._refuse_holder(text, os.path.join(above, *names))  # noqa: PTH118 - as above
+
+    def _opened(self, text: str, *, at_all: bool) -> list[str]:
+        """What becomes of a text whose braces are opened, itself among it.
+
+        Raises:
+            Unfit: It is to be opened at all events, and that is too much to look at.
+        """
+        found = alternatives(text, looks=self.looks)
+        if found is None and at_all:
+            raise Unfit(f"pattern {show(text)} has too many braces; make several calls of it")
+        return list(dict.fromkeys((text, *(found or ()))))
 
     def _real(self, text: str, joined: str) -> str:
         try:
@@ -309,30 +393,6 @@ def _follow(path: str) -> tuple[str, os.stat_result | None]:
         return place, os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
         return place, None
-
-
-def _refuse_spelling(text: str) -> None:
-    if "\0" in text:
-        raise Unfit(f"path {show(text)} has a NUL character in it")
-    if len(text) > LONGEST_PATH:
-        raise Unfit(f"a path has at most {LONGEST_PATH} characters, this one {len(text)}")
-    if _OTHER_MEANING.match(text):
-        raise Unfit(f"path {show(text)} means something else to some tools; write it out as a plain path")
-
-
-def _alternatives(text: str) -> list[str]:
-    try:
-        return alternatives(text)
-    except TooMany:
-        raise Unfit(f"pattern {show(text)} has too many braces; make several calls of it") from None
-
-
-def _braces_opened(text: str) -> list[str]:
-    """The text, and what becomes of it where its braces are opened: of a text with many of them, nothing does."""
-    try:
-        return list(dict.fromkeys((text, *alternatives(text))))
-    except TooMany:
-        return [text]
 
 
 def real_directory(directory: str | Path | None) -> str:

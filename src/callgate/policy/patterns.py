@@ -1,7 +1,8 @@
-"""Patterns: what a path with stars, brackets or braces in it could match, by its text and on the disk.
+"""Patterns: what a path with stars, brackets or braces in it matches on the disk.
 
 Tools read them differently. Here each sign means the most that it means to any: names match without case and with the
-dots before them, a `**` goes over links, and a class that is turned around is any letter.
+dots before them, a `**` goes over links, and a class that is turned around is any letter. What they could match by
+their text alone, `aims` says.
 """
 
 from __future__ import annotations
@@ -14,43 +15,27 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from callgate.policy.aims import Aims
+from callgate.policy.looks import STEPS_A_NAME, Looks
 from callgate.policy.own_files import listed, part_of_key
 
-MOST_LOOKED_AT = 20_000
-"""So many names are looked at for the patterns of one call; beyond it, the call is refused."""
+_STEPS_A_SIGN = 20
+_LETTERS_A_STEP = 256
+_PLACES_A_STEP = 4
 
 _MAGIC = re.compile(r"[*?\[{]|[@!+]\(")
 _GROUP = re.compile(r"[@!+?*]\([^/]*\)")
 _ODD_CLASS = re.compile(r"\[[\]!^\[][^/\]]*\]+")
-_SIGNS = re.compile(r"[*?\[\]{}()|\\!@+^]")
+_NESTED_CLASS = re.compile(r"\[[^\]]*\[")
 _BRACES = re.compile(r"\{([^{}]*)\}")
+_BARE = re.compile(r"\{([^{},.]*)\}")
+"""Braces around one word, which is all that becomes of them."""
 _SEQUENCE = re.compile(r"[^.,]+\.\.[^,]+")
-_MOST_ALTERNATIVES = 256
+_MOST_ALTERNATIVES = 512
 _MOST_BRACES = 32
 
 Places = frozenset[int]
 """Which parts of a shape come next; its length among them: it may end here."""
-
-
-class TooMany(Exception):
-    """More than is looked at."""
-
-
-class Looks:
-    """How many names are looked at for one call."""
-
-    def __init__(self) -> None:
-        self._left = MOST_LOOKED_AT
-
-    def count(self, as_many: int = 1) -> None:
-        """One more, which takes as long as so many.
-
-        Raises:
-            TooMany: They are used up.
-        """
-        self._left -= as_many
-        if self._left < 0:
-            raise TooMany
 
 
 class Match(NamedTuple):
@@ -74,20 +59,31 @@ def is_pattern(text: str) -> bool:
     return _MAGIC.search(text) is not None
 
 
-def alternatives(text: str) -> list[str]:
-    """What becomes of a text whose braces are opened.
+def may_be_expanded(text: str) -> bool:
+    """Whether some tool would make something else of it: some take out backslashes even where there is no sign."""
+    return "\\" in text or is_pattern(text)
+
+
+def unescaped(text: str) -> str:
+    """The text to whom a backslash only takes the meaning from the sign behind it."""
+    return text.replace("\\", "")
+
+
+def alternatives(text: str, *, looks: Looks) -> list[str] | None:
+    """What becomes of a text whose braces are opened; None where that is too much.
 
     Raises:
-        TooMany: It has more of them than is looked at.
+        TooMany: There is more to look at than is looked at.
     """
-    found = [text]
-    too_many = text.count("{") > _MOST_BRACES
+    found = [_BARE.sub(r"\1", text)]
+    if found[0].count("{") > _MOST_BRACES:
+        return None
     # They differ only in what stood inside of braces: all of them have some left, or none.
-    while not too_many and _BRACES.search(found[0]):
+    while _BRACES.search(found[0]):
+        looks.count(len(found) + len(found) * len(text) // _LETTERS_A_STEP)
         found = [one for each in found for one in _opened(each)]
-        too_many = len(found) > _MOST_ALTERNATIVES
-    if too_many:
-        raise TooMany
+        if len(found) > _MOST_ALTERNATIVES:
+            return None
     return found
 
 
@@ -101,20 +97,27 @@ def _opened(text: str) -> list[str]:
 def split(text: str) -> tuple[str, list[str]]:
     """Where a pattern starts, and its parts from the first that is one."""
     parts = text.split("/")
-    fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
+    fixed = next(at for at, part in enumerate(parts) if may_be_expanded(part))
     return "/".join(parts[:fixed]) or ("/" if text.startswith("/") else "."), parts[fixed:]
 
 
-def ends_of(part: str) -> tuple[str, str]:
-    """How every name begins and ends that a part could match."""
-    signs = [sign.start() for sign in _SIGNS.finditer(part)]
-    return (part[: signs[0]], part[signs[-1] + 1 :]) if signs else (part, part)
+class _Wide:
+    """A part that tools take for different things: it is all of them."""
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def match(self, name: str, looks: Looks) -> bool:
+        """Whether a name could fit."""
+        return Aims([(part_of_key(name),)]).met_by(self._part, looks=looks)
 
 
 class Shape:
     """The parts of a pattern behind its fixed ones."""
 
-    def __init__(self, parts: Sequence[str]) -> None:
+    def __init__(self, parts: Sequence[str], *, looks: Looks) -> None:
+        self._looks = looks
+        looks.count(sum(_STEPS_A_SIGN if part.strip("*") else 1 for part in parts))
         read = [_read(part) for part in parts if part not in ("", ".")]
         # Any number of directories twice is any number.
         self._parts = [part for at, part in enumerate(read) if part is not None or read[at - 1 : at] != [None]]
@@ -127,13 +130,6 @@ class Shape:
     def after(self, places: Places, name: str) -> Places:
         """What comes next after this name; nothing where it does not fit."""
         return self._rested({next_one for at in places for next_one in self._behind(at, name)})
-
-    def fits(self, names: Sequence[str]) -> bool:
-        """Whether it could match these, one in the other."""
-        places = self.first
-        for name in names:
-            places = self.after(places, name)
-        return self.ends(places)
 
     def ends(self, places: Places) -> bool:
         """Whether it may end here."""
@@ -160,21 +156,25 @@ class Shape:
         part = self._parts[at]
         if part is None:
             yield at
-        elif part_of_key(part) == part_of_key(name) if isinstance(part, str) else part.match(name):
+        elif self._fits(part, name):
             yield at + 1
+
+    def _fits(self, part: str | re.Pattern[str] | _Wide, name: str) -> bool:
+        if isinstance(part, str):
+            return part_of_key(part) == part_of_key(name)
+        return part.match(name, self._looks) if isinstance(part, _Wide) else part.match(name) is not None
 
 
 @lru_cache(maxsize=1024)
-def _read(part: str) -> str | re.Pattern[str] | None:
+def _read(part: str) -> str | re.Pattern[str] | _Wide | None:
     """A part: a name, what names are like, or None, which is any number of directories."""
     if len(part) > 1 and not part.strip("*"):
         return None
-    if not is_pattern(part):
+    if not may_be_expanded(part):
         return part
-    wide = _ODD_CLASS.sub("?", _GROUP.sub("*", part))
-    # To some a backslash takes the meaning from the sign behind it, and to some it is a letter.
-    readings = dict.fromkeys((wide, wide.replace("\\", "")))
-    return re.compile("|".join(fnmatch.translate(each) for each in readings), re.IGNORECASE)
+    if "\\" in part or _NESTED_CLASS.search(part):
+        return _Wide(part)
+    return re.compile(fnmatch.translate(_ODD_CLASS.sub("?", _GROUP.sub("*", part))), re.IGNORECASE)
 
 
 def matches(start: str, shape: Shape, *, looks: Looks) -> Iterator[Match]:
@@ -204,8 +204,9 @@ def matches(start: str, shape: Shape, *, looks: Looks) -> Iterator[Match]:
 
 def _below(folder: str, shape: Shape, *, places: Places, looks: Looks) -> Iterator[tuple[str, Places]]:
     names = shape.names(places)
+    looks.count(STEPS_A_NAME)
     for name in (entry.name for entry in listed(folder)) if names is None else names:
-        looks.count()
+        looks.count(STEPS_A_NAME + len(places) // _PLACES_A_STEP)
         after = shape.after(places, name)
         if after:
             yield os.path.join(folder, name), after  # noqa: PTH118 - a text all along

@@ -7,7 +7,7 @@ decides, and it has its say where one of them is unknown. So a tool without any 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain, product
@@ -16,20 +16,23 @@ from pathlib import Path
 from callgate.model.context import Context
 from callgate.model.decision import Reason
 from callgate.model.grounds import Grounds
-from callgate.model.levels import Verdict
+from callgate.model.levels import Effect, Verdict
 from callgate.model.tool import Arguments, Tool
-from callgate.policy import hosts, paths
+from callgate.policy import hosts
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.ground import Ground
+from callgate.policy.guess import starts_programs
 from callgate.policy.hosts import Airspace, read_host
+from callgate.policy.looks import TooMany
 from callgate.policy.own_code import own_code, ways_to_code
 from callgate.policy.own_files import OwnFiles, SecondNames
-from callgate.policy.paths import Paths, Unfit, real_directory
-from callgate.policy.patterns import is_pattern
+from callgate.policy.paths import Paths, real_directory
+from callgate.policy.patterns import may_be_expanded
 from callgate.policy.reach import Found, Reach, Unjudged
 from callgate.policy.scopes import ANY, Families, family_of
 from callgate.policy.showing import show
 from callgate.policy.survey import Kind, is_surroundings
+from callgate.policy.unfit import Unfit
 from callgate.policy.ways import is_inside, overlap
 from callgate.settings.values import Family
 
@@ -37,7 +40,9 @@ MOST_STEPS = 40_000
 """A call whose paths have more parts than this, in all directories they could be relative to, is not followed."""
 _USUAL_PARTS = 10
 _MANY = 100
-"""So many names take about a millisecond to follow."""
+_MANY_PARTS = 1000
+"""So many names, or parts of them, take about a millisecond to follow."""
+_TOO_MUCH = "there is more to look at than is looked at for one call; make several calls of it"
 _ADVICE = (
     " (a tool that works on files may take any text for a path; where it does not, it says what it touches with"
     " `resources`, or gives the argument a `format`)"
@@ -58,11 +63,8 @@ class Sought:
     airspaces: tuple[Airspace, ...] = ()
     settled: Authorization | None = None
     """The answer, where nobody has to look for it."""
-
-    @property
-    def takes_long(self) -> bool:
-        """Whether to judge it may take longer than an event loop can wait: a pattern is held against the disk."""
-        return len(self.found) > _MANY or any(is_pattern(item.text) for item in self.found)
+    takes_long: bool = False
+    """Whether to judge it may take longer than an event loop can wait."""
 
     def judge(self) -> Authorization:
         """Resolve and judge all of it, on whichever thread; every refusal is among the reasons."""
@@ -75,9 +77,12 @@ class Sought:
                 is_host = item.kind is Kind.HOST
                 names = _host(item, self.airspaces) if is_host else _path(item, self.paths, places=self.places)
                 resources.update(dict.fromkeys(map(_as_text, names)))
-            except (paths.Unfit, hosts.Unfit) as error:
+            except (Unfit, hosts.Unfit) as error:
                 advice = _ADVICE if item.kind is Kind.TEXT else ""
                 reasons.append(_refuse(f"argument {item.argument}: {error}{advice}"))
+            except TooMany:
+                reasons.append(_refuse(f"argument {item.argument}: {_TOO_MUCH}"))
+                break
         return Authorization(refusal=next(iter(reasons), None), reasons=tuple(reasons), resources=tuple(resources))
 
 
@@ -106,10 +111,14 @@ class Resources:
         """Everything the call names, to be resolved and judged."""
         try:
             found = reach.find(arguments)
-            places = _places(found)
             if not found:
                 return NOTHING_SOUGHT
-            return Sought(found, places, self._paths(reach.tool, context), tuple(self._airspaces(reach.tool)))
+            places = tuple(dict.fromkeys(item.text for item in found if item.kind is Kind.PLACE))
+            parts = _parts(found, places)
+            long = len(found) > _MANY or parts > _MANY_PARTS or any(_may_be_expanded(item) for item in found)
+            paths = self._paths(reach.tool, context)
+            paths.looks.count(2 * parts)
+            return Sought(found, places, paths, tuple(self._airspaces(reach.tool)), takes_long=long)
         except (Unjudged, Unfit) as error:
             reason = _refuse(f"{reach.tool.name} is refused: {error}")
             return Sought(settled=Authorization(refusal=reason, reasons=(reason,)))
@@ -216,13 +225,12 @@ class Resources:
         return speaking or [otherwise]
 
 
-def _places(found: Iterable[Found]) -> tuple[str, ...]:
-    """The directories that other paths of the call may be relative to.
+def _parts(found: Iterable[Found], places: Sequence[str]) -> int:
+    """How many parts all paths of a call have, in each directory that they may be relative to.
 
     Raises:
-        Unjudged: To follow every path inside each of them would take too long.
+        Unjudged: To follow them would take too long.
     """
-    places = tuple(dict.fromkeys(item.text for item in found if item.kind is Kind.PLACE))
     parts = sum(
         item.text.count("/") + (_USUAL_PARTS if item.confined or item.kind is not Kind.TEXT else 1)
         for item in found
@@ -230,7 +238,12 @@ def _places(found: Iterable[Found]) -> tuple[str, ...]:
     )
     if parts * (1 + len(places)) > MOST_STEPS:
         raise Unjudged("its paths are too many and too deep to follow them all; make several calls of it")
-    return places
+    return parts * (1 + len(places))
+
+
+def _may_be_expanded(item: Found) -> bool:
+    # In an address a sign may be written by its number.
+    return item.kind is not Kind.HOST and ("%" in item.text or may_be_expanded(item.text))
 
 
 def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]:
@@ -239,11 +252,17 @@ def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]
     for base in (None, *bases):
         start = None if base is None else os.path.join(ground.base, base)  # noqa: PTH118 - judged by itself as well
         if not item.confined:
-            ground.keep_off(item.text, base=start)
+            ground.keep_off(item.text, base=start, about=_about(item, ground.tool))
             continue
         resolved = _judge(item, ground, base=start)
         if base is None:
             yield f"path:{resolved}"
+
+
+def _about(item: Found, tool: Tool) -> str | None:
+    """The argument whose texts a tool on files may take for paths; no command line is one."""
+    runs_programs = Effect.LOCAL_EXEC in tool.effects or "shell" in map(family_of, tool.scopes)
+    return item.argument if item.kind is Kind.TEXT and not (runs_programs and starts_programs(item.argument)) else None
 
 
 def _judge(item: Found, ground: Paths, *, base: str | None) -> str:
@@ -251,7 +270,7 @@ def _judge(item: Found, ground: Paths, *, base: str | None) -> str:
         return ground.judge_guess(item.text, base=base, whole=not is_surroundings(item.argument))
     if item.kind is Kind.PATTERN:
         return ground.judge_pattern(item.text, base=base)
-    if is_pattern(item.text):
+    if may_be_expanded(item.text):
         # Some tools expand what others take literally; it must be harmless both ways.
         ground.judge_pattern(item.text, base=base)
     whole = not is_surroundings(item.argument)
@@ -276,7 +295,7 @@ def _as_text(name: str) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise paths.Unfit(f"it leads to {show(name)}, a name that is no UTF-8 and cannot be recorded") from None
+        raise Unfit(f"it leads to {show(name)}, a name that is no UTF-8 and cannot be recorded") from None
     return name
 
 
