@@ -13,7 +13,7 @@ import pytest
 from callgate import Callgate
 from callgate.model.levels import Category
 from callgate.tools.vault import index_file, keeping_step, note_index
-from callgate.tools.vault.describing import Description, describe
+from callgate.tools.vault.describing import Description, Title, describe
 from callgate.tools.vault.note_index import Indexed, NoteIndex
 from tests.tools.vault.calling import asker, call, done, home, opened, put, texts
 
@@ -193,13 +193,12 @@ def test_what_another_process_changes_amid_a_search_is_not_seen_by_it(
 ) -> None:
     ours, theirs = NoteIndex(tmp_path / "index.db"), NoteIndex(tmp_path / "index.db")
     ours.change([Indexed(path, 1, 3, 1, path, describe(path, b"# T\n\ntea")) for path in ("a.md", "b.md")], ())
-    read = note_index._body
 
-    def read_after_them(connection: sqlite3.Connection, note: int) -> str:
+    def title_after_them(text: str, is_heading: bool) -> Title:
         theirs.change((), ["a.md", "b.md"])
-        return read(connection, note)
+        return Title(text, is_heading)
 
-    monkeypatch.setattr(note_index, "_body", read_after_them)
+    monkeypatch.setattr(note_index, "Title", title_after_them)
     assert [hit.path for hit in ours.search("tea", 9)] == ["a.md", "b.md"]
     assert ours.search("tea", 9) == []
 
