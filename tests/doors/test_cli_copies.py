@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,51 @@ def test_a_person_at_a_terminal_is_asked_before_a_restore_is_accepted(used: Cli)
         terminal.type("no\n")
         assert terminal.end() == 2
         assert "nothing was accepted" in terminal.seen
+
+
+def leave_behind(cli: Cli) -> None:
+    """Go on in the store until none of its first checkpoints is anchored any more."""
+    for _ in range(3):
+        assert cli.call("word_count", {"text": "a"}).code == 0
+
+
+@pytest.mark.parametrize("called", [False, True], ids=["looked at", "called through"])
+def test_a_copy_is_found_however_far_the_store_has_left_it_behind(
+    used: Cli, monkeypatch: pytest.MonkeyPatch, *, called: bool
+):
+    monkeypatch.setattr("callgate.events.anchor._KEPT_AT_MOST", 1)
+    shutil.copytree(HERE, COPY)
+    common = trace_of(COPY)[1] - 1
+    assert used.call("word_count", {"text": "a b c"}, *(IN_COPY if called else ())).code == 0
+    leave_behind(used)
+    found = used(*IN_COPY, "audit", "verify")
+    assert (found.code, "it was used as a store of its own" in found.out) == ((7, True) if called else (0, False))
+    assert f"up to its checkpoint number {common}" in found.out
+    assert "nobody can tell" not in found.out
+    assert used("audit", "verify").code == 0
+
+
+def test_a_copy_that_was_called_through_is_found_after_the_store_was_restored(used: Cli):
+    shutil.copytree(HERE, COPY)
+    assert used.call("word_count", {"text": "a b c"}, *IN_COPY).code == 0
+    leave_behind(used)
+    backup = Path("backup")
+    shutil.copytree(HERE, backup)
+    assert used.call("word_count", {"text": "a"}).code == 0
+    shutil.rmtree(HERE)
+    backup.rename(HERE)
+    assert used("audit", "accept-restore", "--why", "the disk died", "--by", "ann", "--confirmed").code == 0
+    assert used("audit", "verify").code == 0
+    assert used(*IN_COPY, "audit", "verify").code == 7
+
+
+def test_where_the_store_itself_cannot_be_read_nobody_can_tell_whether_a_copy_was_used(
+    used: Cli, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("callgate.events.anchor._KEPT_AT_MOST", 1)
+    shutil.copytree(HERE, COPY)
+    leave_behind(used)
+    with closing(sqlite3.connect(HERE / "callgate.db")) as database, database:
+        database.execute("UPDATE checkpoints SET heads = 'none'")
+    found = used(*IN_COPY, "audit", "verify")
+    assert (found.code, "nobody can tell whether it was used since" in found.out) == (0, True)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, Unknown, tool
-from callgate.model.levels import Autonomy
+from callgate import Call, Callgate, Context, Failed, Outcome, Refused, Succeeded, Unknown, tool
+from callgate.model.approval import Approval
+from callgate.model.levels import Assurance, Autonomy
+from callgate.ports import Answer
+from callgate.runtime.opened import Proceed
 from callgate.settings.values import Settings
 from callgate.testing import HandClock, memory_gate
 
@@ -199,4 +203,107 @@ async def test_who_closes_second_inside_a_call_is_not_waited_for(tmp_path: Path)
         await asyncio.sleep(0)
         closing.set()
         assert isinstance(await asyncio.wait_for(call, WITHIN / 2), Succeeded)
+    await asyncio.wait_for(first, WITHIN)
+
+
+class Within:
+    """Closes the gate inside of a call, as its middleware or as the person who is asked, while somebody else closes."""
+
+    assurance = Assurance.LOCAL
+
+    def __init__(self) -> None:
+        self.entered, self.closing = asyncio.Event(), asyncio.Event()
+        self.close: Callable[[], Awaitable[None]]
+
+    async def around(self, call: Call, context: Context, proceed: Proceed) -> Outcome:
+        outcome = await proceed(call, context)
+        await self.shut_down()
+        return outcome
+
+    async def ask(self, approval: Approval) -> Answer:
+        assert approval.tool == "change"
+        await self.shut_down()
+        return Answer("reject", by="ann")
+
+    def tell(self, message: str) -> None:
+        raise AssertionError(message)
+
+    async def shut_down(self) -> None:
+        self.entered.set()
+        await self.closing.wait()
+        await self.close()
+
+
+@pytest.mark.parametrize(("where", "ends"), [("middleware", Succeeded), ("who is asked", Refused)])
+async def test_who_closes_second_around_a_handler_is_not_waited_for(
+    where: str, ends: type[Outcome], tmp_path: Path
+) -> None:
+    within = Within()
+    around, ask, risk = ([within.around], None, "low") if where == "middleware" else ([], within, "high")
+    config = FREE if where == "middleware" else Settings()
+
+    @tool(effects="system_state", risk=risk)
+    async def change() -> str:
+        """Change something."""
+        return "changed"
+
+    async with Callgate.open(url(tmp_path), config=config, around=around, ask=ask) as gate:
+        gate.add(change)
+        within.close = gate.close
+        call = asyncio.ensure_future(gate.call("change", {}, KEY))
+        await asyncio.wait_for(within.entered.wait(), WITHIN)
+        first = asyncio.ensure_future(gate.close())
+        await asyncio.sleep(0)
+        within.closing.set()
+        assert isinstance(await asyncio.wait_for(call, WITHIN / 2), ends)
+    await asyncio.wait_for(first, WITHIN)
+
+
+async def test_what_a_call_started_waits_for_the_closing_once_the_call_is_over(tmp_path: Path) -> None:
+    slow, begin = Slow(), asyncio.Event()
+    started: list[asyncio.Task[None]] = []
+
+    async def later() -> None:
+        await begin.wait()
+        await gate.close()
+
+    async def around(call: Call, context: Context, proceed: Proceed) -> Outcome:
+        started.append(asyncio.ensure_future(later()))
+        return await proceed(call, context)
+
+    async with Callgate.open(url(tmp_path), config=FREE, around=[around]) as gate:
+        gate.add(*slow.tools)
+        assert isinstance(await gate.call("nothing", {}), Refused)
+        call = asyncio.ensure_future(gate.call("change", {}, KEY))
+        await slow.begun()
+        first = asyncio.ensure_future(gate.close())
+        begin.set()
+        inside_the_first, inside_the_second = started
+        await asyncio.wait_for(inside_the_second, WITHIN / 2)
+        assert not inside_the_first.done()
+        slow.leave.set()
+    assert isinstance(await asyncio.wait_for(call, WITHIN), Succeeded)
+    await asyncio.wait_for(asyncio.gather(first, inside_the_first), WITHIN)
+
+
+@pytest.mark.parametrize("second", [False, True], ids=["first", "second"])
+async def test_a_subscriber_that_closes_is_not_waited_for_by_what_it_waits_for(*, second: bool) -> None:
+    slow = Slow()
+    heard, closing, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def stop(_event: object) -> None:
+        heard.set()
+        await closing.wait()
+        await gate.close()
+        ended.set()
+
+    slow.leave.set()
+    async with memory_gate(*slow.tools, config=FREE) as gate:
+        gate.on("tool_call.succeeded", stop)
+        assert (await gate.call("change", {})).ok
+        await asyncio.wait_for(heard.wait(), WITHIN)
+        first = asyncio.ensure_future(gate.close() if second else asyncio.sleep(0))
+        await asyncio.sleep(0)
+        closing.set()
+        await asyncio.wait_for(ended.wait(), WITHIN)  # it comes to its end, and is not cancelled for want of it
     await asyncio.wait_for(first, WITHIN)

@@ -319,6 +319,32 @@ async def test_what_is_not_there_is_named_in_the_error_without_its_secrets():
     assert secret not in str(struck.error)
 
 
+@pytest.mark.requirement("ERR-02")
+async def test_what_is_not_there_is_told_under_names_of_a_tools_own():
+    """A state, a code or an approval of what the tool is about is nothing that the gate says of the call."""
+    details = {"state": "CA", "outcome": "declined", "row_digest": "2:0", "approval_id": "a1", "duration_ms": -1}
+    of_the_error = {"code": "policy_denied", "tool": "another", "category": "network"}
+
+    @tool(effects="system_state", risk="low")
+    async def ship() -> None:
+        """Ship an order."""
+        raise errors.NothingThere("there is no such order", **details, **of_the_error)
+
+    async with memory_gate(ship) as gate:
+        outcome = await gate.call("ship", {})
+        (told,) = [event.payload async for event in gate.events(types=["tool_call.failed"])]
+    assert told is not None
+    assert outcome.error is not None
+    assert outcome.error.details == details | of_the_error
+    said = outcome.error.to_json()
+    assert told["error"] == said
+    assert (said["code"], said["tool"], said["category"]) == ("handler_failed", "ship", Category.USER_INPUT.value)
+    assert {name: said[name] for name in details} == details
+    assert set(told) == {"tool", "tool_id", "duration_ms", "error", "exception", "effect", "row_digest"}
+    assert told["row_digest"] != details["row_digest"]
+    assert told["duration_ms"] >= 0
+
+
 @pytest.mark.requirement("ERR-08")
 async def test_an_empty_error_and_a_declared_one_are_values():
     @tool(effects="read_only")

@@ -16,6 +16,7 @@ import pytest
 from callgate import Call, Callgate, Context, Outcome, Pending, tool
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Autonomy
+from callgate.runtime.opened import Around, Proceed
 from callgate.settings.values import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,8 +113,19 @@ def started(work: Callable[[], object], wrong: list[BaseException]) -> threading
     return thread
 
 
-@pytest.mark.parametrize("inside", [False, True], ids=["outside", "inside a call"])
-def test_a_second_thread_that_closes_cuts_nothing_off(tmp_path: Path, *, inside: bool) -> None:
+def closing(gate: Callable[[], Any]) -> Around:
+    """Middleware after which the gate is closed."""
+
+    async def around(call: Call, context: Context, proceed: Proceed) -> Outcome:
+        outcome = await proceed(call, context)
+        await asyncio.to_thread(gate().close)
+        return outcome
+
+    return around
+
+
+@pytest.mark.parametrize("inside", ["nothing", "handler", "middleware"])
+def test_a_second_thread_that_closes_cuts_nothing_off(tmp_path: Path, inside: str) -> None:
     entered, leave = threading.Event(), threading.Event()
     outcomes: list[Outcome] = []
     wrong: list[BaseException] = []
@@ -123,11 +135,12 @@ def test_a_second_thread_that_closes_cuts_nothing_off(tmp_path: Path, *, inside:
         """Change something."""
         entered.set()
         await asyncio.to_thread(leave.wait, 30)
-        if inside:
+        if inside == "handler":
             await asyncio.to_thread(gate.close)
         return "changed"
 
-    gate = Callgate.open_sync(f"sqlite:///{tmp_path / 'gate.db'}", config=Settings(autonomy=Autonomy.A4))
+    free, around = Settings(autonomy=Autonomy.A4), [closing(lambda: gate)] if inside == "middleware" else []
+    gate = Callgate.open_sync(f"sqlite:///{tmp_path / 'gate.db'}", config=free, around=around)
     gate.__enter__()
     gate.add(change)
     threads = [started(lambda: outcomes.append(gate.call("change", {}, Context(idempotency_key="k"))), wrong)]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from callgate import Call, Callgate, Context, Failed, NoEffect, Refused, Succeeded, ToolContext, Unknown, tool
-from callgate.errors import OutcomeConflict, OutcomeNotFound
+from callgate.errors import NothingThere, OutcomeConflict, OutcomeNotFound
 from callgate.model.event import Event
 from callgate.model.levels import Autonomy, Happened
 from callgate.settings.values import Settings
@@ -399,3 +399,25 @@ async def test_what_a_host_reports_of_an_earlier_use_is_a_late_fact_and_told_onc
         failed = await gate.report(second.id, ok=False, error="it broke")
         assert isinstance(failed, Unknown)
         assert (await gate.verify_audit()).ok
+
+
+@pytest.mark.parametrize("details", [{"order": 7}, {"state": "CA"}, {"outcome": "declined"}], ids=str)
+async def test_a_handler_that_ends_late_changes_nothing_by_the_names_of_its_details(details: dict[str, Any]) -> None:
+    go_on = threading.Event()
+
+    @tool(effects="system_state", risk="low")
+    def ship() -> str:
+        """Ship an order."""
+        go_on.wait(30)
+        raise NothingThere("there is no such order any more", **details)
+
+    async with gate_of(ship, config=FREE) as gate:
+        late = heard(gate, "tool_call.settled_late")
+        assert isinstance(await gate.call("ship", {}, KEY, timeout=0.05), Unknown)
+        await gate.resolve("k", happened=True, by="ann")
+        go_on.set()
+        await asyncio.wait_for(late.wait(), 30)
+        (call,) = await gate.calls()
+        assert call["status"] == "succeeded"
+        report = await gate.verify_audit()
+    assert report.ok, report.problems

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from callgate.ports import Transaction
-from callgate.stores.open import is_at
+from callgate.stores.open import checkpoints_at, is_at
 from callgate.stores.sqlite import SqliteStore
-from tests.contracts.makers import HandClock, a_draft
+from tests.contracts.makers import HandClock, a_checkpoint, a_draft
 
 
 @pytest.fixture
@@ -86,3 +86,14 @@ def test_another_file_is_not_the_store(tmp_path: Path, content: bytes):
 
 def test_what_cannot_be_read_may_be_the_store(tmp_path: Path):
     assert is_at(tmp_path / "nowhere" / "callgate.db", "x")
+
+
+async def test_the_checkpoints_of_a_store_are_read_where_it_lies(path: Path, looking: SqliteStore):
+    made = a_checkpoint()
+    await looking.write(lambda tx: tx.put_checkpoint(made))
+    assert checkpoints_at(path) == [made]
+    await looking.close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE checkpoints SET heads = 'none'")
+    assert checkpoints_at(path) is None
+    assert checkpoints_at(path.parent / "nowhere.db") is None

@@ -13,7 +13,7 @@ import re
 import secrets
 import shlex
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -88,6 +88,8 @@ class Anchored:
     """Where the store lies that this one is a copy of; None for the store itself."""
     place: str | None = None
     """Where this one lies; None if nobody can tell."""
+    there: Mapping[int, str] | None = None
+    """The digests of all checkpoints of the store there, by number; None if they cannot be read, or nobody looked."""
 
     @property
     def last(self) -> Anchor | None:
@@ -102,6 +104,8 @@ class Lying:
     place: Path
     holds: Callable[[Path], bool]
     """Whether there is a store of the same id at a place; True if that cannot be told."""
+    checkpoints: Callable[[Path], Sequence[Checkpoint] | None]
+    """Those of the store at a place; None if they cannot be read."""
 
     def is_copy_of(self, place: str | None) -> bool:
         """Whether the store itself still is at that place, and this is another file.
@@ -156,6 +160,15 @@ class AnchorFile:
             missing = f"it was missing before {moment(first.time)}"
             notes.append(f"the anchor file begins with checkpoint number {found.since}: {missing}")
         return Anchored(entries=found.entries, notes=tuple(notes), copy_of=self._copied(found), place=self._place)
+
+    def look_at_both(self) -> Anchored:
+        """As `look`, and beside a copy at the store itself: an older copy has no checkpoint that is still anchored."""
+        anchored = self.look()
+        if anchored.copy_of is None or self._lying is None:
+            return anchored
+        found = self._lying.checkpoints(Path(anchored.copy_of))
+        there = None if found is None else {number_of(each): digest_of(each) for each in found}
+        return replace(anchored, there=there)
 
     @property
     def copy_of(self) -> str | None:

@@ -19,6 +19,9 @@ from callgate.model.event import Event
 Handler = Callable[[Any], Any]
 """Takes an `Event`, or a `Told` when it listens in another vocabulary; sync or async."""
 
+hearing: contextvars.ContextVar[asyncio.Task[None] | None] = contextvars.ContextVar("callgate_hearing", default=None)
+"""The worker of the subscriber this code runs in."""
+
 _log = logging.getLogger(__name__)
 _HEED_WITHIN = 1.0
 
@@ -65,14 +68,14 @@ class Subscription:
 
     async def drain(self) -> None:
         """Wait until everything in its queue was handled; a handler does not wait for itself."""
-        while (worker := self._worker) is not None and worker is not asyncio.current_task():
+        while (worker := self._worker) is not None and worker is not hearing.get():
             await asyncio.wait({worker})
 
     async def stop(self) -> None:
         """End, and cancel the handler that still runs; one that does not heed it is left to itself."""
         self.end()
         worker = self._worker
-        if worker is not None and worker is not asyncio.current_task():
+        if worker is not None and worker is not hearing.get():
             worker.cancel()
             await asyncio.wait({worker}, timeout=_HEED_WITHIN)
 
@@ -115,6 +118,7 @@ class Subscription:
         self._worker = asyncio.get_running_loop().create_task(self._work(first), context=self._context)
 
     async def _work(self, first: Callable[[], Awaitable[None]] | None) -> None:
+        hearing.set(asyncio.current_task())  # its context is its own
         try:
             if first is not None:
                 await first()

@@ -127,19 +127,24 @@ class Witnesses:
 
     def _of_copy(self, anchored: Anchored, known: Mapping[int, str]) -> list[Anchor]:
         """What is anchored of a copy: the store itself may have gone on since. What only the copy has is its own."""
-        last = max(known, default=-1)
-        same = [anchor for anchor in anchored.entries if known.get(anchor.number) == anchor.digest]
-        other = [anchor.number for anchor in anchored.entries if known.get(anchor.number) not in {None, anchor.digest}]
-        # Where no anchor is so old any more, the first that is another one says how far they may have been one.
-        common = same[-1].number if same else min([last, *(number - 1 for number in other)])
+        anchors = {anchor.number: anchor.digest for anchor in anchored.entries}
+        seen, last = dict(anchored.there or {}) | anchors, max(known, default=-1)
+        # Each checkpoint stands for all before it, so that behind the last common one nothing is common.
+        common = max((number for number, digest in known.items() if seen.get(number) == digest), default=-1)
+        own = [number for number in known if number > common]
+        other = [number for number in own if number in seen]
+        if common < 0:  # nobody has one so old any more: the first that is another says how far they may have been one
+            common = min([last, *(number - 1 for number in other)])
         self._findings.note(
             f"this store is a copy of the one at {anchored.copy_of}, up to its checkpoint number {common}"
         )
-        if other or (anchored.last is not None and last > anchored.last.number):
+        if other or last > max(seen, default=last):
             self._findings.wrong(
                 "it was used as a store of its own after it was copied: it has checkpoints that nobody knows outside it"
             )
-        return same
+        elif own:
+            self._findings.note("nobody can tell whether it was used since: its last checkpoint is not found there")
+        return [anchor for anchor in anchored.entries if known.get(anchor.number) == anchor.digest]
 
     def _broken_chain(self, checkpoint: Checkpoint, cited: Head, *, before: Head) -> None:
         who = f"the checkpoint of {moment(checkpoint.time)}"

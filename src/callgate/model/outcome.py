@@ -45,7 +45,7 @@ class ErrorInfo:
             body["suggestion"] = self.suggestion
         if self.faults:
             body["faults"] = list(self.faults)
-        return body | self.details
+        return body | self.details | body  # a tool that names its details replaces nothing of this
 
 
 @dataclass(slots=True, kw_only=True)

@@ -50,6 +50,8 @@ class Ending:
     cause: str | None = None
     audit_text: str | None = None
     """The exception's own words for the audit, struck; the outcome may mask them."""
+    known: dict[str, Any] | None = None
+    """What the gate itself knows of it besides, for the event; what a tool says of itself is in the error alone."""
     told: Outcome | None = None
     """What the caller is told instead of what is recorded: that it waits for a person, inside."""
     written: bytes = b"null"
@@ -99,7 +101,7 @@ def _after_others(executed: Executed, ending: Ending, failed: Failed) -> Ending:
     info = _info(executed.permit.tool, "outcome_unknown", f"{said}; {who} may have taken effect", Category.RUNTIME)
     details = failed.error.details if failed.error is not None else {}
     after = _unknown(executed, _with(info, details), cause=ending.cause or cause)
-    after.audit_text, after.told = ending.audit_text, ending.told
+    after.audit_text, after.known, after.told = ending.audit_text, ending.known, ending.told
     return after
 
 
@@ -172,9 +174,9 @@ def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
     category = categorize(error)
     message = parts.striker.strike_text(speak(tool.name, error))
     waiting = _waiting(executed, error)
-    if waiting is not None:
-        details = {"approval_id": waiting.approval_id}
-        info = _with(_info(tool, "approval_required", message, Category.PERMISSION), details)
+    known = None if waiting is None else {"approval_id": waiting.approval_id}
+    if known is not None:
+        info = _with(_info(tool, "approval_required", message, Category.PERMISSION), known)
     else:
         info = _info(tool, "handler_failed", message, category, again=retryable(error))
         if isinstance(error, NothingThere):
@@ -192,7 +194,7 @@ def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
     else:
         ending = _failed(executed, info, Happened.POSSIBLE)
     ending.audit_text = parts.striker.strike_text(f"{type(error).__name__}: {words(error)}")
-    ending.told = waiting
+    ending.known, ending.told = known, waiting
     return ending
 
 
@@ -216,12 +218,15 @@ def _cause(category: Category) -> str:
 def _timed_out(executed: Executed) -> Ending:
     tool, limit = executed.permit.tool, executed.permit.limit
     text = f"{tool.name} timed out: timeout after {limit:g} seconds"
-    details = {"timed_out": True, "timeout": limit}
+    known = {"timed_out": True, "timeout": limit}
     if executed.past_return:
         info = _info(tool, "outcome_unknown", f"{text}; whether it took effect is not known", Category.TIMEOUT)
-        return _unknown(executed, _with(info, details), cause="timeout")
-    info = _with(_info(tool, "timed_out", text, Category.TIMEOUT, again=True), details)
-    return _failed(executed, info, Happened.NONE, event=TIMED_OUT)
+        ending = _unknown(executed, _with(info, known), cause="timeout")
+    else:
+        info = _with(_info(tool, "timed_out", text, Category.TIMEOUT, again=True), known)
+        ending = _failed(executed, info, Happened.NONE, event=TIMED_OUT)
+    ending.known = known
+    return ending
 
 
 def _cancelled(executed: Executed) -> Ending:

@@ -171,7 +171,8 @@ def _closing_told(parts: Parts, executed: Executed, ending: Ending) -> Draft:
         return _draft(parts, executed, ending.event, payload, Severity.DEBUG)
     assert outcome.error is not None  # noqa: S101 - whatever is no success says why
     payload["error"] = outcome.error.to_json()
-    payload |= outcome.error.details
+    if ending.known is not None:
+        payload |= ending.known
     if ending.audit_text is not None:
         payload["exception"] = ending.audit_text
     if isinstance(outcome, Failed):

@@ -37,7 +37,7 @@ from callgate.secrets.sources import open_secrets
 from callgate.secrets.strike import process_striker
 from callgate.settings.load import DEFAULT_FILE
 from callgate.settings.values import Settings
-from callgate.stores.open import file_of, is_at, open_store
+from callgate.stores.open import checkpoints_at, file_of, is_at, open_store
 
 if TYPE_CHECKING:
     from callgate.ports import Asker, Clock, Reader, Store
@@ -195,7 +195,7 @@ def _lying(url: str, store_id: str) -> Lying | None:
     database = file_of(url)
     if database is None:
         return None
-    return Lying(Path(os.path.realpath(database)), lambda place: is_at(place, store_id))
+    return Lying(Path(os.path.realpath(database)), lambda place: is_at(place, store_id), checkpoints_at)
 
 
 def _parts(choices: Choices, made: _Made) -> Parts:

@@ -96,7 +96,7 @@ class Auditor:
 
     async def verify(self) -> Report:
         """Whether the audit log is as it was written."""
-        anchored = None if self._anchors is None else self._anchors.look()
+        anchored = None if self._anchors is None else self._anchors.look_at_both()
         known = await self.public_keys()
         return await verify_store(
             self._store,

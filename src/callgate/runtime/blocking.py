@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from callgate.errors import ConfigurationError
-from callgate.pipeline.parts import running
+from callgate.runtime.under_way import is_waited_for
 from callgate.sync import Portal
 
 
@@ -52,8 +52,7 @@ class BlockingCallgate:
         if portal is None or portal.inherited:
             return
         portal.check_thread()
-        # What runs inside a call is itself waited for.
-        if not self._closing.acquire(blocking=running.get() is None):
+        if not self._closing.acquire(blocking=not is_waited_for()):
             return
         try:
             if self._portal is not None:

@@ -15,6 +15,7 @@ from callgate.pipeline.pipeline import run
 from callgate.pipeline.record import record
 from callgate.pipeline.stopped import refused
 from callgate.runtime.opened import Around, Opened, Proceed
+from callgate.runtime.under_way import UnderWay
 
 if TYPE_CHECKING:
     from callgate.model.outcome import Outcome
@@ -29,16 +30,13 @@ async def enter(
     if not opened.looked_at_policy:
         opened.look_at_policy()
     context = without_secrets(opened.parts, context)
-    opened.under_way += 1
-    try:
+    with UnderWay(opened):
         if core is None and not opened.around:
             return await run(opened.parts, as_asked(call, context, wait))
         proceed = core or _run(opened, wait)
         for layer in reversed(opened.around):
             proceed = _wrapped(layer, proceed)
         return await proceed(call, context)
-    finally:
-        opened.under_way -= 1
 
 
 def without_secrets(parts: Parts, context: Context) -> Context:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from callgate.credentials.register import Seen
 from callgate.errors import ConfigurationError, StoreError
 from callgate.flows.program.sandbox import Sandboxes
-from callgate.pipeline.parts import running
 from callgate.policy.lint import ERROR, check
 from callgate.runtime.errand_book import ErrandBook
+from callgate.runtime.under_way import is_waited_for
 
 if TYPE_CHECKING:
     from callgate.events.bus import Bus
@@ -63,7 +63,7 @@ class Opened:
     closed: Future[None] = field(default_factory=Future["None"])
     """Done when everything is let go."""
     under_way: int = 0
-    """Calls that have not ended yet."""
+    """Calls and programs that have not ended yet."""
     looked_at_policy: bool = False
     programs: set[str] = field(default_factory=set[str])
     """Programs that run in this process now."""
@@ -124,7 +124,7 @@ class Opened:
 
     async def until_closed(self) -> None:
         """Wait for the end of a closing that somebody began, on whatever loop."""
-        if running.get() is None:  # what runs inside a call is itself waited for
+        if not is_waited_for():
             await asyncio.shield(asyncio.wrap_future(self.closed))
 
     async def _let_calls_end(self) -> None:

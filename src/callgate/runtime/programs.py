@@ -33,6 +33,7 @@ from callgate.runtime.program_rows import Rows, effect_key
 from callgate.runtime.program_run import Manner, ProgramOnItsWay, Proposal
 from callgate.runtime.program_tool import RUN, make_program_tool
 from callgate.runtime.turns import Turns
+from callgate.runtime.under_way import UnderWay
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _STATES = {
@@ -274,11 +275,8 @@ class Programs(Turns):
             direct=lambda: self.pool(replace(ground, caller=Caller.DIRECT)),
             manner=self._manner(opened, program, standing, make=make, wait=wait),
         )
-        opened.under_way += 1
-        try:
+        with UnderWay(opened):
             return await run.go(opened.sandboxes)
-        finally:
-            opened.under_way -= 1
 
     def _manner(
         self, opened: Opened, program: Program, standing: Standing, *, make: Make, wait: float | None

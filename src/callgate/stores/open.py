@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from callgate.errors import ConfigurationError
-from callgate.ports import Clock, Store
+from callgate.ports import Checkpoint, Clock, Store
 
 _FORMS = "memory://, sqlite:///relative.db or sqlite:////absolute.db"
 _STORES = {"memory": "MemoryStore", "sqlite": "SqliteStore"}
@@ -35,6 +35,11 @@ def open_store(url: str, *, clock: Clock, folder: Path | None = None, looking: b
 def is_at(file: Path, store_id: str) -> bool:
     """Whether the store of that id is in a file; True if that cannot be told."""
     return import_module("callgate.stores.sqlite.schema").holds(file, store_id)
+
+
+def checkpoints_at(file: Path) -> list[Checkpoint] | None:
+    """The checkpoints of the store in a file, oldest first; None if they cannot be read."""
+    return import_module("callgate.stores.sqlite.reader").checkpoints_in(file)
 
 
 def file_of(url: str) -> Path | None:

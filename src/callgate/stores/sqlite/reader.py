@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from sys import maxunicode
 from typing import Any
 
+from callgate.errors import RowUnreadable
 from callgate.events.recordable import read_back
 from callgate.ports import Checkpoint, Document, Head, Reading
+from callgate.stores.sqlite.connection import connect
 from callgate.stores.sqlite.projections import ProjectionReader
 from callgate.stores.sqlite.queries import ALL, BEHIND_ALL_TEXT
 from callgate.stores.sqlite.readable import readable
@@ -50,6 +55,15 @@ class SqliteReader(ProjectionReader):
         statement = SQL["documents_newest"] if newest_first else SQL["documents"]
         rows = self._ask(statement, area, first, end, ALL if limit is None else limit)
         return [Document(key, read_back(body)) for key, body in rows]
+
+
+def checkpoints_in(path: Path) -> list[Checkpoint] | None:
+    """The checkpoints of the store in a file, oldest first; None if they cannot be read."""
+    try:
+        with closing(connect(path, read_only=True)) as db:
+            return [_checkpoint(row) for row in db.execute(SQL["checkpoints"])]
+    except (sqlite3.Error, RowUnreadable):
+        return None
 
 
 def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, str | bytes]:
