@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from callgate.errors import StoreError, StoreUnavailable
+from callgate.stores.sqlite import open_files
 
 HEADER = b"SQLite format 3\x00"
 OLDEST_SQLITE = (3, 40, 0)
@@ -50,24 +51,30 @@ def create(path: Path) -> None:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Callgate needs 3.40 or newer")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
-        with os.fdopen(handle, "rb") as file:
-            header = file.read(len(HEADER))
+        # Where this process has it open it is a database, and closing it here would end the locks on it.
+        header = open_files.unless_open(path, lambda: _made(path), otherwise=HEADER)
     except OSError as error:
         raise StoreError(f"{path}: cannot open the store: {error.strerror or error}") from error
     if header not in {b"", HEADER}:
         raise StoreError(f"{path} is not a Callgate store, and not an SQLite database at all; it was left as it is")
 
 
+def _made(path: Path) -> bytes:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600), "rb") as file:
+        return file.read(len(HEADER))
+
+
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """A connection in autocommit mode, usable from any thread, by one at a time.
 
     Raises:
+        StoreUnavailable: This process was forked from one that had it open.
         sqlite3.Error: It cannot be opened.
     """
     mode = "ro" if read_only else "rw"
-    connection = sqlite3.connect(
+    connection = open_files.connect(
+        path,
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
         timeout=_READ_WAIT if read_only else _SETUP_WAIT,
