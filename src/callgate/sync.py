@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 _PATIENCE = 10.0
 """Seconds a loop has to begin what it is handed, before whoever blocks for it is told that it does not run."""
-_INHERITED = "the gate is its parent process's; a forked process opens one of its own"
+_INHERITED = "the gate is its parent process's; fork before it is opened, or start the process with spawn"
 
 
 class Portal:

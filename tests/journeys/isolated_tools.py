@@ -208,3 +208,15 @@ def _version(arguments: dict[str, Any], _context: ToolContext) -> dict[str, Any]
 def save(version: int, ctx: ToolContext) -> list[bool]:
     """Ask what was shown, from another process."""
     return [ctx.is_as_shown(version), ctx.is_as_shown(version + 1)]
+
+
+@tool(effects="system_state", risk="low", isolation="process", marks_effect=True)
+def ask_when_told(fifo: str, ctx: ToolContext) -> str:
+    """Ask whether it may take effect, once the test has heard from it."""
+    with Path(fifo).open("wb", buffering=0) as out:
+        out.write(b"started\n")
+        while not Path(fifo + ".seen").exists():
+            time.sleep(0.01)  # until the test has heard from it
+        with ctx.effect_sync():
+            Path(fifo + ".paid").touch()
+    return "paid"

@@ -43,8 +43,9 @@ class Parent:
         self._lines = self._line.makefile("rb")
         theirs.settimeout(None)
         work = pickle.dumps((made.original, arguments, facts))
+        self._life = os.pipe()
         start = multiprocessing.get_context("spawn").Process
-        self.child: BaseProcess = start(target=child_main, args=(theirs, work, KeptOpen(holding)))
+        self.child: BaseProcess = start(target=child_main, args=(theirs, work, KeptOpen(self._life[0], *holding)))
         self.child.start()
         theirs.close()
 
@@ -65,6 +66,8 @@ class Parent:
         self._lines.close()
         self._line.close()
         self.child.join(WITHIN)
+        for end in self._life:
+            os.close(end)
         return self.child.exitcode
 
 

@@ -79,17 +79,38 @@ def wait_to_be_ended() -> None:
     os._exit(0)
 
 
-async def fork_and_write(store: SqliteStore, name: str) -> None:
-    """A child opens a store of its own while the parent goes on with its own."""
+async def fork_and_open(store: SqliteStore, name: str) -> None:
+    """A child, and a child of that, open the store that the parent goes on with, and closes."""
+    path = vars(store)["_path"]
+    closed, tell_closed = os.pipe()
+    tried, tell_tried = os.pipe()
     child = os.fork()
     if not child:
-        own = SqliteStore(vars(store)["_path"], clock=HandClock())
-        say(f"child {own.owner}")
-        asyncio.run(_open_and_write(own, name))  # the loop that runs is the parent's
+        try_to_write(path, "child")
+        fork = os.fork()
+        if not fork:
+            try_to_write(path, "its fork")
+            os._exit(0)
+        end_of(fork)
+        os.write(tell_tried, b"x")
+        os.read(closed, 1)
+        try_to_write(path, "child, when the parent has closed")
         os._exit(0)
     await store.write(lambda tx: tx.append(a_draft("parent", call=name)))
-    status = end_of(child)
+    os.read(tried, 1)
     await store.write(lambda tx: tx.append(a_draft("parent again", call=name)))
+    await store.close()
+    os.write(tell_closed, b"x")
+    say(f"done {end_of(child)}")
+
+
+async def fork_and_open_another(store: SqliteStore, _: str) -> None:
+    """A child opens a store that the parent does not have."""
+    child = os.fork()
+    if not child:
+        try_to_write(vars(store)["_path"].with_name("another.db"), "child")
+        os._exit(0)
+    status = end_of(child)
     await store.close()
     say(f"done {status}")
 
@@ -98,9 +119,19 @@ def end_of(process: int) -> int:
     return os.waitpid(process, 0)[1]
 
 
-async def _open_and_write(store: SqliteStore, name: str) -> None:
+def try_to_write(path: Path, who: str) -> None:
+    """In a forked child, where the loop that runs is the parent's: open, write, close, and say what came of it."""
+    try:
+        asyncio.run(_open_and_write(SqliteStore(path, clock=HandClock())))
+    except Exception as error:  # noqa: BLE001 - it is told
+        say(f"{who}: {error}")
+    else:
+        say(f"{who}: opened")
+
+
+async def _open_and_write(store: SqliteStore) -> None:
     await store.open()
-    await store.write(lambda tx: tx.append(a_draft("child", call=name)))
+    await store.write(lambda tx: tx.append(a_draft("child")))
     await store.close()
 
 
@@ -112,7 +143,8 @@ async def main(path: Path, what: str, name: str) -> None:
         "claim": claim_without_end,
         "write": write_some,
         "fork_and_die": fork_and_die,
-        "fork_and_write": fork_and_write,
+        "fork_and_open": fork_and_open,
+        "fork_and_open_another": fork_and_open_another,
     }[what](store, name)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from callgate.events.anchor import AnchorFile
 from callgate.ports import Checkpoint
 from callgate.secrets.private_files import lock_beside
-from callgate.stores.sqlite import SqliteStore
+from callgate.stores.sqlite import SqliteStore, open_files
 from tests.contracts.makers import HandClock
-from tests.stores.child import say, wait_to_be_ended
+from tests.stores.child import say, try_to_write, wait_to_be_ended
 from tests.waiting import until
 
 CHECKPOINT = Checkpoint(id="c", time=1.0, stream="s", heads={}, key_id="k", signature=b"")
@@ -31,14 +31,33 @@ def fork() -> None:
     say(str(child))
 
 
+def fork_and_open(path: Path) -> None:
+    """Have a child open the store as well."""
+    child = os.fork()
+    if not child:
+        try_to_write(path, "child")
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 async def while_the_store_opens(path: Path) -> str:
     """Somebody writes just then, so that it has its lock and is not open yet."""
+    return await _while_it_opens(path, fork)
+
+
+async def while_it_opens_and_open_it(path: Path) -> str:
+    """The same, and the child opens it too, when it could be."""
+    return await _while_it_opens(path, lambda: fork_and_open(path))
+
+
+async def _while_it_opens(path: Path, then: Callable[[], None]) -> str:
     store = SqliteStore(path, clock=HandClock())
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         opening = asyncio.ensure_future(store.open())
         await until((path.with_name(f"{path.name}.owners") / store.owner).exists)
-        fork()
+        await until(lambda: open_files.unless_open(path, lambda: False, otherwise=True))
+        then()
         other.execute("ROLLBACK")
         await opening
     return store.owner
@@ -78,7 +97,13 @@ Moment = Callable[[Path], Coroutine[Any, Any, str]]
 """Tells whose lock it was."""
 MOMENTS: dict[str, Moment] = {
     each.__name__: each
-    for each in (while_the_store_opens, after_it_closed, while_an_anchor_is_written, while_a_private_file_is_locked)
+    for each in (
+        while_the_store_opens,
+        while_it_opens_and_open_it,
+        after_it_closed,
+        while_an_anchor_is_written,
+        while_a_private_file_is_locked,
+    )
 }
 
 if __name__ == "__main__":

@@ -49,6 +49,16 @@ async def test_an_owner_that_forked_and_died_is_gone(tmp_path: Path, moment: for
         await store.close()
 
 
+async def test_what_is_forked_while_a_store_opens_does_not_open_it(tmp_path: Path) -> None:
+    path = tmp_path / "callgate.db"
+    first = SqliteStore(path, clock=HandClock())
+    await first.open()
+    await first.close()
+    command = [sys.executable, "-m", "tests.stores.forking", str(path), forking.while_it_opens_and_open_it.__name__]
+    ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=60, check=True)  # noqa: ASYNC221 - nothing else waits
+    assert "forked while its parent had the store open" in ended.stdout.splitlines()[0]
+
+
 def test_anchors_are_written_whatever_was_forked_while_one_was(tmp_path: Path) -> None:
     with forked(tmp_path / "callgate.db", ANCHORING):
         anchors = AnchorFile(tmp_path, "s")

@@ -15,7 +15,8 @@ from callgate.errors import StoreError, StoreUnavailable
 from callgate.events.chain import Appender
 from callgate.model.attempt import Attempt, AttemptKey, AttemptState
 from callgate.ports import Reader, Reading, Transaction
-from callgate.stores.sqlite import SqliteStore, forks, locks
+from callgate.stores.open import is_at
+from callgate.stores.sqlite import SqliteStore, forks, locks, open_files
 from callgate.stores.sqlite.known import Known
 from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.session import Session
@@ -99,6 +100,25 @@ async def test_what_a_child_gets_by_a_fork_it_cannot_use(path: Path):
     await store.close()
     async with opened(path) as other:
         assert not other.owner_alive(store.owner)
+
+
+@pytest.fixture
+def inherited(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database that the parent had open, as it is for a forked child."""
+    path.touch()
+    found = path.stat()
+    # What a fork leaves in the child; its own in the process of the tests would be there for all of them.
+    monkeypatch.setattr(vars(open_files)["_files"], "_inherited", {(found.st_dev, found.st_ino)})
+    return path
+
+
+async def test_a_file_that_the_parent_had_open_is_opened_under_no_name_and_to_no_end(inherited: Path):
+    linked = inherited.with_name("linked.db")
+    linked.hardlink_to(inherited)
+    for name in (inherited, linked):
+        with pytest.raises(StoreError, match="forked while its parent had the store open"):
+            await SqliteStore(name, clock=HandClock()).open()
+        assert is_at(name, "whose nobody can tell")
 
 
 async def test_a_store_that_was_never_used_can_be_abandoned(path: Path):

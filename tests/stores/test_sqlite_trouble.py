@@ -17,7 +17,7 @@ import pytest
 from callgate.errors import StoreError, StoreUnavailable
 from callgate.model.event import Draft, Event
 from callgate.ports import Transaction
-from callgate.stores.sqlite import SqliteStore
+from callgate.stores.sqlite import SqliteStore, open_files
 from tests.contracts.makers import HandClock, a_draft, an_attempt
 from tests.contracts.test_events import assert_chained
 from tests.waiting import until
@@ -25,7 +25,7 @@ from tests.waiting import until
 CAN_MOUNT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
-class Disk(sqlite3.Connection):
+class Disk(open_files.Connection):
     """A connection whose commits fail as told: before anything is written, or after all of it was."""
 
     fails = 0
@@ -46,7 +46,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> type[Disk]:
     real = sqlite3.connect
 
     def connect(*values: Any, **options: Any) -> sqlite3.Connection:
-        return real(*values, **options, factory=Disk)
+        return real(*values, **options | {"factory": Disk})
 
     monkeypatch.setattr(sqlite3, "connect", connect)
     monkeypatch.setattr(Disk, "fails", 0)

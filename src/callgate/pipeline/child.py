@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import fcntl
 import inspect
-import multiprocessing
 import os
 import pickle
 import signal
@@ -35,20 +34,26 @@ _CAN_TIE = hasattr(fcntl, "F_SETSIG")
 
 
 class KeptOpen:
-    """Handles that a child has open from its first moment to its last; a program that it starts has none of them."""
+    """Handles that a child has open from its first moment to its last; a program that it starts has none of them.
 
-    def __init__(self, handles: tuple[int, ...]) -> None:
+    Args:
+        parent: Ends when the parent does, and nothing is ever written to it.
+        handles: Others.
+    """
+
+    def __init__(self, parent: int, *handles: int) -> None:
+        self.parent = parent
         self._handles = handles
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _kept, tuple(map(DupFd, self._handles))
+        return _kept, tuple(map(DupFd, (self.parent, *self._handles)))
 
 
 def _kept(*handles: Any) -> KeptOpen:
     numbers = tuple(handle.detach() for handle in handles)
     for number in numbers:
         os.set_inheritable(number, False)  # noqa: FBT003 - its only way
-    return KeptOpen(numbers)
+    return KeptOpen(*numbers)
 
 
 class Line:
@@ -90,19 +95,19 @@ class Line:
         return bytes(body)
 
 
-def child_main(end: socket.socket, work: bytes, _: KeptOpen) -> None:
+def child_main(end: socket.socket, work: bytes, kept: KeptOpen) -> None:
     """Run the function and send its answer."""
     os.setsid()  # a group of its own, under its own number: what it starts ends with it
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with, args=(kept.parent,), daemon=True).start()
     line = Line(end)
-    line.send(answer(line, work))
+    line.send(answer(line, work, parent=kept.parent))
     end.close()
 
 
-def answer(line: Line, work: bytes) -> tuple[str, Any]:
+def answer(line: Line, work: bytes, *, parent: int) -> tuple[str, Any]:
     """What the function returned or raised, or of what kind it was where it cannot be sent."""
     try:
-        value = _run(line, work)
+        value = _run(line, work, parent=parent)
     except BaseException as error:  # noqa: BLE001 - everything is an answer
         return "raised", _sendable(error)
     try:
@@ -112,48 +117,40 @@ def answer(line: Line, work: bytes) -> tuple[str, Any]:
         return "unsent", type(error).__name__
 
 
-def _end_with_parent() -> None:  # pragma: no cover - ends who measures
+def _end_with(parent: int) -> None:  # pragma: no cover - ends who measures
     """Where the kernel does not: while the function is looked for, and on systems where it cannot be told to."""
-    wait([_parent()])
+    wait([parent])
     os.killpg(os.getpid(), signal.SIGKILL)
 
 
-def _run(line: Line, work: bytes) -> Any:
+def _run(line: Line, work: bytes, *, parent: int) -> Any:
     function, arguments, facts = pickle.loads(work)  # noqa: S301 - our own parent wrote it
     os.chdir(facts["working_directory"])
     given = dict.fromkeys(_context_parameters(function), _context(line, facts))
-    _enter(line)
+    _enter(line, parent)
     result = function(**arguments, **given)
     return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
 
 
-def _enter(line: Line) -> None:
+def _enter(line: Line, parent: int) -> None:
     """Return when the parent is there and says so, and when it is seen to that this process ends with it.
 
     Raises:
         EOFError: The parent is gone.
     """
-    # Answered when this process has been started: nothing is written any more where only the parent's end is awaited.
     line.ask("enter", None)
     if _CAN_TIE:  # pragma: no branch - not everywhere
         with contextlib.suppress(OSError):
-            _tie(_parent())
-    if wait([_parent()], 0):  # pragma: no cover - between its answer and this
+            _tie(parent)
+    if wait([parent], 0):  # pragma: no cover - between its answer and this
         raise EOFError
 
 
-def _tie(sentinel: int) -> None:
+def _tie(parent: int) -> None:
     """Have the kernel kill this group when something happens there, which can only be the parent's end."""
-    fcntl.fcntl(sentinel, fcntl.F_SETSIG, signal.SIGKILL)
-    fcntl.fcntl(sentinel, fcntl.F_SETOWN, -os.getpid())
-    fcntl.fcntl(sentinel, fcntl.F_SETFL, fcntl.fcntl(sentinel, fcntl.F_GETFL) | os.O_ASYNC)
-
-
-def _parent() -> int:
-    """What can be read when the parent is gone."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None  # noqa: S101 - this is a child
-    return parent.sentinel
+    fcntl.fcntl(parent, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(parent, fcntl.F_SETOWN, -os.getpid())
+    fcntl.fcntl(parent, fcntl.F_SETFL, fcntl.fcntl(parent, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _context(line: Line, facts: dict[str, Any]) -> ToolContext:

@@ -26,8 +26,10 @@ from callgate.model.context_form import context_to_json
 from callgate.pipeline.child import LENGTH, KeptOpen, child_main
 from callgate.pipeline.shield import finish
 from callgate.pipeline.threads import Lane, NotStarted
+from callgate.ports.unshared import close_unshared, pipe_unshared, socketpair_unshared
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from multiprocessing.process import BaseProcess
 
     from callgate.model.tool import Arguments, Tool
@@ -59,15 +61,14 @@ async def run_in_process(name: str, work: bytes, context: ToolContext, *, holdin
         ConnectionError: The child died without an answer.
         OutputLost: It returned what cannot be sent.
     """
-    ours, theirs = socket.socketpair()
+    ours, theirs = socketpair_unshared()
     ours.settimeout(0.0)
     theirs.settimeout(None)
     spawn = multiprocessing.get_context("spawn")
-    child = spawn.Process(
-        target=child_main, args=(theirs, work, KeptOpen(holding)), daemon=True, name=f"callgate-{name}"
-    )
-    lane = Lane(f"process-{name}", 2)
-    with ours, theirs:
+    with ours, theirs, _life() as life:
+        kept = KeptOpen(life, *holding)
+        child = spawn.Process(target=child_main, args=(theirs, work, kept), daemon=True, name=f"callgate-{name}")
+        lane = Lane(f"process-{name}", 2)
         starting = lane.run(child.start)
         try:
             await _started(starting)
@@ -77,6 +78,17 @@ async def run_in_process(name: str, work: bytes, context: ToolContext, *, holdin
             # An answer that came stands, even if somebody let go while the child was being ended.
             await finish(_ended(lane, child, starting))
             lane.close()
+
+
+@contextlib.contextmanager
+def _life() -> Generator[int]:
+    """A handle that ends when we do, whatever we forked meanwhile; of multiprocessing's own a fork has a copy."""
+    ends = pipe_unshared()
+    try:
+        yield ends[0]
+    finally:
+        for end in ends:
+            close_unshared(end)
 
 
 async def _started(starting: asyncio.Future[None]) -> None:

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from callgate.errors import StoreError, StoreUnavailable
 
 T = TypeVar("T")
+FORKED = "its parent process's; fork before it is opened, or start the process with spawn"
+"""What a store is to a forked process, and what to do about it."""
 
 
 class AtHome:
@@ -38,7 +40,7 @@ class AtHome:
         if loop is None or loop.is_closed():
             raise StoreUnavailable("the event loop this store was opened on has ended; open it where it is used")
         if os.getpid() != self._process:
-            raise StoreUnavailable("the store is its parent process's; a forked process opens a store of its own")
+            raise StoreUnavailable(f"the store is {FORKED}")
         return loop
 
     async def _at_home(self, work: Coroutine[Any, Any, T]) -> T:

@@ -90,7 +90,7 @@ async def assemble(choices: Choices, registry: Registry, health: HealthBoard) ->
     settings = _settings(choices)
     url = choices.store or settings.store or DEFAULT_STORE
     store = open_store(url, clock=choices.clock, looking=choices.looking)
-    key = None if url.startswith("memory:") else _Key()
+    key = None if url.startswith("memory:") else _Key(looking=choices.looking)
     await store.open(key)
     try:
         keys = throwaway_keys() if key is None else await key.kept(store)
@@ -122,15 +122,20 @@ def _settings(choices: Choices) -> Settings:
 
 
 class _Key:
-    """The keys a store was made with, found before anything is written into it; a new store remembers what it gets."""
+    """The keys a store was made with, found before anything is written into it; a new store remembers what it gets.
 
-    def __init__(self) -> None:
+    Args:
+        looking: Whether somebody only looks: then no key is made, and none remembered.
+    """
+
+    def __init__(self, *, looking: bool) -> None:
+        self._looking = looking
         self._ring: KeyRing | None = None
         self._new = False
 
     def __call__(self, reader: Reader) -> None:
         expected = _expected_keys(reader)
-        self._new = expected is None
+        self._new = expected is None and not self._looking
         self._ring = open_keys(expected, create=self._new)
 
     async def kept(self, store: Store) -> KeyRing:

@@ -144,7 +144,7 @@ class Callgate(
         """The unopened gate, as of `open`, for who only looks at what is recorded: it leaves no trace.
 
         No stream is begun, nothing is signed and nothing anchored, unless something has to be recorded after all. It
-        has no tools and attaches no source.
+        has no tools and attaches no source. A store that is not there is a `StoreError` when it opens.
 
         Raises:
             ConfigurationError: Something given here cannot be.

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from callgate.errors import StoreError, StoreUnavailable
+from callgate.stores.sqlite import open_files
 
 HEADER = b"SQLite format 3\x00"
 OLDEST_SQLITE = (3, 40, 0)
@@ -41,33 +42,53 @@ _REASONS = {
 }
 
 
-def create(path: Path) -> None:
+def create(path: Path, *, looking: bool = False) -> None:
     """Make the file and its folder, readable by their owner alone; leave what is there as it is.
 
+    Args:
+        path: The database.
+        looking: Make nothing.
+
     Raises:
-        StoreError: It cannot be made, or what is there is not a database.
+        StoreError: It cannot be made, is to be looked at and not there, or is not a database.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; Callgate needs 3.40 or newer")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
-        with os.fdopen(handle, "rb") as file:
-            header = file.read(len(HEADER))
+        # Where this process has it open it is a database, and closing it here would end the locks on it.
+        header = open_files.unless_open(path, lambda: _read(path) if looking else _made(path), otherwise=HEADER)
     except OSError as error:
         raise StoreError(f"{path}: cannot open the store: {error.strerror or error}") from error
+    if looking and not header:
+        raise StoreError(f"there is no store at {path}")
     if header not in {b"", HEADER}:
         raise StoreError(f"{path} is not a Callgate store, and not an SQLite database at all; it was left as it is")
+
+
+def _made(path: Path) -> bytes:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    return _read(path)
+
+
+def _read(path: Path) -> bytes:
+    """How the file begins; nothing, where it is not there or was never written to."""
+    if not path.exists():
+        return b""
+    with path.open("rb") as file:
+        return file.read(len(HEADER))
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """A connection in autocommit mode, usable from any thread, by one at a time.
 
     Raises:
+        StoreUnavailable: This process was forked from one that had it open.
         sqlite3.Error: It cannot be opened.
     """
     mode = "ro" if read_only else "rw"
-    connection = sqlite3.connect(
+    connection = open_files.connect(
+        path,
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
         timeout=_READ_WAIT if read_only else _SETUP_WAIT,

@@ -56,7 +56,7 @@ class SqliteFile:
         Raises:
             StoreError: With what to do.
         """
-        create(self._path)
+        create(self._path, looking=self._looking)
         try:
             self.owners.take(self.owner)
             refused = self._start(look or _see_nothing)

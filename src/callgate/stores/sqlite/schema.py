@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from callgate.errors import StoreError
+from callgate.errors import StoreError, StoreUnavailable
 from callgate.model.ids import uuid7
 from callgate.stores.sqlite.connection import connect, is_other
 from callgate.stores.sqlite.projections import text_in
@@ -101,6 +101,8 @@ def holds(path: Path, store_id: str) -> bool:
     try:
         with closing(connect(path, read_only=True)) as db:
             return db.execute("SELECT value FROM meta WHERE name = 'store_id'").fetchone() == (store_id,)
+    except StoreUnavailable:
+        return True
     except sqlite3.Error as error:
         return not is_other(error)
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from callgate.events.chain import Events
 from callgate.model.event import Draft, Event
 from callgate.ports import Clock, Reader, Transaction
-from callgate.ports.home import AtHome
+from callgate.ports.home import FORKED, AtHome
 from callgate.ports.promise import Promise, promised
 from callgate.stores.sqlite import forks
 from callgate.stores.sqlite.batch import Batch
@@ -82,7 +82,7 @@ class Lifecycle(AtHome):
     def abandon(self) -> None:
         """In a forked child: this is the parent's store."""
         self._writer = None
-        self._why = "its parent process's; a forked process opens a store of its own"
+        self._why = FORKED
         self._file.abandon()
 
     async def _let_go(self, writer: Writer) -> None:
