@@ -95,7 +95,7 @@ OPEN: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("schema", OPEN)
-@pytest.mark.parametrize(("default", "said"), DEFAULTS, ids=str)
+@pytest.mark.parametrize(("default", "said"), DEFAULTS)
 def test_a_default_is_among_the_arguments_and_reaches_the_function_as_it_was(
     schema: dict[str, Any], default: Any, said: Any
 ):
