@@ -6,7 +6,7 @@ arguments before anybody looks at them, and the handler gets what is read from e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -28,8 +28,12 @@ _SETS = frozenset({"set", "frozenset"})
 _ONLY_WRITING = frozenset({"computed_fields", "serialization_exclude", "serialization_exclude_if"})
 
 
-def make_writer(adapter: TypeAdapter[Any]) -> Write:
+def make_writer(adapter: TypeAdapter[Any], *, without: Collection[str] = ()) -> Write:
     """How the values of an adapter are written.
+
+    Args:
+        adapter: What reads them.
+        without: Fields that are left out, whatever is in them.
 
     Raises:
         ConfigurationError: A field takes its value from a place inside of another, so that it has no name.
@@ -38,16 +42,17 @@ def make_writer(adapter: TypeAdapter[Any]) -> Write:
     as_told = _serializer(adapter, authors_way=True)
 
     lazy = is_lazy(adapter)
+    exclude = set(without)
 
     def write(read: Read) -> Arguments:
         values = read()
         try:
-            return _write(plainly, values)
+            return _write(plainly, values, exclude=exclude)
         except Exception:  # noqa: BLE001 - the second try has the last word
             # A type of the author's own, which only its author can write.
             values = read() if lazy else values
         try:
-            return _write(as_told, values)
+            return _write(as_told, values, exclude=exclude)
         except ValidationError:
             raise
         except Exception as error:
@@ -62,8 +67,8 @@ def is_lazy(adapter: TypeAdapter[Any]) -> bool:
     return has_type(adapter.core_schema, "generator")
 
 
-def _write(serializer: SchemaSerializer, values: Mapping[str, Any]) -> Arguments:
-    return serializer.to_python(values, mode="json", by_alias=True, round_trip=True, warnings=False)
+def _write(serializer: SchemaSerializer, values: Mapping[str, Any], *, exclude: set[str]) -> Arguments:
+    return serializer.to_python(values, mode="json", exclude=exclude, by_alias=True, round_trip=True, warnings=False)
 
 
 def _reveal(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from callgate.adapters.assemble import Parts, about, assemble, named
 from callgate.adapters.declare import Declaration
 from callgate.adapters.json_schema import compile_schema
-from callgate.adapters.langchain.running import code_of, is_async, make_handler
+from callgate.adapters.langchain.running import call_id, code_of, is_async, make_handler
 from callgate.adapters.langchain.shape import Shape, hold_to, read_shape
 from callgate.errors import CallgateError, ConfigurationError
 from callgate.model.levels import Origin
@@ -37,7 +37,7 @@ def make_langchain_tool(thing: Any, declaration: Declaration, *, inject: Inject 
     Raises:
         ConfigurationError: Its name or its schema cannot be used.
     """
-    from callgate.adapters.langchain.own_model import is_model, read_by  # noqa: PLC0415 - loaded with the first tool
+    from callgate.adapters.langchain.own_model import OwnModel, is_model  # noqa: PLC0415 - loaded with the first tool
 
     with _readable(thing):
         declaration = named(declaration, tool_name(str(thing.name)), description=str(thing.description or ""))
@@ -51,15 +51,25 @@ def make_langchain_tool(thing: Any, declaration: Declaration, *, inject: Inject 
             held = hold_to(Shape(schema=compiled.schema, injected=shape.injected), compiled.validator)
             # A model that contains itself is described elsewhere in its schema.
             shown = None if "$ref" in compiled.schema else as_mapping(compiled.schema.get("properties")) or ()
+            model = thing.args_schema
+            reading = OwnModel(model, shown=shown, injected=shape.injected) if is_model(model) else None
+            handler = make_handler(
+                thing, {**given, **_call_ids(shape)}, hides=bool(shape.injected), hold=reading and reading.hold
+            )
             parts = Parts(
                 original=thing,
-                handler=make_handler(thing, given, hides=bool(shape.injected)),
+                handler=handler,
                 is_async=is_async(thing),
                 input_schema=compiled.schema,
-                validator=read_by(thing.args_schema, held, shown=shown, injected=shape.injected),
+                validator=held if reading is None else reading.behind(held),
                 code=code_of(thing),
             )
             return assemble(declaration.with_more(_foreign(shape, given)), parts)
+
+
+def _call_ids(shape: Shape) -> Inject:
+    """LangChain gives the id of the call by itself, whatever others give."""
+    return dict.fromkeys(shape.call_ids, call_id)
 
 
 @contextmanager

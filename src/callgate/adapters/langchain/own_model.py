@@ -2,19 +2,22 @@
 
 LangChain reads the arguments by that model when the tool runs: defaults that are made, tidied texts and what other
 validators change would come after the approval. So the model reads them here as well, and what it makes of them is
-written down: that is judged and shown, and read once more by LangChain it has to be the same.
+written down: that is judged and shown, and read once more by LangChain, with what is injected, it has to be the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import copy
+import functools
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeGuard, cast
 
-from pydantic import BaseModel, TypeAdapter, ValidationError, create_model, model_validator
+from pydantic import BaseModel, TypeAdapter, ValidationError, create_model, field_validator, model_validator
+from pydantic_core import PydanticOmit, PydanticUseDefault
 
 from callgate.adapters.pydantic_faults import explain
 from callgate.adapters.written_values import make_writer
-from callgate.errors import InvalidArguments
+from callgate.errors import InvalidArguments, NoEffect
 from callgate.model.canonical import dumps
 from callgate.model.tool import Arguments, Validator
 
@@ -27,53 +30,78 @@ def is_model(model: Any) -> TypeGuard[type[BaseModel]]:
     return isinstance(model, type) and issubclass(model, BaseModel)
 
 
-def read_by(model: Any, validate: Validator, *, shown: Collection[str] | None, injected: frozenset[str]) -> Validator:
-    """The validator, and behind it what the tool's own model makes of the arguments.
+class ReadOtherwise(NoEffect, ValueError):
+    """With what is injected the model makes other arguments than those that were judged; the tool was not run."""
+
+
+class OwnModel:
+    """A tool's own model: what it makes of the arguments before they are judged, and that it stays so.
 
     Args:
-        model: The tool's `args_schema`. Nothing is done where it is no model of pydantic 2.
-        validate: Holds the arguments to the schema.
+        model: The tool's `args_schema`.
         shown: The names of the parameters in the schema; None where it does not say them by itself.
-        injected: Arguments that are not here yet.
+        injected: Arguments that are not here before the tool runs.
 
     Raises:
         ConfigurationError: A field takes its value from a place inside of another, so that it has no name.
     """
-    if not is_model(model):
-        return validate
-    return _settled(_reading(model, validate, shown=shown, injected=injected))
 
+    def __init__(self, model: type[BaseModel], *, shown: Collection[str] | None, injected: frozenset[str]) -> None:
+        self._model = model
+        self._shown = shown
+        self._injected = injected
+        absent = injected & model.model_fields.keys()
+        self._readers = [_Reader(each, absent, injected=injected) for each in _without(model, absent)]
+        self._names = _names(model, shown or ())
 
-def _reading(
-    model: type[BaseModel], validate: Validator, *, shown: Collection[str] | None, injected: frozenset[str]
-) -> Validator:
-    """What the arguments are once the model has read them, by the names of the schema."""
-    absent = injected & model.model_fields.keys()
-    readers = [_Reader(each, absent) for each in _without(model, absent)]
-    names, hidden = _names(model, shown or ()), injected | _NOT_PASSED
+    def behind(self, validate: Validator) -> Validator:
+        """The validator, and behind it what the model makes of the arguments, by the names of the schema."""
 
-    def is_passed(name: str) -> bool:
-        return name not in hidden and (shown is None or name in shown)
+        def read(arguments: Mapping[str, Any], /) -> Arguments:
+            checked = validate(arguments)
+            return self._passed(_first(self._readers, checked), checked)
 
-    def read(arguments: Mapping[str, Any], /) -> Arguments:
-        checked = validate(arguments)
-        written = _first(readers, checked)
-        named = ((names.get(name, name), value) for name, value in written.items())
-        return {name: value for name, value in named if name in checked or is_passed(name)}
+        return _settled(read)
 
-    return read
+    def hold(self, judged: Arguments, given: Mapping[str, Any]) -> None:
+        """See that the whole model makes of the judged arguments what they are, now that what is injected is here.
+
+        Before, validators that could not do without it were left out, and others of the same model with them.
+
+        Raises:
+            ReadOtherwise: It makes others.
+            ValidationError: It refuses them.
+        """
+        if not self._injected:
+            return
+
+        def read() -> Any:
+            # A validator may change what it reads, and LangChain has to read what was judged.
+            return self._model.model_validate({**copy.deepcopy(judged), **given})
+
+        written = self._readers[0].write(read)
+        if dumps(self._passed(written, judged)) != dumps(judged):
+            message = "The arguments are read otherwise with what is injected, so what was judged is not what would run"
+            raise ReadOtherwise(message)
+
+    def _passed(self, written: Arguments, checked: Arguments) -> Arguments:
+        named = ((self._names.get(name, name), value) for name, value in written.items())
+        return {name: value for name, value in named if name in checked or self._is_passed(name)}
+
+    def _is_passed(self, name: str) -> bool:
+        return name not in self._injected | _NOT_PASSED and (self._shown is None or name in self._shown)
 
 
 class _Reader:
     """A model that reads arguments, and how they are written again."""
 
-    def __init__(self, model: type[BaseModel], absent: frozenset[str]) -> None:
+    def __init__(self, model: type[BaseModel], absent: frozenset[str], *, injected: frozenset[str]) -> None:
         self._model = model
-        self._write = make_writer(TypeAdapter(model))
+        self.write = make_writer(TypeAdapter(model), without=injected)
         self._places = {(), *((name,) for name in absent)}
 
     def read(self, checked: Arguments) -> Arguments:
-        return self._write(lambda: cast("Any", self._model.model_validate(checked)))
+        return self.write(lambda: cast("Any", self._model.model_validate(checked)))
 
     def blames_none(self, error: ValidationError) -> bool:
         """Whether it says nothing of an argument that is here: what it misses may be what is not here yet."""
@@ -100,19 +128,39 @@ def _first(readers: list[_Reader], checked: Arguments) -> Arguments:
 
 
 def _without(model: type[BaseModel], absent: frozenset[str]) -> list[type[BaseModel]]:
-    """The model without what is injected: whole, without validators of the whole, and by its fields alone."""
+    """The model without what is injected: whole, by the validators of fields that can do without, by fields alone."""
     if not absent:
         return [model]
     nothing: dict[str, Any] = dict.fromkeys(absent, (Any, None))
-    passing: dict[str, Any] = {
-        name: model_validator(mode="after")(_unchanged) for name in model.__pydantic_decorators__.model_validators
+    written = model.__pydantic_decorators__
+    validating: Any = field_validator
+    able: dict[str, Any] = {
+        name: validating(*each.info.fields, mode=each.info.mode, check_fields=False)(_spared(each.func))
+        for name, each in written.field_validators.items()
     }
+    passing: dict[str, Any] = {name: model_validator(mode="after")(_unchanged) for name in written.model_validators}
     fields: dict[str, Any] = {name: (field.annotation, field) for name, field in model.model_fields.items()}
     return [
         create_model(model.__name__, __base__=model, **nothing),
-        create_model(model.__name__, __base__=model, __validators__=passing, **nothing),
+        create_model(model.__name__, __base__=model, __validators__={**able, **passing}, **nothing),
         create_model(model.__name__, __config__=model.model_config, **{**fields, **nothing}),
     ]
+
+
+def _spared(validator: Callable[..., Any]) -> Any:
+    """The validator of a field, which says nothing where it trips over what is not here yet."""
+
+    @functools.wraps(validator)
+    def spared(value: Any, *others: Any) -> Any:
+        try:
+            return validator(value, *others)
+        except (ValueError, AssertionError, PydanticUseDefault, PydanticOmit):  # what it says of the value
+            raise
+        except Exception:  # noqa: BLE001 - as in `_first`
+            read = others[0] if others and callable(others[0]) else _unchanged
+            return read(value)
+
+    return staticmethod(spared)
 
 
 def _unchanged(values: Any) -> Any:

@@ -7,12 +7,16 @@ import functools
 import inspect
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, cast
 
 from callgate.errors import ToolExecutionError
 from callgate.model.artifact import WithArtifact
 from callgate.model.tool import Arguments, Handler
 from callgate.model.tool_context import ToolContext
+
+Hold = Callable[[Arguments, Mapping[str, Any]], None]
+"""(the judged arguments, what is injected) -> raises where they would be others."""
 
 _CALL = "tool_call"
 
@@ -34,24 +38,35 @@ def code_of(tool: Any) -> Any:
     return written or (tool._arun if is_async(tool) else tool._run)  # noqa: SLF001 - as above
 
 
-def make_handler(tool: Any, inject: Mapping[str, Callable[[ToolContext], Any]], *, hides: bool) -> Handler:
+def call_id(context: ToolContext) -> str:
+    """The id of the call, as a LangChain tool gets it."""
+    return context.key or context.call_id
+
+
+def make_handler(
+    tool: Any, inject: Mapping[str, Callable[[ToolContext], Any]], *, hides: bool, hold: Hold | None
+) -> Handler:
     """The handler of a LangChain tool: a coroutine function exactly if the tool has a coroutine of its own.
 
     Args:
         tool: The tool.
         inject: Arguments that it gets from here and not from a model.
         hides: Whether it has arguments that are hidden from models; the id of the call may be one.
+        hold: Sees that arguments stay what they are with what is injected.
     """
     run = _unending(tool)
     # Only as a message does an answer say that it is an error, or bring its artifact; a plain answer keeps its type.
     as_message = hides or _answers_in_messages(tool)
 
     def given(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
-        full = arguments | {name: give(context) for name, give in inject.items()}
+        more = {name: give(context) for name, give in inject.items()}
+        if hold is not None:
+            _held(tool, partial(hold, arguments, more))
+        full = arguments | more
         # Arguments that look like a call would be taken for one, and what is inside them would be run unchecked.
         if not as_message and full.get("type") != _CALL:
             return full
-        return {"type": _CALL, "name": tool.name, "id": context.key or context.call_id, "args": full}
+        return {"type": _CALL, "name": tool.name, "id": call_id(context), "args": full}
 
     async def awaited(arguments: Arguments, context: ToolContext) -> Any:
         with _alone(arguments):
@@ -62,6 +77,17 @@ def make_handler(tool: Any, inject: Mapping[str, Callable[[ToolContext], Any]], 
             return read_answer(tool.invoke(given(arguments, context), config={}))
 
     return awaited if is_async(tool) else plain
+
+
+def _held(tool: Any, hold: Callable[[], None]) -> None:
+    from pydantic import ValidationError  # noqa: PLC0415 - loaded with the first tool
+
+    try:
+        hold()
+    except ValidationError:
+        # LangChain is told the same, and the tool may have words of its own for it.
+        if not tool.handle_validation_error:
+            raise
 
 
 def _unending(tool: Any) -> Any:

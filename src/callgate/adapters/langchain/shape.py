@@ -29,6 +29,8 @@ class Shape:
     """Arguments that are no business of a model."""
     needed: frozenset[str] = frozenset()
     """Those among them that the tool cannot do without, and that are not the id of the call."""
+    call_ids: frozenset[str] = frozenset()
+    """Those among them that are the id of the call."""
 
 
 def read_shape(tool: Any) -> Shape:
@@ -67,10 +69,11 @@ def _read(tool: Any) -> Shape:
     whole, shown = tool.get_input_schema(), tool.tool_call_schema
     fields = _fields(whole)
     injected = frozenset(fields.keys() - _fields(shown).keys())
-    needed = {name for name in injected if _is_required(fields[name]) and not _is_call_id(fields[name])}
+    call_ids = frozenset(name for name in injected if _is_call_id(fields[name]))
+    needed = frozenset(name for name in injected - call_ids if _is_required(fields[name]))
     # LangChain's view for models loses aliases and how a model is configured, so it stands only where it must.
     schema = _json_schema(shown if injected else whole)
-    return Shape(schema=schema, injected=injected, needed=frozenset(needed))
+    return Shape(schema=schema, injected=injected, needed=needed, call_ids=call_ids)
 
 
 def _takes_one_text(tool: Any) -> bool:
