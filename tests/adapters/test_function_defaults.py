@@ -91,6 +91,14 @@ OPEN: list[dict[str, Any]] = [
     {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {"x": {}}}}},
     {"type": "object", "oneOf": [{"properties": {"x": {}}}]},
     {"type": "object", "additionalProperties": {"not": {"const": "secret"}}},
+    {"type": "object", "patternProperties": {"^x$": {}}, "additionalProperties": False},
+    {
+        "type": "object",
+        "patternProperties": {"/|~|^\\p{L}$": {"not": {"const": "secret"}}},
+        "unevaluatedProperties": False,
+    },
+    {"type": "object", "additionalProperties": True, "unevaluatedProperties": False},
+    {"type": "object", "anyOf": [{"properties": {"x": {}}}, {"required": ["y"]}], "unevaluatedProperties": False},
 ]
 
 
@@ -130,6 +138,11 @@ holds_itself.append(holds_itself)
         ("a", {"type": "object", "additionalProperties": False}),
         ("a", {"type": "object", "additionalProperties": {"type": "integer"}}),
         ("a", {"type": "object", "unevaluatedProperties": False}),
+        ("a", {"type": "object", "patternProperties": {"^y": {}}, "additionalProperties": False}),
+        ("a", {"type": "object", "patternProperties": {"^y": {}}, "unevaluatedProperties": False}),
+        ("a", {"type": "object", "patternProperties": {"^x": {"type": "integer"}}}),
+        ("a", {"type": "object", "properties": {"x": {}}, "patternProperties": {"^x": {"type": "integer"}}}),
+        ("a", {"type": "object", "patternProperties": {"^x": {}, "x$": False}}),
         (object(), {"type": "object"}),
         (float("inf"), {"type": "object"}),
         (b"a", {"type": "object"}),
@@ -164,7 +177,7 @@ def test_for_another_process_only_what_is_json_by_itself_is_said():
     assert made.validator({}) == {"mode": "r"}
 
 
-@pytest.mark.parametrize("schema", [*OPEN[:1], *OPEN[3:6]])
+@pytest.mark.parametrize("schema", [*OPEN[:1], *OPEN[3:6], *OPEN[7:]])
 @pytest.mark.parametrize("default", ["/etc", Path("/etc"), ("/etc/passwd",), [Path("/etc/passwd")]])
 async def test_a_default_outside_of_what_is_granted_is_refused(schema: Any, default: Any, tmp_path: Path):
     seen: list[Any] = []

@@ -63,7 +63,7 @@ def compile_schema(
     compiled = _compile(copy)
     fits = _fitting(copy)
     plan = plan_defaults(copy, fits) if fill else None
-    more = admit_defaults(copy, functions or {}, fits=fits)
+    more = admit_defaults(copy, functions or {}, fits=fits, matches=_matches)
     show_defaults(copy, more)
     told = depth_limit(copy, budget=_TOLD)
 
@@ -134,6 +134,11 @@ def _fitting(schema: Schema) -> Fits:
         return part is not None and part.is_valid(value)
 
     return fits
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """As the schema itself is read: patterns are not those of Python."""
+    return _compile({"pattern": pattern}).is_valid(name)
 
 
 def _options() -> dict[str, Any]:

@@ -15,6 +15,10 @@ from callgate.model.canonical import dumps, loads
 
 Fits = Callable[[str, Any], bool]
 """(pointer of a schema, value) -> whether the value fits it."""
+Matches = Callable[[str, str], bool]
+"""(pattern, name of a property) -> whether the schemas of the pattern hold for it."""
+
+_CHOICES = frozenset({"anyOf", "oneOf", "if", "dependentSchemas", "$dynamicRef"})
 
 
 @dataclass(slots=True)
@@ -43,41 +47,43 @@ class Plan:
                 plan.fill(value[name])
 
 
-def admit_defaults(root: Schema, values: Mapping[str, Any], *, fits: Fits) -> dict[str, bytes]:
+def admit_defaults(root: Schema, values: Mapping[str, Any], *, fits: Fits, matches: Matches) -> dict[str, bytes]:
     """What its function takes for properties that are not given, as JSON text: what may be sent under that name alone.
 
     A default that nobody sees is one that nobody judges. A name that the schema has no room for stays the function's.
     """
     parts = _Planner(root, fits).holding("", root) if values else []
-    known = {name for _, part in parts for name in _properties(part)}
+    # What a choice names may be sent: only without one is it known that nothing else may.
     closed = any(part.get("unevaluatedProperties") is False for _, part in parts)
+    closed = closed and not any(_CHOICES & part.keys() for _, part in parts)
 
     def admits(name: str, value: Any) -> bool:
-        asked = [(place + step, held) for place, part in parts for step, held in [_held_to(part, name)]]
-        return all(held if isinstance(held, bool) else fits(pointer, value) for pointer, held in asked)
+        asked = [(place + step, held) for place, part in parts for step, held in _held_to(part, name, matches=matches)]
+        has_room = bool(asked) or not closed
+        return has_room and all(held if isinstance(held, bool) else fits(pointer, value) for pointer, held in asked)
 
-    named = {name: value for name, value in values.items() if name in known or not closed}
-    return {name: dumps(value) for name, value in named.items() if admits(name, value)}
+    return {name: dumps(value) for name, value in values.items() if admits(name, value)}
 
 
 def show_defaults(root: Schema, defaults: Mapping[str, bytes]) -> None:
     """Write them into the schema, where it says nothing of them itself."""
-    for name, part in _properties(root).items():
+    for name, part in _named(root, "properties").items():
         if name in defaults and isinstance(part, dict):
             cast("Schema", part).setdefault("default", loads(defaults[name]))
 
 
-def _held_to(part: Schema, name: str) -> tuple[str, Any]:
-    """What a part of a schema holds a property to, and its pointer from there."""
-    properties = _properties(part)
-    if name in properties:
-        return f"/properties/{_escape(name)}", properties[name]
-    return "/additionalProperties", part.get("additionalProperties", True)
+def _held_to(part: Schema, name: str, *, matches: Matches) -> list[tuple[str, Any]]:
+    """All that a part of a schema holds a property to, with pointers from there; none where it says nothing of it."""
+    properties, patterns = _named(part, "properties"), _named(part, "patternProperties")
+    held = [(f"/properties/{_escape(name)}", properties[name])] if name in properties else []
+    held += [(f"/patternProperties/{_escape(each)}", patterns[each]) for each in patterns if matches(each, name)]
+    others = [("/additionalProperties", part["additionalProperties"])] if "additionalProperties" in part else []
+    return held or others
 
 
-def _properties(part: Schema) -> Schema:
-    properties = part.get("properties")
-    return cast("Schema", properties) if isinstance(properties, dict) else {}
+def _named(part: Schema, key: str) -> Schema:
+    found = part.get(key)
+    return cast("Schema", found) if isinstance(found, dict) else {}
 
 
 def _escape(name: str) -> str:
@@ -114,7 +120,7 @@ class _Planner:
         return plan
 
     def _plan_properties(self, plan: Plan, pointer: str, *, part: Schema) -> None:
-        for name, raw in _properties(part).items():
+        for name, raw in _named(part, "properties").items():
             if not isinstance(raw, dict):
                 continue
             inner = cast("Schema", raw)
