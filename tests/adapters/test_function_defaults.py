@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from callgate import tool
+from callgate import Pending, tool
 from callgate.adapters.convert import convert
 from callgate.errors import InvalidArguments
 from callgate.model.canonical import dumps
@@ -65,6 +65,45 @@ def test_the_schema_is_for_what_is_sent(schema: dict[str, Any]):
         assert made.validator(final) == final
     with pytest.raises(InvalidArguments):
         made.validator({"id": "1", "name": "n"})
+
+
+@pytest.mark.parametrize("schema", [*EITHER, {**BOTH, "required": ["id"], "maxProperties": 1}])
+def test_final_arguments_are_accepted_once_more_where_what_was_sent_equals_a_default(schema: dict[str, Any]):
+    def find(id: str = "1", name: str = "n") -> list[str]:
+        return [id, name]
+
+    (made,) = convert(find, effects="read_only", input_schema=schema)
+    final = made.validator({"id": "1"})
+    assert final == {"id": "1", "name": "n"}
+    assert made.validator(final) == final
+
+
+def test_so_they_are_where_several_were_sent():
+    def add(a: int = 1, b: int = 1, c: int = 1, d: int = 1) -> int:
+        return a + b + c + d
+
+    schema = {"type": "object", "required": ["a", "c", "d"], "maxProperties": 3}
+    (made,) = convert(add, effects="read_only", input_schema=schema)
+    final = made.validator({"a": 1, "c": 1, "d": 1})
+    assert final == {"a": 1, "b": 1, "c": 1, "d": 1}
+    assert made.validator(final) == final
+    with pytest.raises(InvalidArguments):
+        made.validator({**final, "b": 2})
+
+
+async def test_a_person_may_edit_another_argument_of_such_a_call():
+    schema = {**EITHER[0], "properties": {"id": TEXT, "name": TEXT, "to": TEXT}}
+
+    @tool(effects="system_state", risk="high", input_schema=schema)
+    def send(id: str = "1", name: str = "n", to: str = "ann") -> str:
+        """Send."""
+        return f"{id} {name} {to}"
+
+    async with memory_gate(send) as gate:
+        asked = await gate.call("send", {"id": "1"})
+        assert isinstance(asked, Pending)
+        await gate.approve(asked.approval_id, by="op", arguments={"id": "1", "name": "n", "to": "bob"})
+        assert (await gate.resume(asked.approval_id)).unwrap() == "1 n bob"
 
 
 def test_what_the_schema_asks_for_is_asked_for_although_the_function_could_do_without():

@@ -6,8 +6,9 @@ Compiled once by jsonschema-rs, which is loaded with the first such schema. Noth
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
 from callgate.adapters.argument_text import write_arguments
@@ -28,6 +29,8 @@ _BACKTRACKS = 50_000
 """Steps one match of a pattern with look-around or back-references may take; all others match in linear time."""
 _PATTERN_BYTES = 1024 * 1024
 _REASON_LENGTH = 300
+_MOST_TRIED = 64
+"""Ways in which the same arguments may have been sent: all of six that equal their defaults, and enough of more."""
 _TOLD = 1000
 """Faults of choices within choices: their number, not that of the checks, grows with every level."""
 _UNTOLD = "The arguments do not fit the schema, and are too deep to say where"
@@ -71,16 +74,22 @@ def compile_schema(
         final = from_json(write_arguments(arguments, limit))
         if plan is not None:
             plan.fill(final)
-        if compiled.is_valid(final) or (more and compiled.is_valid(_without(more, final))):
+        if compiled.is_valid(final) or any(map(compiled.is_valid, _as_sent(more, final))):
             return {**final, **{name: from_json(text) for name, text in more.items() if name not in final}}
         raise explain(compiled.iter_errors(final)) if depth_of(final) <= told else InvalidArguments(_UNTOLD)
 
     return CompiledSchema(schema=copy, validator=_guarded(validate))
 
 
-def _without(defaults: Mapping[str, bytes], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments without what would be taken anyway: final ones, given once more, are no others."""
-    return {name: value for name, value in arguments.items() if name not in defaults or dumps(value) != defaults[name]}
+def _as_sent(defaults: Mapping[str, bytes], arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What may have been sent to have these arguments, the fewest first: final ones, given once more, are no others.
+
+    Which of the values that equal a default were sent is not known any more.
+    """
+    taken = [name for name, value in arguments.items() if name in defaults and dumps(value) == defaults[name]]
+    left_out = (names for count in range(len(taken), 0, -1) for names in combinations(taken, count))
+    for names in islice(left_out, _MOST_TRIED):
+        yield {name: value for name, value in arguments.items() if name not in names}
 
 
 def compile_output(schema: Mapping[str, Any]) -> tuple[Schema, OutputCheck]:
