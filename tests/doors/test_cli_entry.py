@@ -15,6 +15,7 @@ import callgate
 from callgate import errors
 from callgate.cli import entry, trouble
 from callgate.cli.exit_codes import ExitCode, code_of_error
+from callgate.cli.streams import as_answer
 from tests.doors.running import ROOT, TOOLS, Cli, environment, start
 from tests.needed import missing
 
@@ -169,6 +170,16 @@ def test_an_answer_that_cannot_be_written_is_told_as_that(cli: Cli, line: str):
         assert "callgate: the answer could not be written on stdout (" in done.stderr
         assert "fault" not in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_an_error_of_a_click_that_names_its_streams_otherwise_stays_what_it_is(monkeypatch: pytest.MonkeyPatch):
+    def echo() -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(click, "echo", echo)
+    with pytest.raises(OSError, match="full") as met:
+        echo()
+    assert as_answer(met.value) is met.value
 
 
 @pytest.mark.parametrize("line", ["--help", "-h", "call --help", "tools list --help", "--version"])

@@ -63,7 +63,8 @@ def as_answer(error: BaseException) -> BaseException:
         trace = trace.tb_next
     if not isinstance(error, OSError) or trace is None or trace.tb_frame.f_code is not click.echo.__code__:
         return error
-    return error if trace.tb_frame.f_locals["err"] else _unwritten(error)
+    # The name is Click's own: where it has another by then, the error stays what it is.
+    return error if trace.tb_frame.f_locals.get("err", True) else _unwritten(error)
 
 
 def _unwritten(error: OSError) -> Unwritten:
