@@ -394,6 +394,22 @@ async def test_a_read_whose_outcome_is_not_known_is_asked_about_once_and_not_for
         assert again.approval_id != asked.approval_id
 
 
+async def test_of_a_call_that_needs_nobody_as_edited_it_is_not_said_that_it_needs_a_person() -> None:
+    @tool(effects="system_state", risk="low")
+    async def tip(amount: int) -> int:
+        """Tip somebody."""
+        return amount
+
+    rules = "autonomy: A4\nglobal: {rules: [{match: tip, when: 'args.amount > 10', verdict: confirm}]}"
+    async with gate_of(tip, config=parse_settings(rules, file="callgate.yaml")) as gate:
+        asked = await gate.call("tip", {"amount": 50})
+        assert isinstance(asked, Pending)
+        assert "args.amount > 10" in (await gate.approval(asked.approval_id)).why[0]
+        await gate.approve(asked.approval_id, by="ann", arguments={"amount": 5})
+        assert (await gate.approval(asked.approval_id)).why == ()
+        assert (await gate.resume(asked.approval_id)).output == 5
+
+
 async def test_a_grant_that_is_revoked_at_the_last_moment_answers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     paid: list[int] = []
 

@@ -67,9 +67,11 @@ class Decision:
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """The reasons that ask for something, in words; where none does by itself, the matrix."""
+        """The reasons that ask for something, in words; where a person is asked and none says why, the matrix."""
         strict = tuple(each.text for each in self.reasons if each.verdict is not None and each.verdict > Verdict.ALLOW)
-        return strict or (f"risk {self.risk.label} at autonomy {self.autonomy.label} needs a person",)
+        if strict or self.allowed:
+            return strict
+        return (f"risk {self.risk.label} at autonomy {self.autonomy.label} needs a person",)
 
     @property
     def written(self) -> orjson.Fragment:
