@@ -247,4 +247,4 @@ class Preview:
     details: Any = None
     """For a program: whatever the tool's `preview` returned."""
     state: Any = None
-    """A hash, an ETag, a version number; an approval binds it, and another state at use voids the approval."""
+    """A hash, an ETag, a version number; an approval binds it, and is withdrawn where it is another at use."""

@@ -47,7 +47,7 @@ async def admit(parts: Parts, authorized: Authorized, decision: Decision, approv
     changed = _what_changed(parts, runs, approval)
     if changed is not None:
         await _withdraw(parts, approval, changed)
-        raise _void(authorized, approval, f"is withdrawn: {changed}")
+        raise _unusable(authorized, approval, f"is withdrawn: {changed}")
     if _asks_for_more(weighed, approval):
         await _withdraw(parts, approval, "the rules ask for more than was approved")
         return None
@@ -57,7 +57,7 @@ async def admit(parts: Parts, authorized: Authorized, decision: Decision, approv
     if await _world_changed(parts, runs, approval):
         await _withdraw(parts, approval, "what the preview showed is no longer so")
         changed = "what its preview showed has changed since; call again to see it anew"
-        raise _void(authorized, approval, f"is withdrawn: {changed}")
+        raise _unusable(authorized, approval, f"is withdrawn: {changed}")
     return Admitted(authorized, decision, approval, final)
 
 
@@ -94,12 +94,12 @@ async def _allowed(parts: Parts, runs: Authorized, otherwise: str) -> Decision:
 async def _edited(parts: Parts, authorized: Authorized, approval: Approval) -> Authorized:
     sealed = await unseal(parts, approval.sealed_id)
     if sealed is None:
-        raise _void(authorized, approval, "cannot be used: its sealed arguments are gone")
+        raise _unusable(authorized, approval, "cannot be used: its sealed arguments are gone")
     call = authorized.asked.call._replace(arguments=sealed.arguments)
     return await _authorized_again(parts, replace(authorized.asked, call=call))
 
 
-def _void(authorized: Authorized, approval: Approval, why: str) -> Stopped:
+def _unusable(authorized: Authorized, approval: Approval, why: str) -> Stopped:
     return void(authorized.asked, authorized.tool, approval, f"approval {approval.id} {why}")
 
 
