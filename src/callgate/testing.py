@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from callgate.approvals.answer import KINDS, fault_of
+from callgate.approvals.answer import fault_of
 from callgate.errors import ConfigurationError
 from callgate.model.approval import Approval
 from callgate.model.levels import Assurance
@@ -102,10 +102,6 @@ class ScriptedApprover:
 def _answer(given: Answer | str) -> Answer:
     """What a script says, as an answer. Another word would read as a no, and a test of a refusal pass by mistake."""
     answer = Answer(given) if isinstance(given, str) else given
-    if not isinstance(answer, Answer) or answer.kind not in KINDS:  # pyright: ignore[reportUnnecessaryIsInstance] - tests write anything
-        said = answer.kind if isinstance(answer, Answer) else given  # pyright: ignore[reportUnnecessaryIsInstance] - as above
-        words = ", ".join(f'"{kind}"' for kind in KINDS)
-        raise ConfigurationError(f"{said!r} is no answer; write one of {words}, or an Answer of such a kind")
     fault = fault_of(answer)
     if fault is not None:
         raise ConfigurationError(fault)

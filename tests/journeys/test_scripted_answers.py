@@ -12,7 +12,7 @@ from callgate.model.approval import Approval
 from callgate.ports import Answer
 from callgate.testing import ScriptedApprover, memory_gate
 
-WORDS = 'write one of "approve", "reject", "respond", "edit", "wait", or an Answer of such a kind'
+WORDS = "is of no kind; there are approve, reject, respond, edit, wait"
 
 
 @tool(effects="network_access", risk="high")
@@ -20,15 +20,18 @@ def pay(to: str) -> str:
     return f"paid {to}"
 
 
-@pytest.mark.parametrize("word", ["yes", "approved", "", "Approve", True, Answer("no")])
-def test_a_word_that_is_no_answer_is_told_where_the_script_is_written(word: Any):
-    said = word.kind if isinstance(word, Answer) else word
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [(word, f"Answer({word!r}) {WORDS}") for word in ("yes", "approved", "", "Approve")]
+    + [(Answer("no"), f"Answer('no') {WORDS}"), (True, "True is no callgate.ports.Answer")],
+)
+def test_a_word_that_is_no_answer_is_told_where_the_script_is_written(word: Any, why: str):
     with pytest.raises(ConfigurationError) as told:
         ScriptedApprover(word)
-    assert str(told.value) == f"{said!r} is no answer; {WORDS}"
+    assert str(told.value).startswith(why)
     with pytest.raises(ConfigurationError) as told:
         memory_gate(pay, answers=["approve", word])
-    assert str(told.value) == f"{said!r} is no answer; {WORDS}"
+    assert str(told.value).startswith(why)
 
 
 def test_an_edit_needs_its_arguments():
@@ -67,7 +70,7 @@ async def test_what_a_function_decides_is_an_answer_or_leaves_the_question_open(
     approver = ScriptedApprover(decide=lambda _: words.pop(0))
     async with memory_gate(pay, ask=approver) as gate:
         assert isinstance(await gate.call("pay", {"to": "bob"}), Pending)
-        assert approver.told == [f"'yes' is no answer; {WORDS}"]
+        assert approver.told == [f"Answer('yes') {WORDS}"]
         assert isinstance(await gate.call("pay", {"to": "ann"}), Succeeded)
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from callgate.ports import Answer
 
-KINDS = ("approve", "reject", "respond", "edit", "wait")
+_KINDS = ("approve", "reject", "respond", "edit", "wait")
 
 
 def fault_of(given: object) -> str | None:
     """Why something is no answer; None where it is one. Another word, taken as it is, would read as a no."""
     if not isinstance(given, Answer):
         return f'{given!r} is no callgate.ports.Answer, as Answer("approve", by="ann") is'
-    if given.kind not in KINDS:
-        return f"Answer({given.kind!r}) is of no kind; there are {', '.join(KINDS)}"
+    if given.kind not in _KINDS:
+        return f"Answer({given.kind!r}) is of no kind; there are {', '.join(_KINDS)}"
     if not (isinstance(given.text, str) and isinstance(given.by, str)):  # pyright: ignore[reportUnnecessaryIsInstance] - programs write anything
         return "the text and the name in an Answer are texts"
     return _lacking(given)
