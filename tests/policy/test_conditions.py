@@ -286,6 +286,7 @@ def test_what_could_never_be_judged_is_told_when_it_is_compiled(condition: str, 
     "condition",
     [
         "'name' in tool && tool['name'] == 'pay' && size(context.role) > 0",
+        "tool ['name'] == 'pay' && context\n[ 'role' ] != ''",
         "args.tool == 'a' && args . context == 'b'",
         "['a'].exists(tool, tool == 'a') && ['a'].all(context, context != 'tool.nme')",
         "args.tool.matches( // ( is no group\n'a')",
