@@ -16,11 +16,12 @@ from pathlib import Path
 from callgate.model.context import Context
 from callgate.model.decision import Reason
 from callgate.model.grounds import Grounds
-from callgate.model.levels import Effect, Verdict
+from callgate.model.levels import Verdict
 from callgate.model.tool import Arguments, Tool
 from callgate.policy import hosts
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.ground import Ground
+from callgate.policy.groups import runs_programs
 from callgate.policy.guess import starts_programs
 from callgate.policy.hosts import Airspace, read_host
 from callgate.policy.looks import TooMany
@@ -261,8 +262,8 @@ def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]
 
 def _about(item: Found, tool: Tool) -> str | None:
     """The argument whose texts a tool on files may take for paths; no command line is one."""
-    runs_programs = Effect.LOCAL_EXEC in tool.effects or "shell" in map(family_of, tool.scopes)
-    return item.argument if item.kind is Kind.TEXT and not (runs_programs and starts_programs(item.argument)) else None
+    is_command = runs_programs(tool) and starts_programs(item.argument)
+    return item.argument if item.kind is Kind.TEXT and not is_command else None
 
 
 def _judge(item: Found, ground: Paths, *, base: str | None) -> str:
