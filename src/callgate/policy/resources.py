@@ -30,7 +30,7 @@ from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Paths, real_directory
 from callgate.policy.patterns import may_be_expanded
 from callgate.policy.reach import Found, Reach, Unjudged
-from callgate.policy.scopes import ANY, Families, family_of
+from callgate.policy.scopes import Families
 from callgate.policy.showing import show
 from callgate.policy.survey import Kind, is_surroundings
 from callgate.policy.unfit import Unfit
@@ -96,7 +96,7 @@ class Resources:
     def __init__(
         self, families: Mapping[str, Family], *, working_directory: str | Path | None, own_paths: Iterable[Path | str]
     ) -> None:
-        self._families = Families(families).known
+        self._families = Families(families)
         self._directory = real_directory(working_directory)
         self._own = OwnFiles(own_paths)
         self._grounds: dict[tuple[str, str], Ground | None] = {}
@@ -196,7 +196,7 @@ class Resources:
                 raise Unfit(f"{what}, and a link leads from it to {show(base)}; name the directory itself")
 
     def _granted_to_anybody(self, bases: Iterable[str]) -> Iterator[str]:
-        for base, name in product(bases, self._families):
+        for base, name in product(bases, self._families.known):
             ground = self._ground(name, base)
             yield from () if ground is None else ground.roots
 
@@ -205,8 +205,8 @@ class Resources:
         if (family, base) not in self._grounds:
             if len(self._grounds) >= MOST_GROUNDS:
                 self._grounds.clear()
-            entries = self._families[family].paths
-            beside = [entry for other in self._families.values() for entry in other.paths or ()]
+            entries = self._families.known[family].paths
+            beside = [entry for other in self._families.known.values() for entry in other.paths or ()]
             self._grounds[family, base] = (
                 None if entries is None else Ground.of(family, entries, working_directory=base, beside=beside)
             )
@@ -214,16 +214,12 @@ class Resources:
 
     def _airspaces(self, tool: Tool) -> Iterator[Airspace]:
         for name in self._governing(tool, "hosts", otherwise="net"):
-            family = self._families[name]
+            family = self._families.known[name]
             yield Airspace(name, family.hosts, private_addresses=family.private_addresses)
 
     def _governing(self, tool: Tool, what: str, *, otherwise: str) -> list[str]:
-        wanted = {family_of(scope) for scope in tool.scopes}
-        if wanted - self._families.keys() - {ANY}:
-            wanted.add(otherwise)
-        named = self._families if ANY in wanted else wanted & self._families.keys()
-        speaking = [name for name in sorted(named) if getattr(self._families[name], what) is not None]
-        return speaking or [otherwise]
+        scopes = {*tool.scopes, otherwise} if self._families.unknown(tool.scopes) else tool.scopes
+        return self._families.speaking(what, scopes) or [otherwise]
 
 
 def _parts(found: Iterable[Found], places: Sequence[str]) -> int:
