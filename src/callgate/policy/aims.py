@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from callgate.policy.looks import SIGNS_A_STEP, Looks
+from callgate.policy.looks import LETTERS_A_STEP, Looks
 
 _TOKEN = re.compile(
     r"""(?P<folders>(?<![^/{,])\*\*+/)                # any number of directories, or none
@@ -206,7 +206,7 @@ class _Reading:
 def _counted(text: str, looks: Looks) -> Iterator[_Token]:
     """The signs and letters of a pattern, most of which end a reading soon."""
     for at, token in enumerate(_tokens(text)):
-        looks.count(at % SIGNS_A_STEP == 0)
+        looks.count(at % LETTERS_A_STEP == 0)
         yield token
 
 
