@@ -68,7 +68,10 @@ class Sought:
     """Whether to judge it may take longer than an event loop can wait."""
 
     def judge(self) -> Authorization:
-        """Resolve and judge all of it, on whichever thread; every refusal is among the reasons."""
+        """Resolve and judge all of it, on whichever thread.
+
+        Every refusal is among the reasons, up to where it is too much to look at.
+        """
         if self.paths is None:
             return self.settled or NOTHING_TOUCHED
         resources: dict[str, None] = {}
