@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from callgate.ports.home import FORKED
+
 T = TypeVar("T")
 _PATIENCE = 10.0
 """Seconds a loop has to begin what it is handed, before whoever blocks for it is told that it does not run."""
-_INHERITED = "the gate is its parent process's; fork before it is opened, or start the process with spawn"
+_INHERITED = f"the gate is {FORKED}"
 
 
 class Portal:

@@ -201,13 +201,23 @@ def test_a_copy_that_was_called_through_is_found_after_the_store_was_restored(us
     assert used(*IN_COPY, "audit", "verify").code == 7
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "heads = 'none'",
+        """heads = '{"@checkpoints": ["first", "x"]}'""",
+        "key_id = x'ff'",
+        "signature = 'none'",
+        "time = 9e999",
+    ],
+)
 def test_where_the_store_itself_cannot_be_read_nobody_can_tell_whether_a_copy_was_used(
-    used: Cli, monkeypatch: pytest.MonkeyPatch
+    used: Cli, monkeypatch: pytest.MonkeyPatch, edit: str
 ):
     monkeypatch.setattr("callgate.events.anchor._KEPT_AT_MOST", 1)
     shutil.copytree(HERE, COPY)
     leave_behind(used)
     with closing(sqlite3.connect(HERE / "callgate.db")) as database, database:
-        database.execute("UPDATE checkpoints SET heads = 'none'")
+        database.execute(f"UPDATE checkpoints SET {edit}")
     found = used(*IN_COPY, "audit", "verify")
     assert (found.code, "nobody can tell whether it was used since" in found.out) == (0, True)

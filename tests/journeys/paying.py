@@ -1,6 +1,8 @@
 """Processes of their own that pay as they are told; what was acknowledged stands on standard output."""
 
+import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from callgate import Callgate, Context, tool
+from callgate.events.report import Report
 from callgate.model.levels import Autonomy
 from callgate.runtime.blocking import BlockingCallgate
 from callgate.settings.values import Settings
@@ -91,6 +94,31 @@ def forked_while_open(folder: Path) -> None:
         a_worker(forked, folder, stack)
 
 
+def copy_looked_at_when_forked(folder: Path) -> None:
+    """A child looks at an older copy, while its parent has the store itself open."""
+    with opened(folder) as gate:
+        pay(gate, "zero")
+    (folder / "copy").mkdir()
+    shutil.copy(folder / "callgate.db", folder / "copy")
+    with opened(folder) as gate:
+        pay(gate, "one")
+        os.waitpid(forked("looker", folder / "copy"), 0)
+
+
+def looker(folder: Path) -> None:
+    """Says whether the record holds, and what else there is to say of it."""
+
+    async def verified() -> Report:
+        async with Callgate.look(f"sqlite:///{folder}/callgate.db", FREE) as gate:
+            return await gate.verify_audit()
+
+    try:
+        report = asyncio.run(verified())
+        say(f"{report.ok}: {' '.join(report.notes)}")
+    except Exception as error:  # noqa: BLE001 - it is told
+        say(f"looker: {error!r}")
+
+
 def spawned_while_open(folder: Path) -> None:
     with ExitStack() as stack:
         pay(stack.enter_context(opened(folder)), "zero")
@@ -115,7 +143,16 @@ def two_gates(folder: Path) -> None:
 
 PARTS: dict[str, Callable[..., None]] = {
     each.__name__: each
-    for each in (worker, visitor, forked_while_open, spawned_while_open, forked_when_closed, two_gates)
+    for each in (
+        worker,
+        visitor,
+        looker,
+        forked_while_open,
+        spawned_while_open,
+        forked_when_closed,
+        two_gates,
+        copy_looked_at_when_forked,
+    )
 }
 
 if __name__ == "__main__":

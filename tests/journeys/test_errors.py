@@ -3,7 +3,7 @@
 import email.message
 import sys
 import urllib.error
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -396,12 +396,19 @@ async def test_a_person_who_is_no_text_decides_nothing():
         asked = await gate.call("greet")
         assert isinstance(asked, Pending)
         nobody: Any = 3
-        grant = await gate.grant("greet", by="ann")
-        for decide in (
+        decisions: tuple[Callable[[], Awaitable[Any]], ...] = (
             lambda: gate.approve(asked.approval_id, by=nobody),
             lambda: gate.grant("greet", by=nobody),
-            lambda: gate.revoke(grant.id, by=nobody),
-        ):
+            lambda: gate.revoke("unknown", by=nobody),
+            lambda: gate.resolve("unknown", happened=True, by=nobody),
+            lambda: gate.accept_restore(by=nobody, why="moved"),
+            lambda: gate.erase(by=nobody, why="asked to"),
+            lambda: gate.admit_agent("bot", by=nobody),
+            lambda: gate.revoke_credential("unknown", by=nobody),
+            lambda: gate.end_visits("unknown", by=nobody),
+            lambda: gate.distrust("greet", by=nobody, why="it is odd"),
+        )
+        for decide in decisions:
             with pytest.raises(errors.ConfigurationError, match="the name of a person, as text, not int"):
                 await decide()
 

@@ -42,3 +42,8 @@ def test_a_worker_that_was_forked_while_its_parent_had_the_store_open_pays_nothi
     assert "this process was forked while its parent had the store open; fork before it is opened" in refused
     assert not {"one", "two"}.intersection((tmp_path / "paid").read_text().split())
     assert_paid_once(tmp_path)
+
+
+def test_a_forked_worker_verifies_a_copy_of_the_store_that_its_parent_has_open(tmp_path: Path) -> None:
+    *_, looked = told("copy_looked_at_when_forked", tmp_path)
+    assert looked.startswith(f"True: this store is a copy of the one at {tmp_path}/callgate.db")

@@ -58,6 +58,14 @@ def test_each_sign_means_the_most_that_it_means_to_any(text: str):
 
 @pytest.mark.parametrize(
     "text",
+    ["dir{a}{b,c}/call*.yaml", "dir{a}{x,b,c}/call*.yaml", "dir{a}{b,c}/callgate.{yaml,txt}", "dir{a}\\{b,c\\}/call*"],
+)
+def test_braces_are_letters_where_a_shell_leaves_them_and_to_those_who_open_none(text: str):
+    assert meets(text, ("dir{a}{b,c}", "callgate.yaml"), ("dir{a}x", "callgate.yaml"))
+
+
+@pytest.mark.parametrize(
+    "text",
     [
         "*.txt",
         "**/db",
@@ -94,11 +102,13 @@ def test_a_long_text_is_counted(text: str):
 
 
 @given(
-    st.text("ab.*?[]!^\\/-", max_size=9),
-    st.lists(st.text("ab.", min_size=1, max_size=3).filter(lambda name: name.strip(".")), min_size=1, max_size=3),
+    st.text("ab.*?[]!^\\/-{},", max_size=9),
+    st.lists(st.text("ab.{},", min_size=1, max_size=3).filter(lambda name: name.strip(".")), min_size=1, max_size=3),
 )
 @example("[a\\]b]", ["b"])
 @example("*a", ["a", "a"])
+@example("{a}*", ["{a}b"])
+@example("{a,b}*", ["{a,b}b"])
 def test_whatever_python_or_the_system_matches_is_met(text: str, names: list[str]):
     path = "/".join(names)
     by_system = _LIBC.fnmatch(text.encode(), path.encode(), 0) == 0

@@ -187,6 +187,7 @@ def paying(name: str = "pay", /, **properties: Any) -> Tool:
         ("args.amount", "it gives int and no boolean"),
         ("args.amount > 'x'", "it puts values of different types together"),
         ("args.to.size() + 1", "it gives int and no boolean"),
+        ("args.amount.startsWith('x')", "it calls a function that these values do not have"),
         ("args.parts[0].share == 1.5 ? 'a' : 'b'", "it gives str and no boolean"),
     ],
 )
@@ -215,6 +216,12 @@ def test_a_condition_by_which_no_call_can_be_judged_is_a_warning(when: str, why:
         ("args.x[0]", {"type": "array"}),
         ("args.x", True),
         ("args.x", {"enum": []}),
+        ("args.x['to'] == 'x'", {"type": "object", "additionalProperties": {"type": "string"}}),
+        ("('to' in args.x ? args.x.to : 0) > 'x'", {"type": "object"}),
+        ("args.x.to == 'x'", {"type": "object", "properties": {"a": {"type": "string"}}}),
+        ("args.x[1] == 'x'", {"type": "array", "items": {"type": "string"}}),
+        ("10 / (args.x - 1) > 1", {"type": "integer"}),
+        ("args.x + 9223372036854775807 > 1", {"type": "integer"}),
     ],
 )
 def test_a_condition_by_which_some_call_can_be_judged_or_of_which_nobody_can_tell_is_none(when: str, shape: Any):

@@ -15,6 +15,7 @@ import pytest
 from callgate.model.attempt import AttemptState
 from callgate.model.event import Event
 from callgate.model.ids import uuid7
+from callgate.ports import Reader
 from callgate.stores.sqlite import SqliteStore
 from tests.contracts.makers import HandClock, a_draft, an_attempt
 from tests.contracts.test_events import assert_chained
@@ -122,6 +123,20 @@ async def test_an_owner_that_left_no_row_is_forgotten_at_the_next_opening(path: 
         assert {file.name for file in folder.iterdir()} == {store.owner, second.owner, "not an owner"}
         assert not second.owner_alive(stray)
         assert not second.owner_alive(store.owner)
+
+
+async def test_who_is_refused_at_the_opening_forgets_no_owner(path: Path):
+    async with opened(path):
+        pass
+    stray = path.with_name("callgate.db.owners") / uuid7()
+    stray.touch()
+
+    def refuse(_: Reader) -> None:
+        raise LookupError("not with this key")
+
+    with pytest.raises(LookupError, match="not with this key"):
+        await SqliteStore(path, clock=HandClock()).open(refuse)
+    assert stray.exists()
 
 
 async def test_an_owner_is_alive_until_the_last_process_that_it_gave_its_handles_is_gone(path: Path):

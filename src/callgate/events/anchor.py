@@ -122,6 +122,13 @@ class Lying:
         return self.holds(Path(place))
 
 
+def _digests(checkpoints: Sequence[Checkpoint]) -> dict[int, str] | None:
+    try:
+        return {number_of(each): digest_of(each) for each in checkpoints}
+    except Exception:  # noqa: BLE001 - a row was changed into what is no checkpoint
+        return None
+
+
 def _unknown(_: int) -> None:
     """Nobody can say."""
 
@@ -162,13 +169,15 @@ class AnchorFile:
         return Anchored(entries=found.entries, notes=tuple(notes), copy_of=self._copied(found), place=self._place)
 
     def look_at_both(self) -> Anchored:
-        """As `look`, and beside a copy at the store itself: an older copy has no checkpoint that is still anchored."""
+        """As `look`, and beside a copy at the store itself: an older copy has no checkpoint that is still anchored.
+
+        Never raises either: what cannot be read there says nothing.
+        """
         anchored = self.look()
         if anchored.copy_of is None or self._lying is None:
             return anchored
         found = self._lying.checkpoints(Path(anchored.copy_of))
-        there = None if found is None else {number_of(each): digest_of(each) for each in found}
-        return replace(anchored, there=there)
+        return replace(anchored, there=None if found is None else _digests(found))
 
     @property
     def copy_of(self) -> str | None:

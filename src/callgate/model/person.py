@@ -8,11 +8,24 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
+from typing import Any
 
+from callgate.errors import ConfigurationError
 from callgate.model.visible import hides
 
 TRYING = "console:"
 """What the names begin with under which people try tools."""
+
+
+def named(by: Any) -> str:
+    """The name of who does something, as it is said in a program.
+
+    Raises:
+        ConfigurationError: It is no text.
+    """
+    if not isinstance(by, str):
+        raise ConfigurationError(f"by is the name of a person, as text, not {type(by).__name__}")
+    return by
 
 
 def same_person(one: str | None, other: str | None) -> bool:

@@ -1,8 +1,8 @@
 """Aims: paths that a pattern is held against by its text, all of them at once, there or not.
 
 Tools read patterns differently, and here each sign means the most that it means to any: a star may go over slashes, a
-class that is not plain ends at any bracket and is any letter, a backslash is a letter or nothing. Braces are followed
-and not opened, so that many of them take no longer than few.
+class that is not plain ends at any bracket and is any letter, a backslash is a letter or nothing, and braces are
+letters as well. They are followed and not opened, so that many of them take no longer than few.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from callgate.policy.looks import SIGNS_A_STEP, Looks
+from callgate.policy.looks import LETTERS_A_STEP, Looks
 
 _TOKEN = re.compile(
     r"""(?P<folders>(?<![^/{,])\*\*+/)                # any number of directories, or none
@@ -144,24 +144,27 @@ class _Reading:
         """Whether it may have come to an end of a path where the pattern ends; braces are told in pairs."""
         for at, token in enumerate(tokens):
             if at in pairs or (self._braces and token.text == ","):
-                self._follow(token.text, counts=pairs.get(at, False))
+                self._follow(token, counts=pairs.get(at, False))
             else:
                 self._now = self._after(token)
             if self._now == _NOWHERE and not self._braces:
                 return False
         return self._aims.over(self._now.here | self._now.dotted)
 
-    def _follow(self, sign: str, *, counts: bool) -> None:
-        if sign == "{":
+    def _follow(self, token: _Token, *, counts: bool) -> None:
+        as_letter = self._after(token)
+        if token.text == "{":
             self._braces.append(_Braces(self._now, _NOWHERE, counts))
+            self._now = self._now.joined(as_letter)
             return
         before, ended, counts = self._braces.pop()
         ended = ended.joined(self._now)
-        if sign == ",":
+        if token.text == ",":
             self._now = before
             self._braces.append(_Braces(before, ended, counts))
         else:
             self._now = ended.joined(_Standing(self._many(before.here))) if counts else ended
+        self._now = self._now.joined(as_letter)
 
     def _after(self, token: _Token) -> _Standing:
         here, dotted, inside = self._now
@@ -203,7 +206,7 @@ class _Reading:
 def _counted(text: str, looks: Looks) -> Iterator[_Token]:
     """The signs and letters of a pattern, most of which end a reading soon."""
     for at, token in enumerate(_tokens(text)):
-        looks.count(at % SIGNS_A_STEP == 0)
+        looks.count(at % LETTERS_A_STEP == 0)
         yield token
 
 

@@ -44,6 +44,8 @@ _TROUBLE: Mapping[type[BaseException], str] = {
     TypeError: "it puts values of different types together",
     TooLarge: "the call is too large to evaluate it",
 }
+_NO_SUCH_FUNCTION = "Undefined variable or function"
+"""What the evaluator says of a function that values of this type do not have: names that are nowhere are refused."""
 
 
 class Compiled(Protocol):
@@ -58,6 +60,8 @@ class Held(NamedTuple):
     applies: bool
     certain: bool = True
     note: str = ""
+    by_type: bool = False
+    """Whether other values of the same types would be no better: what it says does not fit them."""
 
 
 @dataclass(slots=True)
@@ -103,10 +107,11 @@ class Condition:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a panic of the evaluator is no Exception, and is no no either
-            return Held(applies=True, certain=False, note=_TROUBLE.get(type(error), type(error).__name__))
+            return _trouble(error)
         if isinstance(answer, bool):
             return Held(answer)
-        return Held(applies=True, certain=False, note=f"it gives {type(answer).__name__} and no boolean")
+        note = f"it gives {type(answer).__name__} and no boolean"
+        return Held(applies=True, certain=False, note=note, by_type=True)
 
     def _refuse_work(self, measured: Measured) -> None:
         if max(measured.widest, self.widest) ** self.loops * measured.size > MOST_STEPS:
@@ -146,6 +151,13 @@ def compile_condition(text: str, *, key: str | None = None) -> Condition:
 def named_arguments(text: str) -> list[str]:
     """The arguments that a condition names as `args.NAME`, as they stand there, each once."""
     return list(dict.fromkeys(_ARGUMENT.findall(_without_literals(text))))
+
+
+def _trouble(error: BaseException) -> Held:
+    if str(error).startswith(_NO_SUCH_FUNCTION):
+        return Held(applies=True, certain=False, note="it calls a function that these values do not have", by_type=True)
+    note = _TROUBLE.get(type(error), type(error).__name__)
+    return Held(applies=True, certain=False, note=note, by_type=isinstance(error, TypeError))
 
 
 def _explain(error: BaseException) -> str:

@@ -26,6 +26,11 @@ def reaches_network(tool: Tool) -> bool:
     return Effect.NETWORK_ACCESS in tool.effects or tool.egress or _has_family(tool, "net")
 
 
+def runs_programs(tool: Tool) -> bool:
+    """Whether it declares that it runs programs, by its effects or a scope."""
+    return Effect.LOCAL_EXEC in tool.effects or _has_family(tool, "shell")
+
+
 def in_category(tool: Tool, category: str) -> bool:
     """Whether it may be let in as one of this category: by a word of ours, not its own."""
     return tool.category == category and tool.source not in FOREIGN
@@ -41,10 +46,6 @@ def _reads(tool: Tool) -> bool:
 
 def _touches_files(tool: Tool) -> bool:
     return Effect.MODIFIES_FILES in tool.effects or _has_family(tool, "fs")
-
-
-def _runs_commands(tool: Tool) -> bool:
-    return Effect.LOCAL_EXEC in tool.effects or _has_family(tool, "shell")
 
 
 def _sends_out(tool: Tool) -> bool:
@@ -63,7 +64,7 @@ LETS_IN: Mapping[str, Predicate] = MappingProxyType(
         "data": lambda tool: in_category(tool, "data") or (tool.read_only and _has_family(tool, "fs")),
         "math": lambda tool: in_category(tool, "math"),
         "files": _touches_files,
-        "shell": _runs_commands,
+        "shell": runs_programs,
         "llm": lambda tool: Effect.CALLS_LLM in tool.effects,
         "egress": lambda tool: tool.egress,
         "untrusted": lambda tool: tool.untrusted_output,
@@ -80,12 +81,12 @@ KEEPS_OUT: Mapping[str, Predicate] = MappingProxyType(
         "network": lambda tool: reaches_network(tool) or effects_unknown(tool),
         "web": lambda tool: tool.category == "web" or reaches_network(tool) or effects_unknown(tool),
         "code": lambda tool: (
-            tool.category == "code" or _touches_files(tool) or _runs_commands(tool) or effects_unknown(tool)
+            tool.category == "code" or _touches_files(tool) or runs_programs(tool) or effects_unknown(tool)
         ),
         "data": lambda tool: tool.category == "data" or (tool.read_only and _has_family(tool, "fs")),
         "math": lambda tool: tool.category == "math",
         "files": lambda tool: _touches_files(tool) or effects_unknown(tool),
-        "shell": lambda tool: _runs_commands(tool) or effects_unknown(tool),
+        "shell": lambda tool: runs_programs(tool) or effects_unknown(tool),
         "llm": lambda tool: Effect.CALLS_LLM in tool.effects or effects_unknown(tool),
         "egress": lambda tool: _sends_out(tool) or effects_unknown(tool),
         "untrusted": lambda tool: tool.untrusted_output or tool.source in FOREIGN,

@@ -6,7 +6,7 @@ MOST_LOOKED_AT = 20_000
 """So many names are looked at for one call, or as much else is done for it; beyond it, the call is refused."""
 STEPS_A_NAME = 5
 """What is done is counted in steps of some microseconds."""
-SIGNS_A_STEP = 8
+LETTERS_A_STEP = 8
 
 
 class TooMany(Exception):
@@ -38,9 +38,9 @@ class Looks:
         self.count(2 * (path.count("/") + 1))
 
     def count_text(self, text: str) -> None:
-        """A text that is read sign by sign.
+        """A text that is read letter by letter.
 
         Raises:
             TooMany: As above.
         """
-        self.count(1 + len(text) // SIGNS_A_STEP)
+        self.count(1 + len(text) // LETTERS_A_STEP)

@@ -27,7 +27,7 @@ _FUNCTIONS = frozenset(
 )  # fmt: skip
 """Those of CEL that the evaluator has; macros are not counted among them."""
 _OPERATOR = re.compile(r"\W|_.*_|@")
-_USED = re.compile(r"(?<![\w.])(tool|context)\b(?:\.(\w+)|(\[))?")
+_USED = re.compile(r"(?<![\w.])(tool|context)\b(?:\.(\w+)|\s*(\[))?")
 _LISTED = re.compile(r"\bin\s*$")
 
 

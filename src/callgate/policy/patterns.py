@@ -19,8 +19,8 @@ from callgate.policy.aims import Aims
 from callgate.policy.looks import STEPS_A_NAME, Looks
 from callgate.policy.own_files import listed, part_of_key
 
-_STEPS_A_SIGN = 20
-_LETTERS_A_STEP = 256
+_STEPS_A_PART = 20
+_LETTERS_COPIED_A_STEP = 256
 _PLACES_A_STEP = 4
 
 _MAGIC = re.compile(r"[*?\[{]|[@!+]\(")
@@ -80,7 +80,7 @@ def alternatives(text: str, *, looks: Looks) -> list[str] | None:
         return None
     # They differ only in what stood inside of braces: all of them have some left, or none.
     while _BRACES.search(found[0]):
-        looks.count(len(found) + len(found) * len(text) // _LETTERS_A_STEP)
+        looks.count(len(found) + len(found) * len(text) // _LETTERS_COPIED_A_STEP)
         found = [one for each in found for one in _opened(each)]
         if len(found) > _MOST_ALTERNATIVES:
             return None
@@ -117,7 +117,7 @@ class Shape:
 
     def __init__(self, parts: Sequence[str], *, looks: Looks) -> None:
         self._looks = looks
-        looks.count(sum(_STEPS_A_SIGN if part.strip("*") else 1 for part in parts))
+        looks.count(sum(_STEPS_A_PART if part.strip("*") else 1 for part in parts))
         read = [_read(part) for part in parts if part not in ("", ".")]
         # Any number of directories twice is any number.
         self._parts = [part for at, part in enumerate(read) if part is not None or read[at - 1 : at] != [None]]

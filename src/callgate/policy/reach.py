@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, cast
 from callgate.model.levels import FOREIGN, Effect
 from callgate.model.tool import Arguments, Tool
 from callgate.policy.formats import are_checked, has_one
-from callgate.policy.groups import effects_unknown, reaches_network
+from callgate.policy.groups import effects_unknown, reaches_network, runs_programs
 from callgate.policy.guess import is_to_be_confined, may_be_path
 from callgate.policy.hooks import HookFailed, ask
 from callgate.policy.scopes import BUILT_IN, Families, family_of
@@ -245,7 +245,7 @@ def reach_of(tool: Tool, families: Families = BUILT_IN) -> Reach | None:
         or families.speak_of("paths", tool.scopes),
         network=effects_unknown(tool) or reaches_network(tool) or families.speak_of("hosts", tool.scopes),
         own=tool.source not in FOREIGN,
-        runs_programs=Effect.LOCAL_EXEC in tool.effects or "shell" in named,
+        runs_programs=runs_programs(tool),
     )
     guesses = reach.files and (said.untold or not reach.own or any(map(are_checked, _settled_formats(said))))
     if tool.hooks.resources is not None or said.open or guesses or any(map(reach.looks_at, said.names)):

@@ -16,11 +16,12 @@ from pathlib import Path
 from callgate.model.context import Context
 from callgate.model.decision import Reason
 from callgate.model.grounds import Grounds
-from callgate.model.levels import Effect, Verdict
+from callgate.model.levels import Verdict
 from callgate.model.tool import Arguments, Tool
 from callgate.policy import hosts
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 from callgate.policy.ground import Ground
+from callgate.policy.groups import runs_programs
 from callgate.policy.guess import starts_programs
 from callgate.policy.hosts import Airspace, read_host
 from callgate.policy.looks import TooMany
@@ -29,7 +30,7 @@ from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Paths, real_directory
 from callgate.policy.patterns import may_be_expanded
 from callgate.policy.reach import Found, Reach, Unjudged
-from callgate.policy.scopes import ANY, Families, family_of
+from callgate.policy.scopes import Families
 from callgate.policy.showing import show
 from callgate.policy.survey import Kind, is_surroundings
 from callgate.policy.unfit import Unfit
@@ -67,7 +68,10 @@ class Sought:
     """Whether to judge it may take longer than an event loop can wait."""
 
     def judge(self) -> Authorization:
-        """Resolve and judge all of it, on whichever thread; every refusal is among the reasons."""
+        """Resolve and judge all of it, on whichever thread.
+
+        Every refusal is among the reasons, up to where it is too much to look at.
+        """
         if self.paths is None:
             return self.settled or NOTHING_TOUCHED
         resources: dict[str, None] = {}
@@ -95,7 +99,7 @@ class Resources:
     def __init__(
         self, families: Mapping[str, Family], *, working_directory: str | Path | None, own_paths: Iterable[Path | str]
     ) -> None:
-        self._families = Families(families).known
+        self._families = Families(families)
         self._directory = real_directory(working_directory)
         self._own = OwnFiles(own_paths)
         self._grounds: dict[tuple[str, str], Ground | None] = {}
@@ -195,7 +199,7 @@ class Resources:
                 raise Unfit(f"{what}, and a link leads from it to {show(base)}; name the directory itself")
 
     def _granted_to_anybody(self, bases: Iterable[str]) -> Iterator[str]:
-        for base, name in product(bases, self._families):
+        for base, name in product(bases, self._families.known):
             ground = self._ground(name, base)
             yield from () if ground is None else ground.roots
 
@@ -204,8 +208,8 @@ class Resources:
         if (family, base) not in self._grounds:
             if len(self._grounds) >= MOST_GROUNDS:
                 self._grounds.clear()
-            entries = self._families[family].paths
-            beside = [entry for other in self._families.values() for entry in other.paths or ()]
+            entries = self._families.known[family].paths
+            beside = [entry for other in self._families.known.values() for entry in other.paths or ()]
             self._grounds[family, base] = (
                 None if entries is None else Ground.of(family, entries, working_directory=base, beside=beside)
             )
@@ -213,16 +217,12 @@ class Resources:
 
     def _airspaces(self, tool: Tool) -> Iterator[Airspace]:
         for name in self._governing(tool, "hosts", otherwise="net"):
-            family = self._families[name]
+            family = self._families.known[name]
             yield Airspace(name, family.hosts, private_addresses=family.private_addresses)
 
     def _governing(self, tool: Tool, what: str, *, otherwise: str) -> list[str]:
-        wanted = {family_of(scope) for scope in tool.scopes}
-        if wanted - self._families.keys() - {ANY}:
-            wanted.add(otherwise)
-        named = self._families if ANY in wanted else wanted & self._families.keys()
-        speaking = [name for name in sorted(named) if getattr(self._families[name], what) is not None]
-        return speaking or [otherwise]
+        scopes = {*tool.scopes, otherwise} if self._families.unknown(tool.scopes) else tool.scopes
+        return self._families.speaking(what, scopes) or [otherwise]
 
 
 def _parts(found: Iterable[Found], places: Sequence[str]) -> int:
@@ -261,8 +261,8 @@ def _path(item: Found, ground: Paths, *, places: Iterable[str]) -> Iterator[str]
 
 def _about(item: Found, tool: Tool) -> str | None:
     """The argument whose texts a tool on files may take for paths; no command line is one."""
-    runs_programs = Effect.LOCAL_EXEC in tool.effects or "shell" in map(family_of, tool.scopes)
-    return item.argument if item.kind is Kind.TEXT and not (runs_programs and starts_programs(item.argument)) else None
+    is_command = runs_programs(tool) and starts_programs(item.argument)
+    return item.argument if item.kind is Kind.TEXT and not is_command else None
 
 
 def _judge(item: Found, ground: Paths, *, base: str | None) -> str:

@@ -37,9 +37,13 @@ class Families:
 
     def speak_of(self, what: str, scopes: Iterable[str]) -> bool:
         """Whether a family of these scopes says which `paths` or `hosts` may be touched; an unknown one could."""
+        return bool(self.unknown(scopes) or self.speaking(what, scopes))
+
+    def speaking(self, what: str, scopes: Iterable[str]) -> list[str]:
+        """The families of these scopes that say which `paths` or `hosts` may be touched."""
         wanted = {family_of(scope) for scope in scopes}
         named = self.known if ANY in wanted else wanted & self.known.keys()
-        return bool(self.unknown(scopes)) or any(getattr(self.known[name], what) is not None for name in named)
+        return [name for name in sorted(named) if getattr(self.known[name], what) is not None]
 
     def mistyped(self, scopes: Iterable[str]) -> bool:
         """Whether one of the scopes is of a family that is nearly another."""

@@ -41,7 +41,8 @@ def why_never_judged(condition: Condition, tool: Tool) -> str:
             return ""
         for context in _CONTEXTS:
             held = condition.holds(Subject(tool, arguments, context))
-            if held.certain:
+            # A key that is missing, or a division by nothing, is of these values: others may do.
+            if held.certain or not held.by_type:
                 return ""
             notes.append(held.note)
     return notes[0]
@@ -63,6 +64,8 @@ def _sample(schema: Any, turn: int, *, depth: int = 0) -> Any:
         return [_sample(schema.get("items"), turn, depth=depth + 1)]
     if kind == "object":
         parts = cast("dict[str, Any]", schema.get("properties", {}))
+        if depth and schema.get("additionalProperties", not parts):
+            raise _Untold
         return {name: _sample(part, turn, depth=depth + 1) for name, part in parts.items()}
     if kind not in _PLAIN:
         raise _Untold

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from callgate.errors import StoreError, StoreUnavailable
 
 T = TypeVar("T")
-FORKED = "its parent process's; fork before it is opened, or start the process with spawn"
+NOT_FORKED = "fork before it is opened, or start the process with spawn"
+"""What to do so that a process has a store, or a gate, of its own."""
+FORKED = f"its parent process's; {NOT_FORKED}"
 """What a store is to a forked process, and what to do about it."""
 
 

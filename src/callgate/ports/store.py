@@ -308,7 +308,7 @@ class Store(Protocol):
 
         Args:
             look: Sees what is there before the stream is started. What it raises comes out here, and nothing was
-                recorded. It may be called on another thread.
+                recorded. It may be called on another thread, and more than once.
 
         Raises:
             StoreError: With what to do.

@@ -17,7 +17,7 @@ from callgate.model.context import LONGEST_NAME, is_name
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
 from callgate.model.levels import Assurance, Risk
-from callgate.model.person import is_own_agent, person_key
+from callgate.model.person import is_own_agent, named, person_key
 from callgate.model.words import member
 from callgate.pipeline import deciding
 from callgate.runtime.opened import Face
@@ -172,7 +172,7 @@ class Decisions(Face):
         parts = self._open().parts
         target = parts.registry.get(tool)
         max_risk, scope = member(Risk, max_risk, name="max_risk"), member(GrantScope, scope, name="scope")
-        if is_own_agent(_name(by), principal) or not person_key(by):
+        if is_own_agent(named(by), principal) or not person_key(by):
             raise ConfigurationError(f"{by or 'nobody'} cannot grant this: it takes a person, not the agent itself")
         if not 0 < seconds <= _LONGEST_GRANT:
             raise ConfigurationError("a grant needs an end, in ten years at the latest: say for how many seconds")
@@ -209,9 +209,10 @@ class Decisions(Face):
 
         Raises:
             GrantNotFound: No such grant, or somebody without the key put another in its place.
+            ConfigurationError: Who does it is no text.
         """
         parts = self._open().parts
-        now = parts.clock.now()
+        now, by = parts.clock.now(), named(by)
 
         def unit(tx: Transaction) -> Grant:
             found = tx.grant(grant_id)
@@ -220,20 +221,14 @@ class Decisions(Face):
             gone = replace(found, revoked_at=found.revoked_at or now)
             if intact(found, parts.keys):  # one that was edited stays so, for who verifies
                 gone = bind(gone, parts.keys)
-            _put_grant(tx, gone, GRANT_REVOKED, now, by=_name(by))
+            _put_grant(tx, gone, GRANT_REVOKED, now, by=by)
             return gone
 
         return await parts.store.write(unit)
 
 
 def _decider(by: str, assurance: Assurance | str) -> Decider:
-    return Decider(name=_name(by), assurance=member(Assurance, assurance, name="assurance"))
-
-
-def _name(by: Any) -> str:
-    if not isinstance(by, str):
-        raise ConfigurationError(f"by is the name of a person, as text, not {type(by).__name__}")
-    return by
+    return Decider(name=named(by), assurance=member(Assurance, assurance, name="assurance"))
 
 
 def _pattern(pattern: dict[str, Any], tool: Tool) -> dict[str, Any]:

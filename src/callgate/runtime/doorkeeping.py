@@ -12,7 +12,7 @@ from callgate.events.vocabulary import CREDENTIAL_ISSUED, CREDENTIAL_REVOKED, PE
 from callgate.model.credential import ALL_RIGHTS, Credential, CredentialKind, Right
 from callgate.model.event import Draft
 from callgate.model.ids import uuid7
-from callgate.model.person import TRYING, person_key
+from callgate.model.person import TRYING, named, person_key
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -63,9 +63,10 @@ class Doorkeeping(Face):
 
         Raises:
             CredentialNotFound: There is none of that id.
+            ConfigurationError: Who does it is no text.
         """
         parts = self._open().parts
-        now = parts.clock.now()
+        now, by = parts.clock.now(), named(by)
 
         def unit(tx: Transaction) -> Credential:
             found = register.needed(tx, which, keys=parts.keys)
@@ -124,9 +125,10 @@ class Doorkeeping(Face):
 
         Raises:
             CredentialNotFound: There is none of that id.
+            ConfigurationError: Who does it is no text.
         """
         parts = self._open().parts
-        now = parts.clock.now()
+        now, by = parts.clock.now(), named(by)
 
         def unit(tx: Transaction) -> int:
             found = register.needed(tx, which, keys=parts.keys)
@@ -141,7 +143,7 @@ class Doorkeeping(Face):
         return None if seconds is None else self._open().parts.clock.now() + seconds
 
     def _new(self, kind: CredentialKind, name: str, *, by: str, expires_at: float | None, **fields: Any) -> Credential:
-        now = self._open().parts.clock.now()
+        now, by = self._open().parts.clock.now(), named(by)
         if not person_key(name):
             raise ConfigurationError("a credential needs a name that can be seen")
         if kind is CredentialKind.AGENT and person_key(name).startswith(TRYING):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from callgate.errors import ConfigurationError
 from callgate.events.selection import Selection
-from callgate.model.person import is_own_agent
+from callgate.model.person import is_own_agent, named
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Record(Face):
             StoreError: It could not be recorded or anchored.
         """
         opened = self._open()
-        if is_own_agent(by, opened.default_context.principal):
+        if is_own_agent(named(by), opened.default_context.principal):
             raise ConfigurationError(f"{by} cannot accept this: it takes a person, not the agent itself")
         await opened.auditor.accept_restore(by=by, why=why)
 

@@ -10,6 +10,7 @@ from callgate.events import projections
 from callgate.events.erasure import erasable, erase_selected
 from callgate.events.json_lines import export_jsonl
 from callgate.events.selection import Selection
+from callgate.model.person import named
 from callgate.runtime.recorded_calls import RecordedCalls
 
 if TYPE_CHECKING:
@@ -88,9 +89,10 @@ class Reviewing(RecordedCalls):
 
         Raises:
             ValueError: Nobody is named, or no reason.
+            ConfigurationError: Who does it is no text.
         """
         parts = self._open().parts
-        return await erase_selected(parts.store, _selection(**filters), by=by, why=why, clock=parts.clock)
+        return await erase_selected(parts.store, _selection(**filters), by=named(by), why=why, clock=parts.clock)
 
     async def _entries(self, name: str) -> list[dict[str, Any]]:
         store = self._open().parts.store

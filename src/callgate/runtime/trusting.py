@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from callgate.errors import ConfigurationError
 from callgate.events.vocabulary import TOOL_QUARANTINED, TOOL_TRUSTED
 from callgate.model.levels import FOREIGN, Assurance
-from callgate.model.person import person_key, same_person
+from callgate.model.person import named, person_key, same_person
 from callgate.registry.proposals import Proposal, ProposalGroup, propose
 from callgate.registry.trust import Change, Declaration, compare_declarations, declaration
 from callgate.runtime.opened import Face
@@ -185,7 +185,7 @@ class Trusting(Face):
         return tool.name in self._registry.quarantined
 
     def _need_person(self, by: str) -> None:
-        if not person_key(by) or same_person(by, self._open().default_context.principal):
+        if not person_key(named(by)) or same_person(by, self._open().default_context.principal):
             raise ConfigurationError(f"{by or 'nobody'} cannot decide this: it takes a person, not the agent itself")
 
 

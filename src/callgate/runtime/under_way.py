@@ -45,7 +45,10 @@ _inside: ContextVar[UnderWay | None] = ContextVar("callgate_inside", default=Non
 
 
 def is_waited_for() -> bool:
-    """Whether this code runs inside of something that the closing of a gate waits for: a call, or a subscriber."""
+    """Whether this code runs inside of something that the closing of some gate waits for: a call, or a subscriber.
+
+    Of which gate is not asked: one that is inside of another's call may be waited for by way of it.
+    """
     worker = hearing.get()
     if running.get() is not None or (worker is not None and not worker.done()):
         return True

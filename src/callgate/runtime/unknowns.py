@@ -8,6 +8,7 @@ from callgate.approvals.decide import Decider
 from callgate.errors import OutcomeNotFound
 from callgate.model.attempt import Attempt, AttemptKey
 from callgate.model.levels import Assurance
+from callgate.model.person import named
 from callgate.pipeline import resolution
 from callgate.runtime.opened import Face
 
@@ -76,11 +77,12 @@ class Unknowns(Face):
             OutcomeNotFound: The ledger has no such key.
             OutcomeConflict: There is nothing to resolve, it may still happen, the agent itself tried, or it is about
                 another call than the last one under the key.
+            ConfigurationError: Who looked is no text.
         """
         opened = self._open()
         who = context or opened.default_context
         row_key = AttemptKey(who.principal, who.session, key)
-        decider = Decider(name=by, assurance=assurance)
+        decider = Decider(name=named(by), assurance=assurance)
         return await resolution.resolve_by_person(
             opened.parts, row_key, decider, happened=happened, call_id=call_id, note=note, output=output
         )

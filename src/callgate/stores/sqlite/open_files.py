@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from callgate.errors import StoreUnavailable
+from callgate.ports.home import NOT_FORKED
 
 T = TypeVar("T")
 File = tuple[int, int]
 """A file by what SQLite knows it by: device and inode, whatever its name."""
-_INHERITED = (
-    "this process was forked while its parent had the store open; "
-    "fork before it is opened, or start the process with spawn"
-)
+_INHERITED = f"this process was forked while its parent had the store open; {NOT_FORKED}"
 
 
 class Connection(sqlite3.Connection):
@@ -43,6 +41,8 @@ class _OpenFiles:
         """A fork waits for it: nothing is half opened in a child. Also a signal handler may fork, amid anything."""
         self._open: Counter[File] = Counter()
         self._inherited: set[File] = set()
+        """What the parent had open, for ever: whether it still has, a child cannot see. Where that file is deleted and
+        another store gets its number, that one is refused as well, which loses nothing."""
 
     def connect(self, path: Path, address: str, **options: Any) -> Connection:
         with self.turn:

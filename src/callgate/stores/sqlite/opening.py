@@ -94,7 +94,13 @@ class SqliteFile:
 
     def _start(self, look: Callable[[Reader], None]) -> BaseException | None:
         """Look, and begin the stream unless looking is all; what the look raised, in which case nothing is kept."""
-        units: list[Callable[[SqliteTransaction], None]] = [look] if self._looking else [look, self._enter]
+
+        def enter(transaction: SqliteTransaction) -> None:
+            # Who is refused enters nowhere, and forgets no owner: only the transaction is rolled back.
+            if batch.results[0][2] is None:
+                self._enter(transaction)
+
+        units: list[Callable[[SqliteTransaction], None]] = [look] if self._looking else [look, enter]
         batch = Batch([(unit, Future()) for unit in units])  # pyright: ignore[reportArgumentType] - nobody waits
         self.session.run(batch, wait=True)
         refused, *others = (error for _, _, error in batch.results)

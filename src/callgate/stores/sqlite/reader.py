@@ -8,7 +8,7 @@ from pathlib import Path
 from sys import maxunicode
 from typing import Any
 
-from callgate.errors import RowUnreadable
+from callgate.errors import StoreError
 from callgate.events.recordable import read_back
 from callgate.ports import Checkpoint, Document, Head, Reading
 from callgate.stores.sqlite.connection import connect
@@ -62,7 +62,7 @@ def checkpoints_in(path: Path) -> list[Checkpoint] | None:
     try:
         with closing(connect(path, read_only=True)) as db:
             return [_checkpoint(row) for row in db.execute(SQL["checkpoints"])]
-    except (sqlite3.Error, RowUnreadable):
+    except (sqlite3.Error, StoreError):
         return None
 
 
