@@ -128,6 +128,23 @@ async def test_no_pattern_leads_out_over_a_link(pattern: str, tmp_path: Path) ->
     assert came_to == ["folder/secret"]
 
 
+async def test_braces_around_one_word_are_read_both_ways(tmp_path: Path) -> None:
+    """Some take the word, and a shell leaves the braces: a link of that very name leads out."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret").write_text("theirs")
+    came_to: list[str] = []
+    async with gate_of(collecting(inside, came_to), working_directory=inside) as gate:
+        assert (await gate.call("collect", {"pattern": "dir{a}{b,c}/secre?"})).ok
+        for name in ("dirab", "dir{a}c"):
+            (inside / name).symlink_to(outside)
+            outcome = await gate.call("collect", {"pattern": "dir{a}{b,c}/secre?"})
+            assert "leads to" in str(outcome.error), name
+            (inside / name).unlink()
+    assert came_to == []
+
+
 async def test_a_directory_with_own_files_is_not_moved_away_by_a_tool_that_changes_files(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "notes").mkdir()

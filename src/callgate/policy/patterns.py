@@ -29,7 +29,9 @@ _ODD_CLASS = re.compile(r"\[[\]!^\[][^/\]]*\]+")
 _NESTED_CLASS = re.compile(r"\[[^\]]*\[")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _BARE = re.compile(r"\{([^{},.]*)\}")
-"""Braces around one word, which is all that becomes of them."""
+"""Braces around one word: to some that is all that becomes of them, and shells leave them as they are."""
+_BEGUN, _ENDED = "\0<", "\0>"
+"""Stand for braces that are not opened; no path has a NUL in it."""
 _SEQUENCE = re.compile(r"[^.,]+\.\.[^,]+")
 _MOST_ALTERNATIVES = 512
 _MOST_BRACES = 32
@@ -75,8 +77,17 @@ def alternatives(text: str, *, looks: Looks) -> list[str] | None:
     Raises:
         TooMany: There is more to look at than is looked at.
     """
-    found = [_BARE.sub(r"\1", text)]
-    if found[0].count("{") > _MOST_BRACES:
+    bare = _BARE.sub(r"\1", text)
+    opened = _all_opened(bare, looks)
+    if opened is None or bare == text or "{" not in bare:
+        return opened
+    kept = _all_opened(_BARE.sub(rf"{_BEGUN}\1{_ENDED}", text), looks)
+    return opened + [one.replace(_BEGUN, "{").replace(_ENDED, "}") for one in kept or ()]
+
+
+def _all_opened(text: str, looks: Looks) -> list[str] | None:
+    found = [text]
+    if text.count("{") > _MOST_BRACES:
         return None
     # They differ only in what stood inside of braces: all of them have some left, or none.
     while _BRACES.search(found[0]):
