@@ -36,6 +36,13 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture(autouse=True)
+def no_other_callgate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who runs the tests may have a callgate on the path, of this tree or another: hosts would be given that one."""
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    monkeypatch.setenv("PATH", os.pathsep.join(each for each in folders if not (Path(each) / "callgate").exists()))
+
+
+@pytest.fixture(autouse=True)
 def turns_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs of tests that run side by side do not wait for each other, as those of one user would."""
     monkeypatch.setattr("callgate.tools.code.alone.NAME", f"\0callgate-tests-{os.getpid()}-{{}}")
