@@ -135,9 +135,9 @@ def _said_default(field: dict[str, Any], value: Any) -> tuple[Any, bytes] | None
             read = _read(field, to_json(whole_numbers(from_json(text))))
         else:
             if bool(read == value):
-                # Equal is not yet the same: 100 is equal to Decimal(100), which JSON says otherwise.
+                # Equal is not yet the same: 100 is equal to Decimal(100) and to 100.0, which JSON says otherwise.
                 written = to_json(read)
-                return (value, text) if from_json(written) == from_json(text) else (read, written)
+                return (value, text) if written == text else (read, written)
         if bool(from_json(text) != _as_json(value)) or next(iter(field.values())) is Any:
             return None
         written = to_json(read)
