@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from starlette.responses import StreamingResponse
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from callgate.runtime.gate import Callgate
 
 _AT_ONCE = 256 * 1024
@@ -39,10 +41,21 @@ class WholeRecord:
             handle = made.open("rb")
         size = os.fstat(handle.fileno()).st_size
         headers = {"Content-Disposition": 'attachment; filename="callgate-evidence.zip"', "Content-Length": str(size)}
-        return StreamingResponse(_sent(handle), media_type="application/zip", headers=headers)
+        return _Package(handle, headers)
+
+
+class _Package(StreamingResponse):
+    """A file that is let go when it was sent, or cannot be: whoever leaves early has not asked for its first part."""
+
+    def __init__(self, handle: BinaryIO, headers: dict[str, str]) -> None:
+        super().__init__(_sent(handle), media_type="application/zip", headers=headers)
+        self._handle = handle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - as ASGI has it
+        with self._handle:
+            await super().__call__(scope, receive, send)
 
 
 def _sent(handle: BinaryIO) -> Iterator[bytes]:
-    with handle:
-        while part := handle.read(_AT_ONCE):
-            yield part
+    while part := handle.read(_AT_ONCE):
+        yield part

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import ClientDisconnect
 
+from callgate.serve.whole_record import WholeRecord
 from tests.doors.console.conftest import AGENT, Console
 
 
@@ -62,3 +64,21 @@ async def test_nothing_of_a_package_stays_behind_whether_or_not_it_is_fetched(
         packed = await client.post("/evidence/export", data=form)
     assert packed.content.startswith(b"PK")
     assert int(packed.headers["content-length"]) == len(packed.content)
+
+
+async def test_a_package_is_let_go_when_nobody_takes_its_first_part(console: Console):
+    def held() -> list[Path]:
+        links = [each for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+        return [link for link in links if "callgate-evidence" in str(link.readlink())]
+
+    async def leave(_: Any) -> None:
+        raise OSError
+
+    async def nothing() -> Any:
+        return {"type": "http.disconnect"}
+
+    package = await WholeRecord(console.gate).packed()
+    assert len(held()) == 1
+    with pytest.raises(ClientDisconnect):
+        await package({"type": "http", "asgi": {"spec_version": "2.4"}}, nothing, leave)
+    assert held() == []
