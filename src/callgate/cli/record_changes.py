@@ -23,6 +23,11 @@ from callgate.cli.trouble import wrong
 from callgate.model.counted import counted
 from callgate.runtime.gate import Callgate
 
+_why_option = click.option("--why", required=True, help="The reason; recorded.")
+_confirmed_option = click.option(
+    "--confirmed", is_flag=True, help="Do not ask again. Needed where nobody can be asked."
+)
+
 
 @click.command("export")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
@@ -62,8 +67,8 @@ def rebuild(place: Place, /, *, as_json: bool) -> None:
 
 @click.command("erase")
 @filter_options
-@click.option("--why", required=True, help="The reason; recorded.")
-@click.option("--confirmed", is_flag=True, help="Do not ask again. Needed where nobody can be asked.")
+@_why_option
+@_confirmed_option
 @by_option
 @place_options
 @json_option
@@ -100,8 +105,8 @@ def erase(place: Place, /, **options: Any) -> None:
 
 
 @click.command("accept-restore")
-@click.option("--why", required=True, help="The reason; recorded.")
-@click.option("--confirmed", is_flag=True, help="Do not ask again. Needed where nobody can be asked.")
+@_why_option
+@_confirmed_option
 @by_option
 @place_options
 @json_option
