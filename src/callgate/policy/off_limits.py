@@ -12,12 +12,16 @@ from callgate.policy.ground import Ground
 from callgate.policy.groups import effects_unknown
 from callgate.policy.looks import Looks
 from callgate.policy.own_files import (
+    LONGEST_OF_SYSTEM,
     OwnFiles,
     SecondNames,
     is_configuration,
     is_git,
+    is_of_processes,
+    is_store,
     key_of,
     names_store,
+    part_of_key,
     shows_processes,
 )
 from callgate.policy.showing import name_all, show
@@ -44,6 +48,8 @@ class OffLimits:
     """What is open for writing of git's."""
     looks: Looks = field(default_factory=Looks)
     """What may still be looked at for it."""
+    calm: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Of directories that were met, whether they are calm."""
 
     def refused(self, place: str, status: os.stat_result | None) -> str | None:
         """Why a real path that a handler holds may not be touched; None if it may.
@@ -52,11 +58,31 @@ class OffLimits:
             place: Absolute, without links, as the handler reached it.
             status: What is there.
         """
+        if status is not None and self._is_plain(place, status):
+            return None
         try:
             self._refuse(place, place, status=status)
         except Unfit as error:
             return str(error)
         return None
+
+    def _is_plain(self, place: str, status: os.stat_result) -> bool:
+        """Whether nothing speaks against what lies in a calm directory: whoever meets one file there meets many."""
+        folder, _, name = place.rpartition("/")
+        calm = self.calm.get(folder)
+        if calm is None:
+            calm = self.calm[folder] = self._is_calm(folder)
+        return calm and not (is_store(part_of_key(name)) or is_of_processes(status) or self.second_names.is_one(status))
+
+    def _is_calm(self, folder: str) -> bool:
+        """Whether where a directory lies already says that what is in it may be read, but for its name and status."""
+        if not self.tool.read_only or len(key_of(folder)) < LONGEST_OF_SYSTEM or self.own.lie_below(folder):
+            return False
+        try:
+            self._refuse(folder, folder, status=None)
+        except Unfit:
+            return False
+        return True
 
     def _refuse(self, text: str, place: str, *, status: os.stat_result | None) -> None:
         self._refuse_own(text, place, literal=place, status=status)

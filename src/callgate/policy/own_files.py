@@ -32,6 +32,8 @@ _PROCESSES = ("proc",)
 _MEMORY = frozenset({
     ("dev", "mem"), ("dev", "kmem"), ("dev", "port"), ("sys", "kernel", "debug"), ("sys", "kernel", "tracing")
 })  # fmt: skip
+LONGEST_OF_SYSTEM = max(map(len, _MEMORY))
+"""So many parts of a path say whether it leads to what processes know."""
 
 Key = tuple[str, ...]
 
@@ -89,7 +91,12 @@ def shows_processes(path: str, status: os.stat_result | None = None) -> bool:
     key = key_of(path)
     if key[:1] == _PROCESSES or key[:2] in _MEMORY or key[:3] in _MEMORY:
         return True
-    return status is not None and status.st_dev == _device_of_processes()
+    return status is not None and is_of_processes(status)
+
+
+def is_of_processes(status: os.stat_result) -> bool:
+    """Whether this lies on the file system that shows processes, wherever that is mounted."""
+    return status.st_dev == _device_of_processes()
 
 
 @cache

@@ -227,6 +227,16 @@ async def test_listing_and_searching_everything_shows_nothing_of_it(world: World
     assert {match["path"] for match in searched["matches"]} == {"a.txt", ".git/config", "sub/.git/config"}
 
 
+@pytest.mark.parametrize("glob", [None, "**", "*.txt", "**/plugins/**"])
+async def test_of_what_is_closed_not_even_is_told_that_there_is_much(world: World, glob: str | None) -> None:
+    """More hits than ripgrep is heard out for: what is found there must not be counted."""
+    for number in range(25):
+        (world.root / ".callgate" / "plugins" / f"{number}.txt").write_text("needle\n" * 1000)
+    async with asyncio.timeout(60), world.gate() as gate:
+        searched = (await call(gate, "search_files", pattern="needle", limit=1000, glob=glob)).unwrap()
+    assert (searched["count"], searched["truncated"]) == (0, False)
+
+
 async def test_where_everything_is_granted_callgates_own_and_processes_stay_closed(world: World) -> None:
     """No role and no grant lifts it, and what a process knows is in no file."""
     (world.root / "callgate.yaml").write_text('version: 1\nscopes: {fs: {paths: ["/"]}}\n')

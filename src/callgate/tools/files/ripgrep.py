@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import io
 import os
 import select
 import subprocess
@@ -37,9 +36,10 @@ _ALWAYS = (
 )
 _MOST_OUTPUT = 64 * 1024 * 1024
 _MOST_HITS = 20_000
-_CHUNK = 256 * 1024
+_CHUNK = 64 * 1024
 _WIDE = 1024 * 1024
-_LOOK_AGAIN = 0.1
+_LOOK_AGAIN = 100
+"""Milliseconds."""
 _NOTHING_FOUND = 1
 _TROUBLE = 2
 """Its return code when it could not read something: a file among others, or what it was asked for."""
@@ -101,9 +101,9 @@ def find(
     ):
         try:
             tether.tie(process.pid)
-            output = cast("io.BufferedReader", process.stdout)
-            _widen(output.fileno())
-            hits, cut = _collect(output, take=take, stop=stop)
+            pipe = cast("IO[bytes]", process.stdout).fileno()
+            _widen(pipe)
+            hits, cut = _collect(pipe, take=take, stop=stop)
             if cut:
                 process.kill()
             complaint = cast("IO[bytes]", process.stderr).read(_CHUNK)
@@ -150,18 +150,17 @@ def _literal(path: str) -> str:
     return "".join(f"\\{letter}" if letter in r"*?[]{}!\\" else letter for letter in path)
 
 
-def _collect(
-    output: io.BufferedReader, *, take: Callable[[list[Hit]], None], stop: Callable[[], bool]
-) -> tuple[int, bool]:
+def _collect(pipe: int, *, take: Callable[[list[Hit]], None], stop: Callable[[], bool]) -> tuple[int, bool]:
     """Pass on what it says; how many hits that were, and whether there is more than anybody wants."""
     lines = Lines()
     seen = count = 0
+    news = _news_of(pipe)
     while True:
         if stop():
             raise TimeoutError("the search took too long; name a directory further down, or a simpler pattern")
-        if not _has_news(output.fileno(), _LOOK_AGAIN):
+        if not news(_LOOK_AGAIN):
             continue
-        piece = output.read1(_CHUNK)
+        piece = os.read(pipe, _CHUNK)
         if not piece:
             return count, False
         hits = lines.read(piece)
@@ -184,15 +183,15 @@ def _await_end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError, AttributeError):  # not every system has it, nor every kernel
         ending = os.pidfd_open(process.pid)
         try:  # told at once; to wait with a limit is to look from time to time
-            _has_news(ending, _ENDING_SECONDS)
+            _news_of(ending)(_ENDING_SECONDS * 1000)
         finally:
             os.close(ending)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_ENDING_SECONDS)
 
 
-def _has_news(handle: int, seconds: float) -> bool:
-    """Whether something comes there within this time; of any handle, where `select` knows the first thousand."""
+def _news_of(handle: int) -> Callable[[int], object]:
+    """Wait so many milliseconds until something comes there; of any handle, not of the first thousand alone."""
     waiting = select.poll()
     waiting.register(handle, select.POLLIN)
-    return bool(waiting.poll(seconds * 1000))
+    return waiting.poll

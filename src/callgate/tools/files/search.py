@@ -18,7 +18,7 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
-from callgate.tools.confined import Below, Confined, Held, kind_of
+from callgate.tools.confined import Below, Confined, Held, inside, kind_of
 from callgate.tools.files.arguments import DirectoryPath
 from callgate.tools.files.proving import Proving
 from callgate.tools.files.ripgrep import Search, find, program_of
@@ -91,13 +91,14 @@ def search_files(
         Below(confined, base) as below,
         Proving(confined, below, most=limit + 1) as proving,
     ):
+        start = inside(base.place, target) if target else base.place
         search = Search(
             pattern=pattern,
             target=target,
             is_file=is_file,
             glob=glob,
             most_in_a_file=limit + 1,
-            excluded=[_below(base.place, place) for place in grounds.closed if _is_below(base.place, place)],
+            excluded=_excluded(grounds, base.place, start=start, glob=glob),
         )
         cut = find(
             search,
@@ -146,6 +147,21 @@ def _ignoring(confined: Confined, base: Held) -> Generator[Held | None]:
         yield held if held.status.st_size <= _LARGEST_IGNORING else None
     finally:
         opened.__exit__(None, None, None)
+
+
+def _excluded(grounds: Grounds, base: str, *, start: str, glob: str | None) -> list[str]:
+    """Closed places below the start that ripgrep would come to; it would look for each of them at every name.
+
+    To what is hidden it only comes by a glob. One that is made meanwhile is not opened (`proving`).
+    """
+    closed = [place for place in grounds.closed if _is_below(start, place)]
+    return [
+        _below(base, place)
+        for place in closed
+        if (glob is not None or "/." not in place[len(start.rstrip("/")) :])
+        and not any(_is_below(other, place) for other in closed)
+        and os.path.lexists(place)
+    ]
 
 
 def _is_below(folder: str, place: str) -> bool:
