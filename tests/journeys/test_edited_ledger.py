@@ -54,6 +54,12 @@ def change(file: Path, statement: str) -> None:
         assert db.execute(statement).rowcount == 1, statement
 
 
+def edit_all(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file)) as db, db:
+        for statement in statements:
+            db.execute(statement)
+
+
 async def problems(gate: Callgate) -> tuple[str, ...]:
     return (await gate.verify_audit()).problems
 
@@ -251,6 +257,9 @@ async def test_what_ended_with_its_process_agrees_with_its_row_and_is_found_when
             release.set()
 
 
+ODD_HEADS = [f'{{"@checkpoints": {head}}}' for head in ('["x", "y"]', '[0, "\\ud800"]', "[1e400, 5]", "[]")]
+
+
 @pytest.mark.parametrize(
     ("edit", "found"),
     [
@@ -262,16 +271,48 @@ async def test_what_ended_with_its_process_agrees_with_its_row_and_is_found_when
             "the ledger cannot be read (KeyError)",
         ),
         ("UPDATE checkpoints SET heads = 'x'", "the checkpoints cannot be read (JSONDecodeError)"),
+        *((f"UPDATE checkpoints SET heads = '{heads}'", "the checkpoints cannot be read (") for heads in ODD_HEADS),
+        ("UPDATE checkpoints SET signature = 'x'", "the checkpoints cannot be read (TypeError)"),
+        *(
+            (f"UPDATE events SET sequence = {odd} WHERE position = (SELECT max(position) FROM events)", found)
+            for odd in ("'x'", "9e999")
+            for found in ("cannot be read (TypeError)", "the ends of streams cannot be read (TypeError)")
+        ),
+        ("UPDATE events SET stream = x'ff' WHERE sequence = 1", "the ends of streams cannot be read (TypeError)"),
     ],
 )
 async def test_a_row_that_nobody_can_read_is_found_by_the_next_who_opens_the_store(file: Path, edit: str, found: str):
     async with gate_on(file) as gate:
         assert (await gate.call("water", {"plant": "rose"}, under("k"))).ok
     with closing(sqlite3.connect(file)) as db, db:
+        db.execute("DROP TRIGGER events_stand")
         assert db.execute(edit).rowcount
     async with gate_on(file) as gate:
         assert any(found in problem for problem in await problems(gate)), await problems(gate)
         assert (await gate.call("water", {"plant": "lily"}, under("another"))).ok
+    async with Callgate.look(f"sqlite:///{file}") as looking:
+        assert any(found in problem for problem in await problems(looking)), "and who only looks leaves in peace"
+
+
+@pytest.mark.parametrize("heads", ODD_HEADS)
+async def test_nothing_is_accepted_over_checkpoints_that_nobody_can_read(file: Path, heads: str):
+    async with gate_on(file) as gate:
+        assert (await gate.call("water", {"plant": "rose"}, under("k"))).ok
+    async with gate_on(file) as gate:
+        edit_all(file, f"UPDATE checkpoints SET heads = '{heads}'")
+        with pytest.raises(StoreError, match="a row of checkpoints cannot be read"):
+            await gate.accept_restore(by="ann", why="the disk died")
+
+
+@pytest.mark.parametrize("edit", ["time = 'noon'", "causes = 'x'", "causes = 5", "salt = 'x'", "payload = '{'"])
+async def test_events_that_nobody_can_read_are_told_as_that(file: Path, edit: str):
+    async with gate_on(file) as gate:
+        assert (await gate.call("water", {"plant": "rose"}, under("k"))).ok
+    edit_all(file, "DROP TRIGGER events_stand", "DROP TRIGGER events_forget", f"UPDATE events SET {edit}")
+    async with gate_on(file) as gate:
+        for ask in (gate.calls, gate.usage, gate.healths, gate.coverage):
+            with pytest.raises(StoreError, match="a row of events cannot be read"):
+                await ask()
 
 
 @pytest.mark.parametrize(

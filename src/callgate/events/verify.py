@@ -104,7 +104,7 @@ class _Verification:
         """Compare what was seen with what should be there; the view must be that of the last page."""
         self._links.finish()
         self._witnesses.look_for_cuts(self._links.streams)
-        self._compare_heads(reader)
+        self._guard("the ends of streams", lambda: self._compare_heads(reader))
         self._guard("the ledger", lambda: self._agreement.compare_ledger(reader))
         self._guard("the approvals", lambda: self._compare_approvals(reader))
         self._guard("the grants", lambda: self._agreement.compare_grants(reader))
@@ -135,10 +135,9 @@ class _Verification:
         try:
             query()
         except Exception as error:
-            if isinstance(error, StoreError) and not isinstance(error, RowUnreadable):
+            if _is_the_stores(error):
                 raise
-            why = type(error.__cause__ or error).__name__
-            self._findings.wrong(f"{what} cannot be read ({why}): something there was changed")
+            self._findings.wrong(f"{what} cannot be read ({_why(error)}): something there was changed")
 
     def _hear_openings(self, reader: Reader) -> None:
         for page in Selection(types=(STREAM_OPENED,)).pages(reader):
@@ -151,9 +150,9 @@ class _Verification:
         while True:
             try:
                 events = reader.events(after=self._after, limit=size)
-            except StoreError:
-                raise
-            except Exception as error:  # noqa: BLE001 - a row was changed into something no reader can read
+            except Exception as error:
+                if _is_the_stores(error):
+                    raise
                 if size > 1:
                     size //= 2
                 elif self._skip(error):
@@ -177,7 +176,7 @@ class _Verification:
         """Go on behind an event that cannot be read; True when there are too many of them to go on."""
         self._after += 1
         self._unreadable += 1
-        self._findings.wrong(f"the event at position {self._after} cannot be read ({type(error).__name__})")
+        self._findings.wrong(f"the event at position {self._after} cannot be read ({_why(error)})")
         return self._unreadable >= _UNREADABLE_AT_MOST
 
     def _compare_heads(self, reader: Reader) -> None:
@@ -190,3 +189,12 @@ class _Verification:
                 self._findings.wrong(
                     f"the store takes event {head.sequence} for the head of stream {name}, which {ends}"
                 )
+
+
+def _is_the_stores(error: Exception) -> bool:
+    """Whether the store itself fails: anything else is a row that was changed into something no reader can read."""
+    return isinstance(error, StoreError) and not isinstance(error, RowUnreadable)
+
+
+def _why(error: Exception) -> str:
+    return type(error.__cause__ or error).__name__

@@ -56,9 +56,14 @@ class Auditor:
     async def close(self) -> None:
         """Sign and anchor what is left. Who only looked, and recorded nothing, leaves no trace of it."""
         await self._store.flush()
-        if self._looking and self._store.owner not in await self._store.read(lambda reader: reader.heads()):
-            return
-        await self._checkpointer.close()
+        if not self._looking or await self._has_recorded():
+            await self._checkpointer.close()
+
+    async def _has_recorded(self) -> bool:
+        try:
+            return self._store.owner in await self._store.read(lambda reader: reader.heads())
+        except RowUnreadable:
+            return False  # nothing can be signed then, and verifying finds why
 
     @property
     def is_copy(self) -> bool:

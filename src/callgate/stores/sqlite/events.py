@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import orjson
@@ -13,11 +13,26 @@ from callgate.events.recordable import read_back
 from callgate.model.event import Event
 from callgate.ports import Head
 from callgate.stores.sqlite.approvals import ApprovalReader
+from callgate.stores.sqlite.readable import readable
 from callgate.stores.sqlite.statements import load
 
 SQL = load("events")
 _TYPES = "/* types */"
 _TRACE, _CALL, _STREAM = 6, 7, 2
+_NONE = type(None)
+_KINDS = frozenset(
+    product(
+        *((kind,) for kind in (int, str, str, int, str, float, str)),
+        (str, _NONE),  # the call
+        *((str,), (str,)),
+        (str, _NONE),  # the causes
+        *((str,), (str,), (str,)),
+        (str, _NONE),  # the payload
+        (bytes, _NONE),  # the salt
+    )
+)
+"""Of which types the columns of a row are."""
+_OTHER_TYPE = "another type than was written"
 
 
 class EventReader(ApprovalReader):
@@ -46,7 +61,16 @@ class EventReader(ApprovalReader):
         return self._one(SQL["last_position"])
 
     def heads(self) -> dict[str, Head]:
-        return {stream: Head(sequence, digest) for stream, sequence, digest in self._ask(SQL["heads"])}
+        return dict(_stream_head(row) for row in self._ask(SQL["heads"]))
+
+
+@readable("events")
+def head_of(row: tuple[Any, ...]) -> Head:
+    """The end of a stream."""
+    sequence, digest = row
+    if (type(sequence), type(digest)) != (int, str):
+        raise TypeError(_OTHER_TYPE)
+    return Head(sequence, digest)
 
 
 def to_insert(rows: Sequence[Row], first: int) -> tuple[str, list[tuple[Any, ...]]]:
@@ -86,12 +110,23 @@ def _matching(rows: Iterator[tuple[Any, ...]], wanted: dict[int, str | None]) ->
     checks = [(place, value) for place, value in wanted.items() if value is not None]
     for row in rows:
         if all(row[place] == value for place, value in checks):
-            yield to_event(_event_row(row), position=row[0])
+            yield _event(row)
 
 
-def _event_row(row: tuple[Any, ...]) -> Any:
-    """The chain's row for one of the table."""
-    return (*row[1:10], () if row[10] is None else tuple(read_back(row[10])), *row[11:])
+@readable("events")
+def _event(row: tuple[Any, ...]) -> Event:
+    if tuple(map(type, row)) not in _KINDS:
+        raise TypeError(_OTHER_TYPE)
+    causes: Any = () if row[10] is None else tuple(read_back(row[10]))
+    return to_event((*row[1:10], causes, *row[11:]), position=row[0])
+
+
+@readable("events")
+def _stream_head(row: tuple[Any, ...]) -> tuple[str, Head]:
+    stream, *head = row
+    if type(stream) is not str:
+        raise TypeError(_OTHER_TYPE)
+    return stream, head_of(tuple(head))
 
 
 def _glob(pattern: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from callgate.errors import StoreError
 from callgate.events.recordable import read_back
+from callgate.model.canonical import dumps
 from callgate.ports import Checkpoint, Document, Head, Reading
 from callgate.stores.sqlite.connection import connect
 from callgate.stores.sqlite.projections import ProjectionReader
@@ -20,6 +21,8 @@ from callgate.stores.sqlite.statements import load
 SQL = load("rest")
 _HALVES, _WHOLE_AGAIN = 0xD800, 0xE000
 """Between these are no letters, but halves of some."""
+_TYPES = (str, float, str, str, str, bytes)
+"""Of the parts of a checkpoint."""
 
 
 class SqliteReader(ProjectionReader):
@@ -84,4 +87,8 @@ def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, 
 @readable("checkpoints")
 def _checkpoint(row: tuple[Any, ...]) -> Checkpoint:
     heads = {stream: Head(*head) for stream, head in read_back(row[3]).items()}
+    # Whoever reads it counts with it and makes its digest, so it has to be one to its last part.
+    if tuple(map(type, row)) != _TYPES or any((type(at), type(hash_)) != (int, str) for at, hash_ in heads.values()):
+        raise TypeError("another type than was written")
+    dumps([*row[:3], heads, row[4]])
     return Checkpoint(id=row[0], time=row[1], stream=row[2], heads=heads, key_id=row[4], signature=row[5])

@@ -10,10 +10,9 @@ from time import monotonic, sleep
 
 from callgate.errors import StoreUnavailable
 from callgate.events.chain import Appender
-from callgate.ports import Head
 from callgate.stores.sqlite.batch import Batch
 from callgate.stores.sqlite.connection import connect, is_locked, unavailable
-from callgate.stores.sqlite.events import SQL
+from callgate.stores.sqlite.events import SQL, head_of
 from callgate.stores.sqlite.known import Known
 from callgate.stores.sqlite.late import LateTransaction
 from callgate.stores.sqlite.running import Tangled, run_carefully, run_swiftly
@@ -206,7 +205,7 @@ class Session:
         """Go on after the last event that is in the file, which may be one whose commit was reported as failed."""
         row = db.execute(SQL["head"], (self._appender.stream,)).fetchone()
         if row is not None:
-            self._appender.rewind(Head(*row))
+            self._appender.rewind(head_of(row))
             self._appender.commit()
 
     def _open_transaction(self) -> SqliteTransaction:

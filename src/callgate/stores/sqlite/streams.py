@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from callgate.errors import RowUnreadable
 from callgate.model.event import Draft
 from callgate.ports import Head
-from callgate.stores.sqlite.events import SQL
+from callgate.stores.sqlite.events import SQL, head_of
 from callgate.stores.sqlite.transaction import SqliteTransaction
 
 
@@ -20,7 +21,10 @@ def open_stream(transaction: SqliteTransaction, *, opened: Draft, stream: str, a
     db = transaction.db
     for other, cited in db.execute(SQL["streams_in_use"]).fetchall():
         row = db.execute(SQL["head"], (other,)).fetchone()
-        head = Head(-1, "") if row is None else Head(*row)
+        try:
+            head = Head(-1, "") if row is None else head_of(row)
+        except RowUnreadable:
+            continue  # nobody can cite it, and verifying finds it
         # How far a stream was cited is a note to save work: one that was made unreadable has it cited once more.
         if not isinstance(cited, int) or head.sequence > cited:
             heads[other] = head
