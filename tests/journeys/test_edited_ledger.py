@@ -329,6 +329,8 @@ async def test_events_that_nobody_can_read_are_told_as_that(file: Path, edit: st
         '{"side_effects":5}',
         '{"side_effects":[5]}',
         '{"duration_ms":"long"}',
+        pytest.param('{"error":' * 500 + "1" + "}" * 500, id="deep"),
+        pytest.param("[" * 5000 + "]" * 5000, id="deeper"),
     ],
 )
 async def test_a_recorded_outcome_that_nobody_can_read_is_told_as_that(file: Path, outcome: str):

@@ -38,16 +38,22 @@ def recordable_bytes(value: Any) -> bytes:
 
 
 def read_back(text: str | bytes) -> Any:
-    """Read what `recordable_bytes` wrote, integers beyond 64 bits included, and what older records may hold."""
+    """Read what `recordable_bytes` wrote, integers beyond 64 bits included, and what older records may hold.
+
+    Raises:
+        ValueError: It is no JSON, or nested too deeply.
+    """
     try:
         value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # An integer beyond a double, or no JSON at all.
+        # orjson takes integers beyond 64 bits for floats without a word; what it writes then is not what was read.
+        if orjson.dumps(value) == (text.encode() if isinstance(text, str) else text):
+            return value
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        pass  # An integer beyond a double, something deep, or no JSON at all.
+    try:
         return json.loads(text, parse_int=_integer)
-    # orjson takes integers beyond 64 bits for floats without a word; what it writes then is not what was read.
-    if orjson.dumps(value) != (text.encode() if isinstance(text, str) else text):
-        return json.loads(text, parse_int=_integer)
-    return value
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def is_short(value: int) -> bool:
