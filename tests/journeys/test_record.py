@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context, Pending, Refused, Succeeded, Unknown, tool
+from callgate.events.projections.calls import FIELDS
 from callgate.model.event import Event
 from callgate.model.levels import Autonomy, Caller
 from callgate.settings.load import parse_settings
@@ -70,6 +71,7 @@ async def _ends(url: str) -> dict[str, Any]:
             told[name] = [outcome.status, outcome.output, outcome.ok, outcome.deduped, outcome.to_human()]
             told[name] += [None if error is None else (error.code, error.message, error.category, error.faults)]
         told["the log"] = [(call["tool"], call["status"], call.get("error_code")) for call in await gate.calls()]
+        assert FIELDS.issuperset(name for call in await gate.calls() for name in call)
     return told
 
 
@@ -234,6 +236,8 @@ async def test_the_newest_calls_that_fit_are_listed_oldest_first() -> None:
         assert len(await gate.calls(limit=50)) == 50
         assert len(await gate.calls()) == 81
         assert await gate.calls(limit=0) == []
+        with pytest.raises(TypeError, match=r"knows no field 'tol'; an entry has .*tool"):
+            await gate.calls(tol="double")
 
 
 @pytest.mark.requirement("IDM-11", "APR-08")

@@ -6,6 +6,7 @@ from typing import Any
 
 from callgate.events import projections
 from callgate.events.invocations import invocation
+from callgate.events.projections.calls import FIELDS
 from callgate.runtime.opened import Face
 
 _DAY = 86_400.0
@@ -21,7 +22,13 @@ class RecordedCalls(Face):
 
         With `limit`, the newest so many, behind the `skip` newest; with `earlier_than`, only those that were asked
         before the call of that id.
+
+        Raises:
+            TypeError: No entry has such a field.
         """
+        unknown = sorted(set(equal) - FIELDS)
+        if unknown:
+            raise TypeError(f"calls() knows no field {unknown[0]!r}; an entry has {', '.join(sorted(FIELDS))}")
         store = self._open().parts.store
         await projections.refresh(store, "calls")
         found = await store.scan(

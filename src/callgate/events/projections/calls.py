@@ -41,14 +41,19 @@ _TURNED_DOWN = {
     own.EXPIRED: "approval_expired",
 }
 _WHO = ("tool", "tool_id", "source", "role", "principal", "user", "session", "key", "approval_id", "original_call")
-
+_JUDGED = ("verdict", "risk", "autonomy", "observed")
+_RAN = ("duration_ms", "effect", "cause", "tries")
+_FIRST = ("call", "trace", "asked_at", "caller_type", "chain_id", "chain_index")
+_LATER = ("started_at", "ended_at", "updated_at", "status", "error_code", "question", "decided_by", "erased")
+FIELDS = frozenset((*_FIRST, *_WHO, *_JUDGED, *_RAN, *_LATER))
+"""What an entry may have."""
 _ALWAYS = ("tool", "role", "principal", "user", "session", "key")
 
 
 def _apply(entry: Entry | None, event: Event) -> Entry:
     payload = said(event)
     new = dict(entry) if entry is not None else _first(event)
-    new |= kept(payload, *_WHO, "duration_ms", "effect", "cause", "tries") | _judged(payload) | _failed(event, payload)
+    new |= kept(payload, *_WHO, *_RAN) | _judged(payload) | _failed(event, payload)
     new |= _asked(event, payload)
     new["updated_at"] = event.time
     if "caller" in payload:
@@ -92,7 +97,7 @@ def _asked(event: Event, payload: dict[str, Any]) -> Entry:
 
 def _judged(payload: dict[str, Any]) -> Entry:
     decision = mapping(payload.get("decision"))
-    return kept(decision, "verdict", "risk", "autonomy", "observed")
+    return kept(decision, *_JUDGED)
 
 
 def _failed(event: Event, payload: dict[str, Any]) -> Entry:
