@@ -31,6 +31,8 @@ class Ratio:
     measured: Cost
     spread: tuple[float, float]
     """The smallest and the largest processor ratio of any round."""
+    whole: float
+    """The wall time of all rounds of the one over that of all rounds of the other."""
 
     def to_json(self) -> dict[str, Any]:
         """In microseconds, for people."""
@@ -42,6 +44,7 @@ class Ratio:
             "base_wall_us": round(self.base.wall * 1e6, 3),
             "wall_us": round(self.measured.wall * 1e6, 3),
             "cpu_ratio_spread": [round(value, 2) for value in self.spread],
+            "whole_wall_ratio": round(self.whole, 2),
         }
 
 
@@ -67,4 +70,5 @@ async def compare(base: Loop, measured: Loop, *, times: int, rounds: int = 7) ->
         base=Cost(statistics.median(a.cpu for a, _ in pairs), statistics.median(a.wall for a, _ in pairs)),
         measured=Cost(statistics.median(b.cpu for _, b in pairs), statistics.median(b.wall for _, b in pairs)),
         spread=(min(cpu), max(cpu)),
+        whole=sum(b.wall for _, b in pairs) / sum(a.wall for a, _ in pairs),
     )
