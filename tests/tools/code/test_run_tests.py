@@ -52,6 +52,63 @@ async def test_an_error_is_counted_as_one(project: Path) -> None:
     assert (ran["success"], ran["errors"]) == (False, 1)
 
 
+async def test_settings_that_make_pytest_quiet_change_no_count(project: Path) -> None:
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -q -q\n")
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["passed"], ran["failed"], ran["errors"]) == (False, 2, 1, 0)
+
+
+async def test_what_is_printed_last_changes_no_count(project: Path) -> None:
+    (project / "conftest.py").write_text("import atexit\natexit.register(print, '7 passed, 9 failed')\n")
+    ran = (await ask(project, pattern="good")).unwrap()
+    assert "9 failed" in ran["output"]
+    assert (ran["success"], ran["passed"], ran["failed"]) == (True, 1, 0)
+
+
+async def test_a_failure_is_no_success_whatever_pytest_ends_with(project: Path) -> None:
+    (project / "conftest.py").write_text("def pytest_sessionfinish(session):\n    session.exitstatus = 0\n")
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["exit_code"], ran["failed"]) == (False, 0, 1)
+    assert "ended with 0 all the same" in ran["output"]
+
+
+async def test_tests_that_ended_in_the_middle_are_no_success(project: Path) -> None:
+    (project / "tests" / "test_a.py").write_text(
+        "import os\ndef test_good(): pass\ndef test_end(): os._exit(0)\ndef test_bad(): assert 0\n"
+    )
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["exit_code"], ran["passed"], ran["failed"]) == (False, 0, 1, 0)
+    assert "did not come to its end" in ran["output"]
+
+
+async def test_where_no_test_was_run_that_is_no_success(project: Path) -> None:
+    (project / "pytest.ini").write_text("[pytest]\naddopts = --collect-only\n")
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["passed"], ran["failed"], ran["errors"]) == (False, 0, 0, 0)
+    assert "no test was run" in ran["output"]
+
+
+async def test_a_test_that_is_left_out_is_none_that_failed(project: Path) -> None:
+    """Nor does what a test does with its own processes and handles change what is counted."""
+    (project / "tests" / "test_a.py").write_text("""
+import os, pytest, sys
+@pytest.mark.skip
+def test_left_out(): pass
+@pytest.mark.xfail
+def test_expected(): assert 0
+def test_sees_nothing_of_it():
+    assert "CALLGATE_COUNTS" not in os.environ
+    assert sys.path[0] == os.getcwd() or os.getcwd() in sys.path
+@pytest.fixture
+def broken():
+    yield
+    raise ValueError
+def test_with_an_end_that_fails(broken): pass
+""")
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["passed"], ran["failed"], ran["errors"]) == (False, 2, 0, 1)
+
+
 async def test_tests_are_kept_in_like_commands(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A witness outside: what a test would write, read and leave running."""
     outside, marker = project.parent, f"5{os.getpid()}"

@@ -31,6 +31,7 @@ T = TypeVar("T")
 STOPPED = -1
 """The return code of a program that did not end by itself."""
 _CHUNK = 65_536
+_LONGEST_REPORT = 1024 * 1024
 _LOOKS_SECONDS = 0.0005
 _IF_ALIVE = 'IFS= read -r _ && exec </dev/null && exec "$@"'
 """Bubblewrap takes the end of a pipe for a yes: a Callgate that was killed meanwhile must not have said go."""
@@ -52,6 +53,8 @@ class Ran:
     """Why it was stopped, or None."""
     cut: bool
     """Whether it said more than was kept."""
+    report: bytes = b""
+    """What it said where only a report is expected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,8 @@ class Program:
     command: Sequence[str]
     directory: str
     may_fork: bool = True
+    report: str | None = None
+    """The variable that says which handle a report is written to; no such handle is there if None."""
 
 
 @contextlib.asynccontextmanager
@@ -109,6 +114,7 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
         seconds=time.monotonic() - begun,
         stopped=stopped or (None if code is not None and code >= 0 else "it was killed"),
         cut=box.stdout.cut or box.stderr.cut,
+        report=b"" if box.report is None else bytes(box.report.kept),
     )
 
 
@@ -191,12 +197,17 @@ class _Box:
     """Where bubblewrap, and then the program, waits for a word of ours."""
     stdout: _Output
     stderr: _Output
+    report: _Output | None
     tell: int
     """Where bubblewrap says which process the init is, and in the end how the program ended."""
     told: bytes = b""
     init: int = 0
     init_handle: int = -1
     group: Path | None = None
+
+    @property
+    def outputs(self) -> list[_Output]:
+        return [output for output in (self.stdout, self.stderr, self.report) if output is not None]
 
     def kill(self) -> None:
         # Before the init is known it is of bubblewrap's group; afterwards it has a session of its own.
@@ -216,12 +227,11 @@ class _Box:
         self.outer.wait()
         self.guard.wait()
         let_go(self.group)
-        for output in (self.stdout, self.stderr):
+        for output in self.outputs:
             await output.ended.wait()
         while part := os.read(self.tell, _CHUNK):
             self.told += part
-        os.close(self.tell)
-        for handle in self.go:
+        for handle in (self.tell, *self.go, *(() if self.report is None else (self.report.handle,))):
             os.close(handle)
         for stream in (self.outer.stdout, self.outer.stderr, self.guard.stdin):
             if stream is not None:
@@ -243,7 +253,9 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
         alive, tell_alive = _pipe(theirs, ours)
         told, tell = _pipe(theirs, ours, reading=True)
         filtering = _in_memory(theirs, system_call_filter(may_fork=program.may_fork))
+        reporting, report = _pipe(theirs, ours, reading=True) if program.report else (-1, -1)
         options = [*inside.options, "--chdir", program.directory, "--seccomp", str(filtering)]
+        options += ("--setenv", program.report, str(reporting)) if program.report else ()
         options += ("--block-fd", str(held), "--json-status-fd", str(told))
         listed = _in_memory(theirs, b"".join(os.fsencode(option) + b"\0" for option in options))
         guard = _guard(ours)
@@ -254,11 +266,11 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
             stdin=alive,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(held, told, filtering, listed),
+            pass_fds=(held, told, filtering, listed, *((reporting,) if program.report else ())),
             process_group=guard.pid,
         )
         ours.pop_all()
-    box = _box(guard, outer, go=(go, tell_alive), tell=tell)
+    box = _box(guard, outer, go=(go, tell_alive), tell=tell, report=report)
     try:
         found = await _find_init(box)
     except BaseException:
@@ -292,7 +304,9 @@ def _guard(ours: contextlib.ExitStack) -> subprocess.Popen[bytes]:
     return guard
 
 
-def _box(guard: subprocess.Popen[bytes], outer: subprocess.Popen[bytes], *, go: tuple[int, int], tell: int) -> _Box:
+def _box(
+    guard: subprocess.Popen[bytes], outer: subprocess.Popen[bytes], *, go: tuple[int, int], tell: int, report: int
+) -> _Box:
     if outer.stdout is None or outer.stderr is None:  # pragma: no cover - both were asked for
         raise OSError("no pipes")
     box = _Box(
@@ -303,9 +317,10 @@ def _box(guard: subprocess.Popen[bytes], outer: subprocess.Popen[bytes], *, go: 
         tell=tell,
         stdout=_Output(outer.stdout.fileno()),
         stderr=_Output(outer.stderr.fileno()),
+        report=_Output(report, most=_LONGEST_REPORT) if report >= 0 else None,
     )
-    box.stdout.listen()
-    box.stderr.listen()
+    for output in box.outputs:
+        output.listen()
     return box
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import sysconfig
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.tools.code import counting
 from callgate.tools.code.mounts import is_inside
 from callgate.tools.code.sandbox import Program, enclosure, run
 from callgate.tools.code.shell import MOST_SECONDS, seconds_left
@@ -22,7 +23,6 @@ from callgate.tools.code.turns import Site, in_turn, look_around, refuse_unfit
 from callgate.tools.code.watch import Bounds
 
 _MOST_OUTPUT = 50_000
-_COUNTED = re.compile(r"(\d+) (passed|failed|errors?)\b")
 _SYSTEM = "/usr"
 _RESULT = {
     "type": "object",
@@ -88,16 +88,18 @@ async def run_tests(
     async with in_turn(partial(_look, ctx, working_dir, path=path)) as site:
         python, needed = _interpreter(site)
         async with enclosure(site.grounds, writable=site.roots, readable=needed) as inside, ctx.effect():
-            program = Program(command=(python, "-m", "pytest", *options, "--", site.place), directory=site.directory)
+            command = (python, "-c", _counting_program(), *options, "--", site.place)
+            program = Program(command=command, directory=site.directory, report=counting.HANDLE)
             ran = await run(program, inside, bounds=Bounds(seconds=seconds_left(timeout, ctx)))
-    said = [f"stopped: {ran.stopped}"] if ran.stopped else []
+    counts, trouble = _counts(ran.report)
+    said = [f"stopped: {ran.stopped}"] if ran.stopped else [trouble] if trouble and ran.returncode == 0 else []
     output, more = told(ran.stdout + ran.stderr, _MOST_OUTPUT)
     return {
-        "success": ran.returncode == 0,
+        "success": ran.returncode == 0 and not trouble,
         "output": "\n".join([output, *said, *inside.notes]).strip(),
         "test_path": site.place,
         "exit_code": ran.returncode,
-        **_counts(ran.stdout),
+        **counts,
         "truncated": more or ran.cut,
     }
 
@@ -111,13 +113,22 @@ def _look(ctx: ToolContext, working_dir: str | None, *, path: str) -> Site:
     return replace(site, place=place)
 
 
-def _counts(output: bytes) -> dict[str, int]:
-    """What the last line says."""
-    counts = {"passed": 0, "failed": 0, "errors": 0}
-    lines = output.decode(errors="replace").strip().splitlines()
-    for number, what in _COUNTED.findall(lines[-1]) if lines else ():
-        counts["errors" if what.startswith("error") else what] = int(number)
-    return counts
+def _counts(report: bytes) -> tuple[dict[str, int], str]:
+    """How many tests went how, and why that speaks against a success that pytest's own exit code tells."""
+    counts = {
+        name: report.count(counting.LETTERS[category])
+        for name, category in (("passed", "passed"), ("failed", "failed"), ("errors", "error"))
+    }
+    if not report.endswith(counting.END):
+        return counts, "pytest did not come to its end, so nobody knows how the rest of the tests would have gone"
+    if counts["failed"] or counts["errors"]:
+        return counts, "pytest ended with 0 all the same"
+    return counts, "" if len(report) > len(counting.END) else "no test was run"
+
+
+@cache
+def _counting_program() -> str:
+    return Path(counting.__file__).read_text("utf-8")
 
 
 def _interpreter(site: Site) -> tuple[str, list[str]]:
