@@ -53,6 +53,38 @@ async def test_a_pattern_is_about_names_or_with_a_slash_about_paths(tree: Path) 
     assert await paths(tree, path="sub", pattern="c*") == ["sub/c.py"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "listed"),
+    [
+        ("sub/*.py", ["sub/c.py"]),
+        ("./sub/*.py", ["sub/c.py"]),
+        ("**/*.py", ["a.py", "sub/c.py", "sub/deep/d.py"]),
+        ("sub/**/*.py", ["sub/c.py", "sub/deep/d.py"]),
+        ("sub/**", ["sub/deep", "sub/c.py", "sub/deep/d.py"]),
+        ("**/deep/*", ["sub/deep/d.py"]),
+        ("**/**/d.py", ["sub/deep/d.py"]),
+        ("*/*", ["sub/deep", "sub/c.py"]),
+        ("sub/", ["sub"]),
+        ("a.py/*", []),
+        ("link/*", []),
+    ],
+)
+async def test_a_pattern_with_a_slash_leads_below_as_far_as_it_says(
+    tree: Path, pattern: str, listed: list[str]
+) -> None:
+    assert await paths(tree, pattern=pattern) == listed
+
+
+async def test_of_what_a_pattern_does_not_lead_to_nothing_is_looked_at(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_MOST_SEEN", 10)
+    (tree / "other").mkdir()
+    for number in range(10):
+        (tree / "other" / f"{number}.py").touch()
+    assert await paths(tree, pattern="sub/*.py") == ["sub/c.py"]
+
+
 @pytest.mark.parametrize("pattern", ["../*", "/etc/*", "sub/../../*"])
 async def test_a_pattern_does_not_climb(tree: Path, pattern: str) -> None:
     """A pattern like ../../etc/host* lists nothing outside."""

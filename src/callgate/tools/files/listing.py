@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import translate
+from operator import itemgetter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -24,6 +25,11 @@ MOST = 1000
 _MOST_SEEN = 50_000
 """So many names are looked at."""
 _DEEPEST = 64
+_ANY_DEPTH = "**"
+_NOTHING = re.compile(r"(?!)")
+
+_Reached = frozenset[int]
+"""How many parts of a pattern may be behind a path."""
 
 Pattern = Annotated[str, Field(max_length=1000, json_schema_extra={"format": "glob"})]
 
@@ -56,15 +62,15 @@ def list_directory(
 
     Args:
         path: The directory.
-        pattern: Only names like this: *.py; with a slash, paths from the directory like this: src/*.py.
+        pattern: Only names like this: *.py; with a slash, paths from the directory like this: src/*.py, src/**/*.py.
         recursive: Also what lies in the directories below.
         ctx: Where it may go.
     """
     grounds = ctx.grounds()
     confined = Confined(grounds)
     with confined.directory(path) as held:
-        listing = _Listing(confined, grounds.path_refused, _matcher(pattern), recursive=recursive, ctx=ctx)
-        listing.look(held, "", depth=0)
+        listing = _Listing(confined, grounds.path_refused, _wanted(pattern, recursive=recursive), ctx)
+        listing.look(held, listing.wanted.begin(), depth=0)
     found = sorted(listing.found, key=lambda entry: (entry["type"] != "dir", entry["path"]))
     return found[:MOST]
 
@@ -77,7 +83,7 @@ def list_dir(
 
     Args:
         path: The directory.
-        pattern: Only names like this: *.py; with a slash, paths from the directory like this: src/*.py.
+        pattern: Only names like this: *.py; with a slash, paths from the directory like this: src/*.py, src/**/*.py.
         recursive: Also what lies in the directories below.
         ctx: Where it may go.
     """
@@ -90,27 +96,26 @@ class _Listing:
 
     confined: Confined
     refused: Callable[[str, os.stat_result], str | None]
-    wanted: re.Pattern[str]
-    recursive: bool
+    wanted: _Wanted
     ctx: ToolContext
     found: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     seen: int = 0
 
-    def look(self, folder: Held, above: str, *, depth: int) -> None:
-        """Take in what lies in a directory that is held, and then what lies below."""
-        below: list[str] = []
+    def look(self, folder: Held, reached: _Reached, *, depth: int) -> None:
+        """Take in what lies in a directory that is held, and then what lies below as far as the pattern leads there."""
+        below: list[tuple[str, _Reached]] = []
         for name, status in self._entries(folder):
-            path = f"{above}{name}"
-            if self.wanted.fullmatch(path if "/" in self.wanted.pattern else name):
+            further = self.wanted.follow(reached, name)
+            if self.wanted.ends_at(further):
                 self.found.append(self._entry(folder, name, status=status))
-            if stat.S_ISDIR(status.st_mode):
-                below.append(name)
-        if not self.recursive or depth >= _DEEPEST:
+            if stat.S_ISDIR(status.st_mode) and self.wanted.goes_on_from(further):
+                below.append((name, further))
+        if depth >= _DEEPEST:
             return
-        for name in sorted(below):
+        for name, further in sorted(below, key=itemgetter(0)):
             try:
                 with self.confined.directory_at(folder, name) as held:
-                    self.look(held, f"{above}{name}/", depth=depth + 1)
+                    self.look(held, further, depth=depth + 1)
             except TimeoutError:
                 raise
             except OSError:  # gone, closed to us, or a link by now: it is left out as a link is
@@ -154,7 +159,47 @@ def _shown(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def _matcher(pattern: str) -> re.Pattern[str]:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A pattern, name by name of a path: what a name has to look like, or None for any directories, also for none."""
+
+    parts: tuple[re.Pattern[str] | None, ...]
+
+    def begin(self) -> _Reached:
+        """In the directory that is listed."""
+        return self._over_none({0})
+
+    def follow(self, reached: _Reached, name: str) -> _Reached:
+        """How far into the pattern a path is when this name comes next."""
+        further: set[int] = set()
+        for at in reached:
+            part = self.parts[at] if at < len(self.parts) else _NOTHING
+            if part is None:
+                further.add(at)
+            elif part.fullmatch(name):
+                further.add(at + 1)
+        return self._over_none(further)
+
+    def ends_at(self, reached: _Reached) -> bool:
+        """Whether a path that came so far is one like this."""
+        return len(self.parts) in reached
+
+    def goes_on_from(self, reached: _Reached) -> bool:
+        """Whether something below could be."""
+        return any(at < len(self.parts) for at in reached)
+
+    def _over_none(self, reached: set[int]) -> _Reached:
+        for at, part in enumerate(self.parts):
+            if part is None and at in reached:
+                reached.add(at + 1)
+        return frozenset(reached)
+
+
+def _wanted(pattern: str, *, recursive: bool) -> _Wanted:
     if ".." in pattern.split("/") or pattern.startswith("/"):
         raise ValueError("pattern is matched inside of path, and neither climbs nor begins with a slash")
-    return re.compile(translate(pattern))
+    *above, last = [part for part in pattern.split("/") if part not in {"", "."}] or ["*"]
+    if last == _ANY_DEPTH:
+        above, last = [*above, *((_ANY_DEPTH,) if "/" in pattern else ())], "*"
+    names = [*above, *((_ANY_DEPTH,) if recursive else ()), last]
+    return _Wanted(tuple(None if name == _ANY_DEPTH else re.compile(translate(name)) for name in names))
