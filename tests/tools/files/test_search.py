@@ -80,6 +80,25 @@ async def test_of_more_than_the_limit_the_first_by_path_and_line_are_given(tree:
     assert open_handles() == open_before
 
 
+@pytest.mark.parametrize("taken_back", ["!.env*", "!.env*\\", "!.hid/", "!*", "!/.hid\n!/.hid/**\n!.env"])
+async def test_what_is_hidden_is_left_out_whatever_an_ignore_file_takes_back(tree: Path, taken_back: str) -> None:
+    (tree / ".gitignore").write_text(f"*.log\n{taken_back}")
+    (tree / ".env").write_text("PASSWORD=needle-in-a-haystack")
+    (tree / "sub" / ".hid" / "deep").mkdir(parents=True)
+    (tree / "sub" / ".hid" / "deep" / "notes.txt").write_text("needle-in-a-haystack")
+    (tree / ".hid").mkdir()
+    (tree / ".hid" / "notes.txt").write_text("needle-in-a-haystack")
+    (tree / "seen.txt").write_text("needle-in-a-haystack")
+    search = "needle-in-a-haystack"
+    assert [path for path, _, _ in await found(tree, search)] == ["seen.txt"]
+    assert [path for path, _, _ in await found(tree, search, path="sub")] == []
+    assert [path for path, _, _ in await found(tree, search, path="sub/.hid")] == ["sub/.hid/deep/notes.txt"]
+    assert [path for path, _, _ in await found(tree, search, path="sub/.hid/deep")] == ["sub/.hid/deep/notes.txt"]
+    assert [path for path, _, _ in await found(tree, search, path=".env")] == [".env"]
+    assert [path for path, _, _ in await found(tree, search, glob="*.txt")] == ["seen.txt"]
+    assert [path for path, _, _ in await found(tree, search, glob=".env")] == [".env"]
+
+
 async def test_lines_of_a_large_file_have_their_numbers(tree: Path) -> None:
     """It is read piece by piece, and lines lie across the borders of pieces."""
     lines = [f"{at:07} {'x' * (at % 200)}{' needle' if at % 997 == 0 else ''}" for at in range(40_000)]

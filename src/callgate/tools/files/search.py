@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import tempfile
 import time
 from collections.abc import Generator
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 from pydantic import Field
 
@@ -26,6 +27,8 @@ from callgate.tools.files.ripgrep import Search, find, program_of
 _MOST = 1000
 _IGNORING = ".gitignore"
 _LARGEST_IGNORING = 1024 * 1024
+_HIDDEN_TOO = b"\n.*\n"
+"""The last line that matches counts: ripgrep would show what an ignore file takes back (`!.env.example`), if hidden."""
 
 _OUTPUT: dict[str, Any] = {
     "type": "object",
@@ -104,7 +107,7 @@ def search_files(
             search,
             program=program_of(grounds),
             folder=base.fd,
-            ignored=None if ignored is None else ignored.fd,
+            ignored=ignored,
             take=proving.take,
             stop=stop,
         )
@@ -135,18 +138,27 @@ def _start(confined: Confined, path: str, *, grounds: Grounds) -> Generator[tupl
 
 
 @contextlib.contextmanager
-def _ignoring(confined: Confined, base: Held) -> Generator[Held | None]:
-    """What git leaves out there; nothing where that is no plain file."""
+def _ignoring(confined: Confined, base: Held) -> Generator[int | None]:
+    """What git leaves out there, in an open file; nothing where that is no plain file."""
     try:
-        opened = confined.file_at(base, _IGNORING)
-        held = opened.__enter__()
+        with confined.file_at(base, _IGNORING) as held:
+            patterns = b"" if held.status.st_size > _LARGEST_IGNORING else os.read(held.fd, _LARGEST_IGNORING)
     except OSError:
+        patterns = b""
+    if not patterns:
         yield None
         return
-    try:
-        yield held if held.status.st_size <= _LARGEST_IGNORING else None
-    finally:
-        opened.__exit__(None, None, None)
+    with _unnamed() as file:
+        file.write(patterns + _HIDDEN_TOO)
+        file.seek(0)
+        yield file.fileno()
+
+
+def _unnamed() -> IO[bytes]:
+    """A file without a name, in memory where the system has such."""
+    if hasattr(os, "memfd_create"):  # pragma: no branch - not everywhere
+        return open(os.memfd_create(_IGNORING), "w+b", buffering=0)  # noqa: PTH123 - no path
+    return tempfile.TemporaryFile(buffering=0)  # pragma: no cover - where the above is missing
 
 
 def _excluded(grounds: Grounds, base: str, *, start: str, glob: str | None) -> list[str]:
