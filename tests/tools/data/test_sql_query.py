@@ -48,6 +48,43 @@ async def test_numbers_keep_their_type(engine: str) -> None:
 
 @ENGINES
 @pytest.mark.parametrize(
+    "query",
+    [
+        'SELECT name FROM users WHERE "agee" > 25',
+        'SELECT "nme" FROM users',
+        'SELECT name FROM users -- "name"\nWHERE name = "Alice"',
+        """SELECT '"' AS a, "nme" FROM users""",
+        'SELECT u."nme" FROM users AS u',
+    ],
+)
+def test_a_mistyped_name_in_double_quotes_is_no_text(engine: str, query: str) -> None:
+    trouble = ask_here(engine, query, {"users": PEOPLE})
+    assert "rows" not in trouble
+    assert "column" in str(trouble)
+
+
+def test_of_a_text_in_double_quotes_it_is_said_how_texts_are_written() -> None:
+    trouble = ask_here("sqlite", 'SELECT name FROM users WHERE name = "Alice"', {"users": PEOPLE})
+    assert "no such column: nme" in str(ask_here("sqlite", 'EXPLAIN SELECT "nme" FROM users', {"users": PEOPLE}))
+    assert "no such column: Alice; in double quotes stands the name of a column" in str(trouble)
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ('SELECT "age" + 1 AS "one more" FROM "users" WHERE "name" = \'Bob\'', [{"one more": 21}]),
+        ("""SELECT '"x"' AS a /* "b" */, 1 AS "c`d""e" -- "f""", [{"a": '"x"', 'c`d"e': 1}]),
+    ],
+)
+def test_names_and_texts_with_double_quotes_are_what_they_are(
+    engine: str, query: str, rows: list[dict[str, Any]]
+) -> None:
+    assert ask_here(engine, query, {"users": PEOPLE}) == {"rows": rows}
+
+
+@ENGINES
+@pytest.mark.parametrize(
     ("query", "rows"),
     [
         ("SELECT count(*) AS n, sum(age) AS years FROM users", [{"n": 3, "years": 150}]),

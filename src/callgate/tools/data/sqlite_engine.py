@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
+from callgate.tools.data.sql_names import with_names_only
 from callgate.tools.data.sql_rows import MOST_ROWS, read_rows
 from callgate.tools.data.sql_tables import Table, quoted
 from callgate.tools.data.sqlite_printf import Printf
@@ -89,11 +90,25 @@ def ask_sqlite(query: str, tables: Iterable[Table], *, seconds: float) -> list[d
             guard.tables = names | _SYSTEM_TABLES
             connection.set_authorizer(guard.judge)
             connection.set_progress_handler(guard.late, _STEPS)
+            _refuse_mistyped(connection, query)
             cursor = connection.execute(query)
             if cursor.description is None:
                 raise ValueError("query is empty, or gives no rows; write a SELECT")
             found = (row for _, row in zip(range(MOST_ROWS + 1), cursor, strict=False))
             return read_rows([column[0] for column in cursor.description], found)
+
+
+def _refuse_mistyped(connection: sqlite3.Connection, query: str) -> None:
+    strict = with_names_only(query)
+    if strict is None:
+        return
+    try:
+        connection.execute(strict).close()
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith("no such column"):
+            raise
+        hint = "in double quotes stands the name of a column, a text goes in single quotes"
+        raise ValueError(f"query cannot be answered: {error}; {hint}") from None
 
 
 def _set_up(connection: sqlite3.Connection) -> None:
