@@ -17,6 +17,21 @@ async def ask(latex: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize(
+    "latex", ["\frac{1}{2}", "\theta + 1", "\nabla f", "\beta", "1 + \rho", "a \times b", "\text{x}"]
+)
+@pytest.mark.parametrize("format", ["unicode", "2d", "ascii"])
+async def test_a_backslash_that_json_took_is_missed_and_nothing_is_left_out(latex: str, format: str) -> None:  # noqa: A002
+    outcome = await ask(latex, format=format)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "with two backslashes" in outcome.error.message
+
+
+@pytest.mark.parametrize("latex", ["a\nu = 1", "a +\n\tb", "a\r\n+ b", "\\nabla\nf"])
+async def test_a_formula_may_have_several_lines(latex: str) -> None:
+    assert (await ask(latex)).ok
+
+
+@pytest.mark.parametrize(
     ("latex", "line", "plain"),
     [
         (r"\frac{d^2y}{dx^2} + \omega^2 y = 0", "d²y/dx² + ω²y = 0", "d^2 y/dx^2 + omega^2 y = 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -9,9 +10,18 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.tools.data.latex_line import NotLinear, bare, to_line
 from callgate.tools.data.latex_style import AsciiStyle, UnicodeStyle
+from callgate.tools.data.latex_symbols import ACCENTS, COMMANDS, FONTS, NOTHING
 from callgate.tools.data.nothing_outside import nothing_outside
 
 LONGEST = 2_000
+_LETTERS = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+_NEVER = frozenset("\b\f")
+_SURELY = {"\n": 2}
+"""So many letters behind it: a line of a formula may begin with u, and still nobody meant \\nu."""
+_ESCAPED = re.compile(r"([\b\f\n\r\t])([A-Za-z]*)")
+_NAMES = frozenset(
+    {*COMMANDS, *ACCENTS, *FONTS, *NOTHING, "textstyle", "newline", "begin", "frac", "tfrac", "binom", "tbinom"}
+)
 _RENDERED = {
     "type": "object",
     "properties": {"rendered": {"type": "string"}, "original": {"type": "string"}},
@@ -43,7 +53,18 @@ def render_math(
         latex: The formula, with or without $ around it.
         format: unicode for one line where that can be read (a matrix is drawn), 2d for a drawing, or plain ascii.
     """
+    _refuse_lost_backslash(latex)
     return {"rendered": _rendered(bare(latex), format), "original": latex}
+
+
+def _refuse_lost_backslash(latex: str) -> None:
+    """What JSON makes of a backslash that was written once is no letter of a formula, but would be left out of it."""
+    for found in _ESCAPED.finditer(latex):
+        letter, rest = _LETTERS[found[1]], found[2]
+        if found[1] in _NEVER or (len(rest) >= _SURELY.get(found[1], 1) and letter + rest in _NAMES):
+            meant = f"\\{letter}{rest}"
+            wrong = f"latex has the control character \\{letter} and no {meant}"
+            raise ValueError(f"{wrong}; in JSON write \\{meant}, with two backslashes")
 
 
 def _need_ascii(text: str) -> str:
