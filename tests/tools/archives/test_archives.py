@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import stat
 import subprocess
 import sys
 import tarfile
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,7 @@ from callgate.tools.archives import arguments, pouring, stage
 from tests.tools.archives.building import HONEST, seven_zipped, tarred, tarred_entries, zipped
 from tests.tools.examples import run_examples
 from tests.tools.files.calling import call, opened
+from tests.waiting import until
 
 KINDS: dict[str, Callable[[], bytes]] = {
     "zip": lambda: zipped(HONEST),
@@ -56,6 +58,18 @@ def names(folder: Path) -> list[str]:
 def archive_in(folder: Path) -> str:
     [file] = folder.glob("bundle.*")
     return file.name
+
+
+def open_files() -> int:
+    """How many files this process has open; pipes and sockets of the gate come and go."""
+    return sum(is_file(int(entry.name)) for entry in Path("/dev/fd").iterdir())
+
+
+def is_file(handle: int) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(handle).st_mode)
+    except OSError:
+        return False  # that of the directory that is listed
 
 
 async def test_every_kind_is_looked_into_read_searched_and_unpacked(bundle: Path) -> None:
@@ -301,9 +315,12 @@ async def test_a_disk_that_is_full_leaves_nothing(bundle: Path, monkeypatch: pyt
     assert names(bundle) == [archive_in(bundle)]
 
 
-async def test_a_call_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cancelled or past its time while it writes: what was written is gone, and nothing becomes visible."""
-    (tmp_path / "a.zip").write_bytes(zipped({f"{n}.bin": os.urandom(300_000) for n in range(20)}))
+@pytest.mark.parametrize("make", [zipped, tarred, seven_zipped], ids=["zip", "tar", "7z"])
+async def test_a_call_that_is_given_up_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Mapping[str, bytes]], bytes]
+) -> None:
+    """Cancelled or past its time while it writes: what was written is gone, its handle too, and nothing is shown."""
+    (tmp_path / "bundle.bin").write_bytes(make({f"{n}.bin": os.urandom(3_000_000) for n in range(3)}))
     writing, go_on, gone = threading.Event(), threading.Event(), threading.Event()
     usual, remove = stage.write_all, stage.shutil.rmtree
 
@@ -319,7 +336,8 @@ async def test_a_call_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatc
     monkeypatch.setattr(stage, "write_all", slow)
     monkeypatch.setattr(stage.shutil, "rmtree", removed)
     async with opened(tmp_path, "archives") as gate:
-        assert (await call(gate, "archive_open", path="a.zip")).ok
+        assert (await call(gate, "archive_open", path="bundle.bin")).ok
+        before = open_files()
         task = asyncio.create_task(call(gate, "archive_extract"))
         assert await asyncio.to_thread(writing.wait, 30)
         task.cancel()
@@ -327,7 +345,8 @@ async def test_a_call_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatc
             await task
         go_on.set()
         assert await asyncio.to_thread(gone.wait, 30)
-    assert names(tmp_path) == ["a.zip"]
+        await until(lambda: open_files() <= before)
+    assert names(tmp_path) == ["bundle.bin"]
 
 
 async def test_a_call_that_ended_before_its_rename_does_not_show_its_files(

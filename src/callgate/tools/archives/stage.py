@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 from collections.abc import Callable, Generator
@@ -22,6 +23,8 @@ class Stage:
         self._confined = confined
         self._folder = folder
         self._name = name
+        self._file: io.FileIO | None = None
+        """What is being written, one member after the other."""
         self.published: str | None = None
         """The name it got."""
 
@@ -39,29 +42,24 @@ class Stage:
 
             def __init__(self, member: Member) -> None:
                 super().__init__(member)
+                stage.close()
                 above, _, name = member.name.rpartition("/")
                 with stage._inside(above) as folder:
-                    self._fd = create(folder, name)
-                if not member.size:
-                    self._close()
+                    self._file = stage._file = io.FileIO(create(folder, name), "w")
 
             def take(self, data: bytes) -> None:
-                try:
-                    write_all(self._fd, data)
-                except BaseException:
-                    self._close()
-                    raise
+                write_all(self._file.fileno(), data)
 
             def end(self) -> None:
-                self._close()
+                self._file.close()
                 super().end()
 
-            def _close(self) -> None:
-                if self._fd >= 0:
-                    os.close(self._fd)
-                    self._fd = -1
-
         return Written
+
+    def close(self) -> None:
+        """Let go of what is being written. Whoever pours may give up anywhere, so no sink can see to it."""
+        if self._file is not None:
+            self._file.close()
 
     def publish(self, wanted: str, judge: Callable[[str], None]) -> str:
         """Give it a name that is free, the wanted one if it is; from now on it is there, as a whole.
@@ -109,6 +107,7 @@ def staged(confined: Confined, folder: Held) -> Generator[Stage]:
         try:
             yield stage
         finally:
+            stage.close()
             if stage.published is None:
                 shutil.rmtree(name, ignore_errors=True, dir_fd=folder.fd)
 
