@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import os
-import select
 import shutil
 import subprocess
 import tempfile
@@ -16,10 +15,12 @@ from typing import Any, BinaryIO
 from callgate.tools.archives.limits import LARGEST_TOTAL, MOST_ENTRIES, Hostile
 from callgate.tools.archives.sevenzip_worker import DONE, LARGEST_RECORD, RECORD, REFUSED
 from callgate.tools.interpreter import start
+from callgate.tools.readiness import news_of
 
 _SECONDS = 60
 """Of computing, for one look at an archive."""
-_BREATH = 0.2
+_BREATH = 200
+"""Milliseconds."""
 _WORKER = "callgate.tools.archives.sevenzip_worker"
 _STOPPED = "the 7z archive takes more memory or time than it is given"
 
@@ -91,6 +92,7 @@ class _Reader:
 
     def __init__(self, fd: int, watch: Callable[[], None]) -> None:
         self._fd = fd
+        self._news = news_of(fd)
         self._watch = watch
 
     def read(self, size: int) -> bytes:
@@ -102,7 +104,7 @@ class _Reader:
         got = bytearray()
         while len(got) < size:
             self._watch()
-            if not select.select([self._fd], [], [], _BREATH)[0]:
+            if not self._news(_BREATH):
                 continue
             piece = os.read(self._fd, size - len(got))
             if not piece:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import select
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.tools.files.ripgrep_lines import FORMAT, Hit, Lines
 from callgate.tools.programs import find_program
+from callgate.tools.readiness import news_of
 
 _ALWAYS = (
     "--no-config",
@@ -154,7 +154,7 @@ def _collect(pipe: int, *, take: Callable[[list[Hit]], None], stop: Callable[[],
     """Pass on what it says; how many hits that were, and whether there is more than anybody wants."""
     lines = Lines()
     seen = count = 0
-    news = _news_of(pipe)
+    news = news_of(pipe)
     while True:
         if stop():
             raise TimeoutError("the search took too long; name a directory further down, or a simpler pattern")
@@ -183,15 +183,8 @@ def _await_end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError, AttributeError):  # not every system has it, nor every kernel
         ending = os.pidfd_open(process.pid)
         try:  # told at once; to wait with a limit is to look from time to time
-            _news_of(ending)(_ENDING_SECONDS * 1000)
+            news_of(ending)(_ENDING_SECONDS * 1000)
         finally:
             os.close(ending)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_ENDING_SECONDS)
-
-
-def _news_of(handle: int) -> Callable[[int], object]:
-    """Wait so many milliseconds until something comes there; of any handle, not of the first thousand alone."""
-    waiting = select.poll()
-    waiting.register(handle, select.POLLIN)
-    return waiting.poll

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import select
 import subprocess
 import time
 from typing import IO, Any, Self, cast
@@ -17,6 +16,7 @@ import orjson
 
 from callgate.tools.intelligence.worker import HEAD
 from callgate.tools.interpreter import start
+from callgate.tools.readiness import news_of, room_in
 
 WORKER = "callgate.tools.intelligence.worker"
 _PIECE = 1024 * 1024
@@ -99,9 +99,10 @@ class Apart:
 def _send(child: subprocess.Popen[bytes], data: bytes, *, deadline: float) -> None:
     into = cast("IO[bytes]", child.stdin).fileno()
     os.set_blocking(into, False)
+    room = room_in(into)
     view = memoryview(data)
     while view:
-        if not select.select([], [into], [], _left(deadline))[1]:
+        if not room(_left(deadline)):
             raise TimeoutError
         view = view[os.write(into, view[:_PIECE]) :]
 
@@ -115,9 +116,10 @@ def _receive(child: subprocess.Popen[bytes], deadline: float) -> bytes:
 
 def _read(child: subprocess.Popen[bytes], length: int, *, deadline: float) -> bytes:
     out = cast("IO[bytes]", child.stdout).fileno()
+    news = news_of(out)
     pieces: list[bytes] = []
     while length:
-        if not select.select([out], [], [], _left(deadline))[0]:
+        if not news(_left(deadline)):
             raise TimeoutError
         piece = os.read(out, min(length, _PIECE))
         if not piece:
@@ -128,4 +130,5 @@ def _read(child: subprocess.Popen[bytes], length: int, *, deadline: float) -> by
 
 
 def _left(deadline: float) -> float:
-    return max(0.0, deadline - time.monotonic())
+    """Milliseconds."""
+    return max(0.0, deadline - time.monotonic()) * 1000
