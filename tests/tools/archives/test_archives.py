@@ -21,7 +21,7 @@ import pytest
 from callgate import Context, Failed, Pending, Previewed, Refused
 from callgate.errors import SecretsClosed
 from callgate.model.levels import Autonomy, Category, Happened
-from callgate.tools.archives import arguments, pouring, stage
+from callgate.tools.archives import arguments, pouring, sevenzip_process, stage
 from tests.tools.archives.building import HONEST, seven_zipped, tarred, tarred_entries, zipped
 from tests.tools.examples import run_examples
 from tests.tools.files.calling import call, opened
@@ -214,6 +214,46 @@ async def test_an_archive_that_takes_too_long_is_given_up(tmp_path: Path, monkey
     (tmp_path / "a.zip").write_bytes(zipped(HONEST))
     async with opened(tmp_path, "archives") as gate:
         monkeypatch.setattr(arguments, "time", SimpleNamespace(monotonic=lambda: math.inf))
+        outcome = await call(gate, "archive_open", path="a.zip")
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT
+
+
+@pytest.mark.parametrize("make", [seven_zipped, tarred, zipped], ids=["7z", "tar", "zip"])
+async def test_archives_in_an_archive_are_given_up_with_their_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Mapping[str, bytes]], bytes]
+) -> None:
+    """All of them lie in the first piece that is read of the outer one: nothing more of that is asked for."""
+    (tmp_path / "a.zip").write_bytes(zipped({f"{n}.zip": make(HONEST) for n in range(4)}))
+    looked_into: list[str] = []
+    pour = pouring.Kept.end
+
+    def over(self: pouring.Kept) -> None:
+        pour(self)
+        looked_into.append(self.member.name)
+        if len(looked_into) == 2:
+            monkeypatch.setattr(arguments, "time", SimpleNamespace(monotonic=lambda: math.inf))
+
+    monkeypatch.setattr(pouring.Kept, "end", over)
+    async with opened(tmp_path, "archives") as gate:
+        outcome = await call(gate, "archive_open", path="a.zip")
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT
+    assert looked_into == ["0.zip", "1.zip"]
+
+
+async def test_a_7z_archive_in_an_archive_is_given_up_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped({"inner.7z": seven_zipped(HONEST)}))
+    start = sevenzip_process.start
+
+    def started(*given: Any, **options: Any) -> Any:
+        monkeypatch.setattr(arguments, "time", SimpleNamespace(monotonic=lambda: math.inf))
+        return start(*given, **options)
+
+    monkeypatch.setattr(sevenzip_process, "start", started)
+    async with opened(tmp_path, "archives") as gate:
         outcome = await call(gate, "archive_open", path="a.zip")
     assert outcome.error is not None
     assert outcome.error.category is Category.TIMEOUT

@@ -32,6 +32,22 @@ class Copied(io.BufferedReader):
         """Raises when the call is over."""
 
 
+class Nested(io.BytesIO):
+    """An archive that lies in another one, in memory; reading it ends with the call as well."""
+
+    def __init__(self, data: bytes | bytearray, watch: Callable[[], None]) -> None:
+        super().__init__(data)
+        self.watch = watch
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.watch()
+        return super().read(size)
+
+
+Source = Copied | Nested
+"""What an archive is read from; both know whether anybody still waits."""
+
+
 @contextlib.contextmanager
 def copied(held: Held, watch: Callable[[], None]) -> Generator[Copied]:
     """Copy a file that is held, as far as it reached when it was opened.

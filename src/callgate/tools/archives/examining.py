@@ -6,11 +6,10 @@ is an archive that hides further ones deeper than two levels, or more in all of 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
+from callgate.tools.archives.copied import Nested, Source
 from callgate.tools.archives.limits import (
     DEEPEST,
     LARGEST_ARCHIVE,
@@ -30,7 +29,7 @@ from callgate.tools.archives.zip_format import ZipArchive
 _LOOKED_INTO = 32 * MIB
 """An archive in an archive up to this size is looked into; a larger one when somebody opens it."""
 
-_KINDS: tuple[tuple[int, bytes, str, Callable[[BinaryIO, int], Format]], ...] = (
+_KINDS: tuple[tuple[int, bytes, str, Callable[[Source, int], Format]], ...] = (
     (0, b"PK\3\4", "zip", ZipArchive),
     (0, b"PK\5\6", "zip", ZipArchive),
     (0, b"7z\xbc\xaf\x27\x1c", "7z", SevenZipArchive),
@@ -80,7 +79,7 @@ class Archive:
         return tuple(each for each in self.members if not each.is_directory)
 
 
-def examine(file: BinaryIO, size: int) -> Archive:
+def examine(file: Source, size: int) -> Archive:
     """Look for everything that can be wrong.
 
     Raises:
@@ -89,7 +88,7 @@ def examine(file: BinaryIO, size: int) -> Archive:
     return _examine(file, size, depth=0, tally=Tally())
 
 
-def _examine(file: BinaryIO, size: int, *, depth: int, tally: Tally) -> Archive:
+def _examine(file: Source, size: int, *, depth: int, tally: Tally) -> Archive:
     if size > LARGEST_ARCHIVE:
         raise Hostile(f"the archive is larger than {LARGEST_ARCHIVE} bytes")
     kind, make = _kind_of(file)
@@ -105,11 +104,11 @@ def _examine(file: BinaryIO, size: int, *, depth: int, tally: Tally) -> Archive:
             raise Hostile(f"member {each.name!r} is larger than {LARGEST_MEMBER} bytes")
     refuse_ratio(sum(each.size for each in members), size, what="the archive")
     nested = tuple(each for each in members if each.is_archive)
-    _look_into(opened, nested, depth=depth, tally=tally)
+    _look_into(opened, nested, watch=file.watch, depth=depth, tally=tally)
     return Archive(kind, members, opened, size, tuple(each.name for each in nested))
 
 
-def _kind_of(file: BinaryIO) -> tuple[str, Callable[[BinaryIO, int], Format]]:
+def _kind_of(file: Source) -> tuple[str, Callable[[Source, int], Format]]:
     file.seek(0)
     head = file.read(_HEAD)
     for at, mark, kind, make in _KINDS:
@@ -124,7 +123,9 @@ def _refuse_nameless(members: tuple[Member, ...]) -> None:
         raise Hostile("a member has no name")
 
 
-def _look_into(opened: Format, nested: tuple[Member, ...], *, depth: int, tally: Tally) -> None:
+def _look_into(
+    opened: Format, nested: tuple[Member, ...], *, watch: Callable[[], None], depth: int, tally: Tally
+) -> None:
     small = tuple(each for each in nested if each.size <= _LOOKED_INTO)
 
     class Inner(Kept):
@@ -132,7 +133,7 @@ def _look_into(opened: Format, nested: tuple[Member, ...], *, depth: int, tally:
 
         def end(self) -> None:
             super().end()
-            inner = io.BytesIO(self.data)
+            inner = Nested(self.data, watch)
             self.data = bytearray()
             try:
                 _kind_of(inner)

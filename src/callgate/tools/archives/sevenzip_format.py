@@ -10,8 +10,9 @@ import importlib.util
 import json
 import zlib
 from collections.abc import Collection
-from typing import Any, BinaryIO
+from typing import Any
 
+from callgate.tools.archives.copied import Source
 from callgate.tools.archives.limits import Hostile, LibraryMissing, refuse_ratio
 from callgate.tools.archives.members import Member, member
 from callgate.tools.archives.pouring import Into, Sink
@@ -22,7 +23,7 @@ from callgate.tools.archives.sevenzip_worker import DATA, ENDED, STARTED
 class SevenZipArchive:
     """A 7z file whose header was read."""
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
+    def __init__(self, file: Source, size: int) -> None:
         if importlib.util.find_spec("py7zr") is None:
             raise LibraryMissing("7z archives need py7zr; install with: pip install 'callgate[archives]'")
         self._file = file
@@ -76,7 +77,7 @@ def _taken(files: dict[str, Member], name: str) -> Member:
         raise Hostile("the 7z archive does not hold what it says") from None
 
 
-def _entries(file: BinaryIO) -> list[dict[str, Any]]:
+def _entries(file: Source) -> list[dict[str, Any]]:
     with contextlib.closing(ask(file, None)) as records:
         return [entry for _, data in records for entry in json.loads(data)]
 

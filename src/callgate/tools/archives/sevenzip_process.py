@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator
-from typing import Any, BinaryIO
+from typing import Any
 
+from callgate.tools.archives.copied import Source
 from callgate.tools.archives.limits import LARGEST_TOTAL, MOST_ENTRIES, Hostile
 from callgate.tools.archives.sevenzip_worker import DONE, LARGEST_RECORD, RECORD, REFUSED
 from callgate.tools.interpreter import start
@@ -25,16 +26,15 @@ _WORKER = "callgate.tools.archives.sevenzip_worker"
 _STOPPED = "the 7z archive takes more memory or time than it is given"
 
 
-def ask(file: BinaryIO, wanted: list[str] | None) -> Generator[tuple[bytes, bytes]]:
+def ask(file: Source, wanted: list[str] | None) -> Generator[tuple[bytes, bytes]]:
     """What the process says of an archive: its list, or what is in the members that are wanted.
 
     Raises:
         Hostile: The archive is not taken, or the process came to no end.
     """
-    watch: Callable[[], None] = getattr(file, "watch", _always)
     with _handle(file) as handle, _started(handle, wanted) as worker:
         assert worker.stdout is not None  # noqa: S101 - a pipe was asked for
-        reader = _Reader(worker.stdout.fileno(), watch)
+        reader = _Reader(worker.stdout.fileno(), file.watch)
         while True:
             kind, size = RECORD.unpack(reader.read(RECORD.size))
             if size > LARGEST_RECORD:
@@ -47,12 +47,8 @@ def ask(file: BinaryIO, wanted: list[str] | None) -> Generator[tuple[bytes, byte
             yield kind, data
 
 
-def _always() -> None:
-    """An archive in an archive is small: its process ends by itself."""
-
-
 @contextlib.contextmanager
-def _handle(file: BinaryIO) -> Generator[int]:
+def _handle(file: Source) -> Generator[int]:
     """A handle that a process can be given: the file's own, or that of a copy of what lies in the memory."""
     try:
         yield file.fileno()
