@@ -44,6 +44,12 @@ async def test_without_a_header_the_columns_are_called_by_their_position() -> No
         ".5",
         "0x10",
         "1e999",
+        "1e-999",
+        "3.14159265358979323846",
+        "0.10000000000000001",
+        "12345678901234567.5",
+        "1.10.2",
+        "9223372036854775808",
         "nan",
         "inf",
         "12345678901234567890123",
@@ -53,9 +59,32 @@ async def test_without_a_header_the_columns_are_called_by_their_position() -> No
         "-",
     ],
 )
-async def test_what_would_not_be_written_the_same_way_stays_text(text: str) -> None:
+async def test_what_would_lose_something_as_a_number_stays_text(text: str) -> None:
     """TOOL-05: `007` and `1_000` stay text."""
     assert (await ask("csv_to_json", csv_content=f'a\n"{text}"\n')).unwrap() == [{"a": text}]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("9223372036854775807", "9223372036854775807"),
+        ("1.10", "1.1"),
+        ("2.50", "2.5"),
+        ("3.75", "3.75"),
+        ("5.00", "5.0"),
+        ("0." + "1" * 15 + "0" * 100, "0." + "1" * 15),
+        ("0.30000000000000004", "0.30000000000000004"),
+        ("1e5", "100000.0"),
+        ("-2.5e3", "-2500.0"),
+        ("1E-9", "1e-09"),
+        ("-0", "-0.0"),
+        ("-0.00", "-0.0"),
+    ],
+)
+async def test_a_number_keeps_every_digit_and_its_sign(text: str, number: str) -> None:
+    """TOOL-05: zeros that pad a decimal and the way it is written are all that may go: prices are numbers, each one."""
+    [row] = (await ask("csv_to_json", csv_content=f"a\n{text}\n")).unwrap()
+    assert repr(row["a"]) == number
 
 
 async def test_ragged_rows_are_neither_cut_nor_filled_with_something() -> None:

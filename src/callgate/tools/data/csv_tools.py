@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from callgate.adapters.function import tool
@@ -17,9 +17,9 @@ from callgate.tools.data.nothing_outside import nothing_outside
 MOST_BYTES = 8 * 1024 * 1024
 """Of what is given back. A long name of a column is repeated in every row."""
 MOST_CELLS = 1_000_000
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
-_LONGEST_NUMBER = 40
+_LONGEST_INTEGER = 20
 _LARGEST = 2**63
 
 
@@ -39,8 +39,9 @@ def csv_to_json(  # noqa: PLR0917 - a tool's arguments have names
 ) -> list[dict[str, Any]]:
     """Read CSV text as a list of objects.
 
-    Numbers become numbers; what would not be written the same way (`007`, `1_000`) stays text. In a row that is too
-    long the further values are called by their position (`col_3`), and in one that is too short the missing are null.
+    A number becomes a number where no digit is lost: `1.10` is 1.1, `1e5` is 100000.0. `007`, `1_000` and what has more
+    digits than a number keeps stay text. In a row that is too long the further values are called by their position
+    (`col_3`), and in one that is too short the missing are null.
 
     Args:
         csv_content: The CSV text, quoted with " where needed.
@@ -95,13 +96,15 @@ def _object(row: Sequence[str], names: Sequence[str], *, least: int) -> dict[str
 
 
 def _value(text: str) -> Any:
-    if len(text) > _LONGEST_NUMBER or not _DECIMAL.fullmatch(text):
+    """Each by itself: a table that is given in parts reads as it does in one."""
+    if _INTEGER.fullmatch(text):
+        # One that does not fit is an identifier to somebody; as a decimal it would lose its last digits.
+        return int(text) if len(text) <= _LONGEST_INTEGER and -_LARGEST <= int(text) < _LARGEST else text
+    if not _DECIMAL.fullmatch(text):
         return text
-    if _INTEGER.fullmatch(text) and -_LARGEST <= int(text) < _LARGEST:
-        return int(text)
-    # A whole number that does not fit is an identifier to somebody; as a decimal it would lose its last digits.
-    number = math.inf if text.lstrip("-").isdigit() else float(text)
-    return number if math.isfinite(number) else text
+    number = float(text)
+    written = repr(number)
+    return number if written == text or Decimal(written) == Decimal(text) else text
 
 
 @tool(
