@@ -52,6 +52,13 @@ async def test_a_formula_may_have_several_lines(latex: str) -> None:
         (r"\sin^2\theta + \operatorname{rank} A", "sin² θ + rank A", "sin^2 theta + rank A"),
         (r"{a+b}^2 \Rightarrow α \in \{1, 2\}", "(a + b)² ⇒ α ∈ {1, 2}", "(a + b)^2 => alpha in {1, 2}"),  # noqa: RUF001
         (r"\frac{\partial^2 f}{\partial x \partial y}", "∂²f/∂x∂y", "partial^2 f/partial x partial y"),
+        (r"\frac{dy}{dx_1 \, dt^2} \frac{1}{2 dx}", "(dy/dx₁ dt²)(1/(2dx))", "(dy/dx_1 dt^2)(1/(2dx))"),
+        (r"\frac{1}{d e f} + \frac{v}{d_1 t}", "1/(def) + v/(d₁t)", "1/(def) + v/(d_1 t)"),
+        (r"\frac{1}{\frac{1}{x}}", "1/(1/x)", "1/(1/x)"),
+        (r"\frac{1}{d^2 x} + \frac{1}{D e}", "1/(d²x) + 1/(De)", "1/(d^2 x) + 1/(De)"),
+        (r"\frac{1}{\delta x} + \frac{1}{d 2}", "1/(δx) + 1/(d2)", "1/(delta x) + 1/(d2)"),
+        (r"\frac{1}{d\sqrt{x}} + \frac{1}{d(x)}", "1/(d√x) + 1/(d(x))", "1/(d sqrt(x)) + 1/(d(x))"),
+        (r"\frac{df}{d\theta} + \frac{1}{d}", "df/dθ + 1/d", "df/d theta + 1/d"),
         (r"\mathrm{\alpha} a/b \! c~d", "αa/bc d", "alpha a/bc d"),  # noqa: RUF001 - alpha
     ],
 )

@@ -10,7 +10,7 @@ from callgate.tools.data.latex_symbols import Kind
 _VALUES = frozenset({Kind.ATOM, Kind.FRACTION, Kind.CLOSE})
 _BETWEEN = frozenset({Kind.SIGN, Kind.RELATION, Kind.SLASH})
 _LOOSE = _BETWEEN | {Kind.FRACTION, Kind.COMMA, Kind.WORD}
-_DIFFERENTIALS = ("d", "∂", "partial")
+_DIFFERENTIALS = frozenset({"d", "∂", "partial"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,18 @@ def above(pieces: Sequence[Piece]) -> str:
 def below(pieces: Sequence[Piece]) -> str:
     """As a denominator: a product may not stand as it is either, but everyone reads d/dx."""
     values = [piece for piece in pieces if piece.kind is not Kind.SPACE]
-    is_differential = bool(values) and values[0].text.startswith(_DIFFERENTIALS)
-    return f"({join(pieces)})" if _is_sum(pieces) or (len(values) > 1 and not is_differential) else join(pieces)
+    is_one = len(values) == 1 or _are_differentials(values)
+    return join(pieces) if is_one and not _is_sum(pieces) else f"({join(pieces)})"
+
+
+def _are_differentials(values: Sequence[Piece]) -> bool:
+    """Whether each is one, as in dx dy: a letter that may begin a product as well, and a name, also to a power."""
+    pairs = zip(values[::2], values[1::2], strict=False)
+    return len(values) % 2 == 0 and all(of.text in _DIFFERENTIALS and _is_name(what) for of, what in pairs)
+
+
+def _is_name(piece: Piece) -> bool:
+    return piece.kind is Kind.ATOM and piece.text[:1].isalpha() and "(" not in piece.text
 
 
 def _is_sum(pieces: Sequence[Piece]) -> bool:
