@@ -135,6 +135,19 @@ async def test_the_last_one_is_meant_unless_one_is_named(tmp_path: Path) -> None
             assert answer.unwrap() == content
 
 
+@pytest.mark.parametrize("file", ["a#b.zip", "#.zip", f"a#{'0' * 31}.zip"])
+async def test_a_file_with_a_hash_in_its_name_is_named_as_others_are(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).write_bytes(zipped(HONEST))
+    async with opened(tmp_path, "archives") as gate:
+        name = (await call(gate, "archive_open", path=file)).unwrap()["archive_name"]
+        for meant in (file, f"./{file}", name):
+            assert (await call(gate, "archive_file", filename="docs/a.txt", archive_name=meant)).unwrap() == "plain\n"
+            assert (await call(gate, "archive_extract", archive_name=meant)).ok
+        other = await gate.call("archive_extract", {"archive_name": "other#b.zip"})
+    assert isinstance(other, Refused), "nobody is asked about what cannot be"
+    assert "'other#b.zip' is not open in this session" in str(other)
+
+
 async def test_the_name_that_opening_gave_is_good_in_another_process(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zipped(HONEST))
     async with opened(tmp_path, "archives") as gate:

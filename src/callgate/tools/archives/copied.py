@@ -19,7 +19,8 @@ from callgate.tools.archives.limits import LARGEST_ARCHIVE, Hostile
 from callgate.tools.confined import Held, write_all
 
 _CHUNK = 64 * 1024
-_DIGITS = 32
+DIGITS = 32
+"""Of the digest, in hexadecimal."""
 
 
 class Copied(io.BufferedReader):
@@ -69,7 +70,7 @@ def copied(held: Held, watch: Callable[[], None]) -> Generator[Copied]:
             write_all(own.fileno(), piece)
             seen.update(piece)
             at += len(piece)
-        yield Copied(_Watched(own.fileno(), size=size, watch=watch), seen.hexdigest()[:_DIGITS])
+        yield Copied(_Watched(own.fileno(), size=size, watch=watch), seen.hexdigest()[:DIGITS])
 
 
 class _Watched(io.RawIOBase):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Generator
@@ -12,13 +13,15 @@ from typing import Any
 from callgate.model.context import Context
 from callgate.model.tool_context import ToolContext
 from callgate.tools.archives.arguments import watching
-from callgate.tools.archives.copied import copied
+from callgate.tools.archives.copied import DIGITS, copied
 from callgate.tools.archives.examining import Archive, examine
 from callgate.tools.confined import Confined, Held
 
 _SESSIONS = 256
 _OF_A_SESSION = 8
 _MARK = "#"
+_NAME = re.compile(rf"(?P<path>.*){_MARK}(?P<digest>[0-9a-f]{{{DIGITS}}})", re.DOTALL)
+"""That of an archive. A file may have the mark in its own."""
 _NAMING = "pass the archive_name that archive_open gave, which counts in any process, or call archive_open first"
 _NONE_OPEN = f"no archive is open in this session; {_NAMING}"
 
@@ -77,7 +80,7 @@ class Shelf:
         if name is None:
             return None if shelf else _NONE_OPEN
         known = {_file_name(place) for place in shelf}
-        return None if _MARK in name or _file_name(name) in known else _not_open(name)
+        return None if _NAME.fullmatch(name) or _file_name(name) in known else _not_open(name)
 
     def _opened_by(self, context: Context) -> dict[str, str]:
         with self._lock:
@@ -102,9 +105,9 @@ class Shelf:
             if not shelf:
                 raise ValueError(_NONE_OPEN)
             return next(reversed(shelf.items()))
-        path, mark, digest = name.rpartition(_MARK)
-        if mark and digest:
-            return path, digest
+        given = _NAME.fullmatch(name)
+        if given is not None:
+            return given["path"], given["digest"]
         place = Confined(ctx.grounds()).locate(name)
         for known, held in reversed(shelf.items()):
             if known == place or _file_name(known) == name:
