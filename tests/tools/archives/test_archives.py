@@ -323,6 +323,18 @@ async def test_a_search_gives_at_most_fifty_lines(tmp_path: Path) -> None:
         assert (await call(gate, "archive_search", query="some")).unwrap() == []  # no text
 
 
+@pytest.mark.parametrize("before", ["", "x" * 290, "x" * 5000, "ß" * 5000, " " * 5000])
+async def test_a_long_line_is_shown_around_its_match(tmp_path: Path, before: str) -> None:
+    """Also where letters become two when upper and lower case are made the same."""
+    (tmp_path / "a.zip").write_bytes(zipped({"a.txt": f"{before}Große Nadel{'y' * 5000}\n".encode()}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="a.zip")).ok
+        for query in ("GROSSE NADEL", "nadel", f"se nadel{'y' * 900}"):
+            [hit] = (await call(gate, "archive_search", query=query)).unwrap()
+            assert "Große Nadelyyy" in hit["match"]
+            assert len(hit["match"]) <= 300
+
+
 async def test_archives_in_an_archive_are_named(tmp_path: Path) -> None:
     inner = zipped({"deep.zip": zipped({"a.txt": b"x"}), "b.txt": b"y"})
     (tmp_path / "a.zip").write_bytes(zipped({"inner.zip": inner, "only-called.zip": b"text", "c.txt": b"z"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -9,7 +10,6 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.archives.arguments import SECONDS, ArchiveName, MemberName
-from callgate.tools.archives.members import Member
 from callgate.tools.archives.pouring import Kept
 from callgate.tools.archives.sections import lines_with_sections, text_of
 from callgate.tools.archives.shelf import Shelf
@@ -18,6 +18,8 @@ _LARGEST_TEXT = 1_000_000
 _LARGEST_SEARCHED = 16 * 1024 * 1024
 _MOST = 50
 _SHOWN = 300
+"""Characters of a line."""
+_STEP = 4096
 
 _HITS: dict[str, Any] = {
     "type": "array",
@@ -120,12 +122,25 @@ def _hits(kept: Kept, wanted: str, *, room: int) -> list[dict[str, Any]]:
     text = text_of(kept.data)
     found: list[dict[str, Any]] = []
     for number, section, line in lines_with_sections(text or ""):
-        if wanted in line.casefold():
-            found.append(_hit(kept.member, number, section=section, line=line))
+        at = line.casefold().find(wanted)
+        if at >= 0:
+            match = _around(line, _unfolded(line, at), length=len(wanted))
+            found.append({"file": kept.member.name, "line": number, "section": section[:_SHOWN], "match": match})
             if len(found) == room:
                 break
     return found
 
 
-def _hit(member: Member, number: int, *, section: str, line: str) -> dict[str, Any]:
-    return {"file": member.name, "line": number, "section": section[:_SHOWN], "match": line.strip()[:_SHOWN]}
+def _around(line: str, at: int, *, length: int) -> str:
+    """What a long line has around its match."""
+    begin = max(0, at - _SHOWN // 2) if at + length > _SHOWN else 0
+    return line[begin : begin + _SHOWN].strip()
+
+
+def _unfolded(line: str, at: int) -> int:
+    """Where a line has what its folded text has there: some letters are two or three when they are folded."""
+    begin = 0
+    while (length := len(line[begin : begin + _STEP].casefold())) <= at:
+        at -= length
+        begin += _STEP
+    return begin + bisect_left(range(_STEP), at, key=lambda letters: len(line[begin : begin + letters].casefold()))
