@@ -106,7 +106,8 @@ async def test_one_long_row_costs_the_others_nothing() -> None:
     [
         ({"csv_content": "a,a\n1,2\n"}, "two columns called a"),
         ({"csv_content": "a," * 200_000 + "a,a"}, "two columns called a"),
-        ({"csv_content": 'a\n"b'}, "csv_content cannot be read"),
+        ({"csv_content": 'a\n"b'}, "csv_content cannot be read in line 2: unexpected end of data"),
+        ({"csv_content": "a\n" + "b" * 131_073}, "in line 2: a value has more than 131072 characters; is a quote"),
         ({"csv_content": "a", "delimiter": ""}, "one character"),
         ({"csv_content": "a", "delimiter": "::"}, "one character"),
         ({"csv_content": "a", "delimiter": '"'}, "one character"),
@@ -119,6 +120,7 @@ async def test_one_long_row_costs_the_others_nothing() -> None:
         "twice",
         "many-times",
         "open-quote",
+        "long-value",
         "no-delimiter",
         "two-letters",
         "quote",
@@ -132,6 +134,10 @@ async def test_what_cannot_be_read_is_an_input_error(arguments: dict[str, Any], 
     outcome = await ask("csv_to_json", **arguments)
     assert outcome.error.category is Category.USER_INPUT
     assert said in str(outcome)
+
+
+async def test_a_value_may_be_long() -> None:
+    assert (await ask("csv_to_json", csv_content="a\n" + "b" * 131_072)).unwrap() == [{"a": "b" * 131_072}]
 
 
 async def test_objects_are_written_in_the_order_of_the_columns_or_sorted() -> None:

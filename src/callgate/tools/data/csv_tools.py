@@ -41,7 +41,7 @@ def csv_to_json(  # noqa: PLR0917 - a tool's arguments have names
 
     A number becomes a number where no digit is lost: `1.10` is 1.1, `1e5` is 100000.0. `007`, `1_000` and what has more
     digits than a number keeps stay text. In a row that is too long the further values are called by their position
-    (`col_3`), and in one that is too short the missing are null.
+    (`col_3`), and in one that is too short the missing are null. A value has at most 131072 characters.
 
     Args:
         csv_content: The CSV text, quoted with " where needed.
@@ -75,11 +75,13 @@ def _size(names: Sequence[str]) -> int:
 def _rows(content: str, delimiter: str) -> list[list[str]]:
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise ValueError("delimiter must be one character, and no quote or line break")
+    reader = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True)
     try:
-        reader = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True)
         return [row for row in reader if row]
     except csv.Error as error:
-        raise ValueError(f"csv_content cannot be read: {error}") from None
+        most = csv.field_size_limit()
+        why = f"a value has more than {most} characters; is a quote missing?" if "field limit" in str(error) else error
+        raise ValueError(f"csv_content cannot be read in line {reader.line_num}: {why}") from None
 
 
 def _header(row: Sequence[str]) -> list[str]:
