@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from callgate.model.levels import Effect, Origin
 from callgate.model.tool import Tool
 from callgate.settings.values import BuiltinToolsSettings, LanguageSettings
 from callgate.tools.catalogue import CATEGORIES, make_builtin
+from callgate.tools.outbound.network import Network
+from callgate.tools.services import NOTHING
 
 ROOT = Path(__file__).parents[2]
 EVERYTHING = make_builtin(["all"], BuiltinToolsSettings())
@@ -35,6 +38,16 @@ async def test_none_is_there_unless_somebody_names_it(tmp_path: Path) -> None:
     async with Callgate.open("memory://", working_directory=tmp_path, builtin_tools=["json_query"]) as gate:
         assert [tool.name for tool in gate.tools()] == ["json_parse", "json_query"]
         assert (await gate.call("json_parse", {"content": "[1]"})).unwrap() == {"data": [1], "type": "array"}
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_who_makes_a_category_by_hand_hands_it_nothing_that_it_would_ignore(category: str) -> None:
+    """A Network in the place of what a gate lends changed nothing: what was to stay here went out."""
+    make = importlib.import_module(f"callgate.tools.{category}.offer").make
+    for other in (Network(), None, "x"):
+        with pytest.raises(ConfigurationError, match=rf"not {type(other).__name__}; all else goes by its name"):
+            make(BuiltinToolsSettings(), other)
+    assert len(make(BuiltinToolsSettings(), NOTHING)) == len(make(BuiltinToolsSettings())) > 0
 
 
 async def test_one_name_needs_no_list() -> None:

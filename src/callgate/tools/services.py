@@ -6,16 +6,20 @@ small thing, so that a test can lend another.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
+from callgate.errors import ConfigurationError
 from callgate.model.context import Context
 from callgate.model.outcome import Outcome
 from callgate.model.tool import Tool
 from callgate.ports import Clock, Store
-from callgate.settings.values import ModelSettings
+from callgate.settings.values import BuiltinToolsSettings, ModelSettings
+
+Make = TypeVar("Make", bound=Callable[..., list[Any]])
 
 
 class Way(Protocol):
@@ -54,3 +58,20 @@ class Services:
 
 NOTHING = Services()
 """No gate, and nothing lent."""
+
+
+def lending(make: Make) -> Make:
+    """Refuse in the second place of a category's `make` what no gate lends: most would ignore it without a word.
+
+    Raises:
+        ConfigurationError: When it is called with what is no Services.
+    """
+
+    @functools.wraps(make)
+    def made(settings: BuiltinToolsSettings, services: Services = NOTHING, **others: Any) -> list[Any]:
+        if not isinstance(services, Services):  # pyright: ignore[reportUnnecessaryIsInstance] - callers write anything
+            given = f"make takes second what a gate lends (Services), not {type(services).__name__}"
+            raise ConfigurationError(f"{given}; all else goes by its name, as in make(settings, network=...)")
+        return make(settings, services, **others)
+
+    return cast("Make", made)

@@ -9,9 +9,10 @@ from callgate.tools.archives.contents import make_file, make_search
 from callgate.tools.archives.extract import make_extract
 from callgate.tools.archives.manifest import make_open
 from callgate.tools.archives.shelf import Shelf
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 
 
+@lending
 def make(_: BuiltinToolsSettings, _services: Services = NOTHING) -> list[Any]:
     """Its tools, which share what sessions opened."""
     shelf = Shelf()

@@ -11,9 +11,10 @@ from callgate.tools.data.math_tool import render_math
 from callgate.tools.data.plot_tools import histogram, plot_braille, plot_function
 from callgate.tools.data.sixel_tool import plot_sixel
 from callgate.tools.data.sql_tool import sql_query
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 
 
+@lending
 def make(_: BuiltinToolsSettings, _services: Services = NOTHING) -> list[Any]:
     """Its tools."""
     return [

@@ -14,9 +14,10 @@ from callgate.tools.github.reading import make_github_read
 from callgate.tools.github.searching import make_github_search
 from callgate.tools.github.shelf_file import FileShelf
 from callgate.tools.outbound.network import Network, network_for
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 
 
+@lending
 def make(settings: BuiltinToolsSettings, services: Services = NOTHING, *, network: Network | None = None) -> list[Any]:
     """Its tools.
 

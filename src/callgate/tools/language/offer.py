@@ -11,7 +11,7 @@ from callgate.tools.language.text_tools import make_text_tools
 from callgate.tools.language.word_vectors import WordVectors
 from callgate.tools.outbound.network import Network, network_for
 from callgate.tools.outbound.schemas import reaches
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 
 _ALONE: Fields = {
     "effects": "read_only",
@@ -21,6 +21,7 @@ _ALONE: Fields = {
 }
 
 
+@lending
 def make(settings: BuiltinToolsSettings, _services: Services = NOTHING, *, network: Network | None = None) -> list[Any]:
     """Its tools.
 

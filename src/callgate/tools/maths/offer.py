@@ -13,9 +13,10 @@ from callgate.tools.maths.matrices import matrix_eigenvalues, matrix_solve, matr
 from callgate.tools.maths.odes import solve_ode
 from callgate.tools.maths.optimizing import optimize
 from callgate.tools.maths.sampling import mcmc, monte_carlo
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 
 
+@lending
 def make(_: BuiltinToolsSettings, _services: Services = NOTHING) -> list[Any]:
     """Its tools."""
     return [

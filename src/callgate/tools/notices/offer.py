@@ -7,9 +7,10 @@ from typing import Any
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools.notices.notices import Notices
 from callgate.tools.notices.notify import NoticeTools
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 
 
+@lending
 def make(_: BuiltinToolsSettings, services: Services = NOTHING) -> list[Any]:
     """Its tools."""
     store, clock = services.store, services.clock

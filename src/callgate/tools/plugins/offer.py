@@ -6,9 +6,10 @@ from typing import Any
 
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools.plugins.reloading import make_reload_plugins
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 
 
+@lending
 def make(_: BuiltinToolsSettings, services: Services = NOTHING) -> list[Any]:
     """Its tools."""
     return [make_reload_plugins(services.way)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 from callgate.tools.threads.thread_tools import ThreadTools
 from callgate.tools.threads.threads import Threads
 
 
+@lending
 def make(_: BuiltinToolsSettings, services: Services = NOTHING) -> list[Any]:
     """Its tools."""
     store, clock = services.store, services.clock

@@ -6,7 +6,7 @@ from typing import Any
 
 from callgate.errors import ConfigurationError
 from callgate.settings.values import BuiltinToolsSettings
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 from callgate.tools.vault.contents import make_index
 from callgate.tools.vault.move_tool import make_move
 from callgate.tools.vault.reading import make_list, make_read, make_search
@@ -16,6 +16,7 @@ from callgate.tools.vault.writing import make_write
 _OWN = ".callgate"
 
 
+@lending
 def make(settings: BuiltinToolsSettings, services: Services = NOTHING) -> list[Any]:
     """Its tools, which share a folder of notes and their indexes.
 

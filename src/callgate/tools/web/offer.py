@@ -6,13 +6,14 @@ from typing import Any
 
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools.outbound.network import Network, network_for
-from callgate.tools.services import NOTHING, Services
+from callgate.tools.services import NOTHING, Services, lending
 from callgate.tools.web.http_tools import HttpTools
 from callgate.tools.web.page_tools import PageTools
 from callgate.tools.web.search import make_web_search
 from callgate.tools.web.wikipedia import make_fetch_wikipedia
 
 
+@lending
 def make(settings: BuiltinToolsSettings, _services: Services = NOTHING, *, network: Network | None = None) -> list[Any]:
     """Its tools.
 
