@@ -14,7 +14,7 @@ from callgate import Context, ToolContext
 from callgate.tools.confined import Held
 from callgate.tools.turns import many_readers, one_writer
 
-Turn = Callable[[Held, ToolContext], AbstractContextManager[None]]
+Turn = Callable[[Held, ToolContext], AbstractContextManager[bool]]
 
 
 @pytest.mark.parametrize("turn", [one_writer, many_readers], ids=["one_writer", "many_readers"])

@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Generator
@@ -18,6 +19,8 @@ SHOWN = 20_000
 _COMPARED_LINES = 1000
 _COMPARED_BYTES = 200_000
 _BEGINNING, _ENDING = ".callgate-", ".tmp"
+_RANDOM = 8
+"""So many bytes of a name are by chance."""
 _NAMELESS: int = getattr(os, "O_TMPFILE", os.O_DIRECTORY)  # where there are none, a folder is no file to write
 _NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
 _PERMISSIONS = 0o777
@@ -25,15 +28,16 @@ _PERMISSIONS = 0o777
 
 
 @contextlib.contextmanager
-def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Generator[str]:
+def beside(folder: Held, content: bytes, *, like: os.stat_result | None, writer: str = "") -> Generator[str]:
     """A finished file beside the one it is to replace; gone again if it does not.
 
     Args:
         folder: Where.
         content: What is in it.
         like: The file whose permissions it gets; None is a new one.
+        writer: Who sweeps up after this one, where turns keep those of one name apart, and those of others not.
     """
-    name = name_beside()
+    name = name_beside(writer)
     fd = create(folder, name)
     try:
         try:
@@ -49,9 +53,9 @@ def beside(folder: Held, content: bytes, *, like: os.stat_result | None) -> Gene
         raise
 
 
-def name_beside() -> str:
+def name_beside(writer: str = "") -> str:
     """A name that nothing has, and that `sweep` knows."""
-    return f"{_BEGINNING}{secrets.token_hex(8)}{_ENDING}"
+    return f"{_BEGINNING}{writer}{secrets.token_hex(_RANDOM)}{_ENDING}"
 
 
 def try_out(folder: Held) -> None:
@@ -72,10 +76,16 @@ def try_out(folder: Held) -> None:
     os.unlink(name, dir_fd=folder.fd)
 
 
-def sweep(folder: Held) -> None:
-    """Remove what a process that was killed left unfinished there; for who knows that nobody else writes there now."""
+def sweep(folder: Held, writer: str = "") -> None:
+    """Remove what a process that was killed left unfinished there.
+
+    Args:
+        folder: Where.
+        writer: Whose; for who knows that nobody else writes there now as this one.
+    """
+    ours = re.compile(rf"{re.escape(_BEGINNING + writer)}[0-9a-f]{{{2 * _RANDOM}}}{re.escape(_ENDING)}")
     with os.scandir(folder.fd) as entries:
-        left = [entry.name for entry in entries if entry.name.startswith(_BEGINNING) and entry.name.endswith(_ENDING)]
+        left = [each.name for each in entries if ours.fullmatch(each.name) and each.is_file(follow_symlinks=False)]
     for name in left:
         with contextlib.suppress(OSError):
             os.unlink(name, dir_fd=folder.fd)

@@ -20,8 +20,8 @@ _PAUSE = 0.002
 _TAKEN = frozenset({errno.EAGAIN, errno.EACCES})
 
 
-def one_writer(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextManager[None]:
-    """Have a turn alone in a directory that is held.
+def one_writer(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextManager[bool]:
+    """Have a turn alone in a directory that is held; whether it is one: not every file system knows turns.
 
     Raises:
         TimeoutError: Others had theirs for too long.
@@ -29,7 +29,7 @@ def one_writer(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextMana
     return _turn(folder, ctx, alone=True)
 
 
-def many_readers(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextManager[None]:
+def many_readers(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextManager[bool]:
     """Have a turn together with others who only read.
 
     Raises:
@@ -39,16 +39,16 @@ def many_readers(folder: Held, ctx: ToolContext) -> contextlib.AbstractContextMa
 
 
 @contextlib.contextmanager
-def _turn(folder: Held, ctx: ToolContext, *, alone: bool) -> Generator[None]:
+def _turn(folder: Held, ctx: ToolContext, *, alone: bool) -> Generator[bool]:
     until = time.monotonic() + _LONGEST_WAIT
-    while not _taken(folder.fd, alone=alone):
+    while (taken := _taken(folder.fd, alone=alone)) is False:
         if _is_over(ctx, until):
             raise _too_long(folder)
         time.sleep(_PAUSE)  # a lock that is waited for could not be given up
     try:
         if _is_over(ctx, until):  # It was given back meanwhile, and nobody waits for us any more.
             raise _too_long(folder)
-        yield
+        yield taken is True
     finally:
         _give(folder.fd)
 
@@ -62,12 +62,12 @@ def _too_long(folder: Held) -> TimeoutError:
     return TimeoutError(f"others are writing in {folder.place} for too long; nothing was done")
 
 
-def _taken(fd: int, *, alone: bool) -> bool:
+def _taken(fd: int, *, alone: bool) -> bool | None:
+    """None where there are no locks: that leaves us with what is compared before the file is replaced."""
     try:
         fcntl.flock(fd, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError as error:
-        # A file system without such locks leaves us with what is compared before the file is replaced.
-        return error.errno not in _TAKEN
+        return False if error.errno in _TAKEN else None
     return True
 
 

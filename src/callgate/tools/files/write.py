@@ -11,11 +11,13 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Spot, read_all
 from callgate.tools.file_facts import digest_of, what_was_seen
 from callgate.tools.files.arguments import FilePath, Text
-from callgate.tools.replacing import beside, difference, version_of
+from callgate.tools.replacing import beside, difference, sweep, version_of
 from callgate.tools.turns import one_writer
 
 _LARGEST = 64 * 1024 * 1024
 """What a file may have in the end, in bytes."""
+_WRITER = "write-"
+"""What it puts beside a file is its own: a note that the vault moves at that moment has no turn in this folder."""
 
 _OUTPUT = {
     "type": "object",
@@ -63,13 +65,15 @@ def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", 
         ctx: Where it may go.
     """
     confined = Confined(ctx.grounds())
-    with confined.spot(path) as found, one_writer(found.folder, ctx):
+    with confined.spot(path) as found, one_writer(found.folder, ctx) as alone:
         spot = confined.spot_in(found.folder, found.name)  # who wrote before us may have replaced it
         before = _current(confined, spot)
         if not ctx.is_as_shown(_state(spot, before)):
             raise PermissionError(f"{path} is not the file, or not as it was, when this was approved; ask again")
         after = _after(before, content, mode=mode)
-        with beside(spot.folder, after, like=spot.status) as name:
+        if alone:
+            sweep(spot.folder, _WRITER)
+        with beside(spot.folder, after, like=spot.status, writer=_WRITER) as name:
             _refuse_changed(confined, spot)
             with ctx.effect_sync():
                 os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
