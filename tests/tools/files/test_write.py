@@ -6,8 +6,11 @@ import asyncio
 import fcntl
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -24,6 +27,8 @@ from callgate.tools import replacing
 from callgate.tools.files import read, write
 from tests.journeys.gates import parts_of
 from tests.tools.files.calling import call, once, opened
+
+ROOT = Path(__file__).parents[3]
 
 
 def names(folder: Path) -> list[str]:
@@ -118,6 +123,82 @@ async def test_the_permissions_stay_and_what_lends_rights_does_not(tmp_path: Pat
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("mode", ["w", "a"])
+async def test_a_file_that_nobody_may_write_is_left_as_it_is_also_by_an_administrator(
+    tmp_path: Path, mode: str
+) -> None:
+    """The right to its directory is enough to put another in its place; who protected it meant the file."""
+    file = tmp_path / "a.txt"
+    file.write_text("kept")
+    file.chmod(0o444)
+    async with opened(tmp_path) as gate:
+        outcome = await call(gate, "write_file", path="a.txt", content="new", mode=mode)
+        assert isinstance(outcome, Failed)
+        assert outcome.happened is Happened.NONE
+        assert "a.txt is protected against writing" in str(outcome)
+        assert (file.read_text(), stat.S_IMODE(file.stat().st_mode)) == ("kept", 0o444)
+        assert "protected against writing" in await shown(tmp_path, path="a.txt", content="new", mode=mode)
+        file.chmod(0o644)
+        assert (await call(gate, "write_file", path="a.txt", content="new", mode=mode)).ok
+    assert names(tmp_path) == ["a.txt"]
+
+
+SOMEBODY = """
+import asyncio, os, sys
+from pathlib import Path
+from tests.tools.files.calling import opened, call
+
+async def main():
+    async with opened(Path.cwd()) as gate:
+        await call(gate, "write_file", path="own.txt", content="warm")  # what it imports only root may read here
+        if os.geteuid() == 0:
+            os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+        for mode in ("w", "a"):
+            for name in sys.argv[1:]:
+                outcome = await call(gate, "write_file", path=name, content="new", mode=mode)
+                print(name, "written" if outcome.ok else "protected against writing" in str(outcome))
+
+os.umask(0)
+os.chdir(sys.argv.pop(1))
+asyncio.run(main())
+"""
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_a_file_that_its_user_may_not_write_is_left_as_it_is(tmp_path: Path) -> None:
+    """As somebody who is not root, whom the system asks: of others' files it matters what they let them do."""
+    with TemporaryDirectory() as folder:  # those of pytest are closed to others
+        place = Path(folder)
+        place.chmod(0o777)
+        for name, mode in (("protected.txt", 0o444), ("anothers.txt", 0o644), ("shared.txt", 0o666)):
+            (place / name).write_text("kept")
+            (place / name).chmod(mode)
+        command = [sys.executable, "-c", SOMEBODY, folder, *(file.name for file in sorted(place.iterdir()))]
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        somebody = os.geteuid() == 0
+        told = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        assert (
+            told
+            == [
+                ["anothers.txt", "True" if somebody else "written"],
+                ["protected.txt", "True"],
+                ["shared.txt", "written"],
+            ]
+            * 2
+        )
+        assert (place / "protected.txt").read_text() == "kept"
+        assert (place / "shared.txt").read_text() == "newnew"
 
 
 async def test_who_holds_the_old_file_open_still_reads_it_whole(tmp_path: Path) -> None:

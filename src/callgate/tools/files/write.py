@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any, Literal
 
 from callgate.adapters.function import tool
@@ -16,6 +17,7 @@ from callgate.tools.turns import one_writer
 
 _LARGEST = 64 * 1024 * 1024
 """What a file may have in the end, in bytes."""
+_ANYBODY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _WRITER = "write-"
 """What it puts beside a file is its own: a note that the vault moves at that moment has no turn in this folder."""
 
@@ -35,6 +37,7 @@ def would_write(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
     """The difference it would make, and which file with which content it was worked out from."""
     confined = Confined(ctx.grounds())
     with confined.spot(arguments["path"]) as spot:
+        _refuse_protected(confined, spot)
         before = _current(confined, spot)
         after = _after(before, arguments["content"], mode=arguments["mode"])
     name = confined.show(spot.place)
@@ -67,6 +70,7 @@ def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", 
     confined = Confined(ctx.grounds())
     with confined.spot(path) as found, one_writer(found.folder, ctx) as alone:
         spot = confined.spot_in(found.folder, found.name)  # who wrote before us may have replaced it
+        _refuse_protected(confined, spot)
         before = _current(confined, spot)
         if not ctx.is_as_shown(_state(spot, before)):
             raise PermissionError(f"{path} is not the file, or not as it was, when this was approved; ask again")
@@ -101,6 +105,20 @@ def _current(confined: Confined, spot: Spot) -> bytes | None:
     if len(content) > _LARGEST:
         raise ValueError(f"{confined.show(spot.place)} is larger than {_LARGEST} bytes, and is not written to")
     return content
+
+
+def _refuse_protected(confined: Confined, spot: Spot) -> None:
+    """To put another file in its place, the directory's right is enough; a person who protected the file means both.
+
+    The system lets an administrator write whatever the file says, so there the file is asked whether anybody may.
+    """
+    if spot.status is None or not stat.S_ISREG(spot.status.st_mode):
+        return
+    mine = os.access in os.supports_effective_ids
+    may = os.access(spot.name, os.W_OK, dir_fd=spot.folder.fd, effective_ids=mine)
+    if not may or not spot.status.st_mode & _ANYBODY_WRITES:
+        name = confined.show(spot.place)
+        raise PermissionError(f"{name} is protected against writing, and stays as it is unless a person lifts that")
 
 
 def _refuse_changed(confined: Confined, spot: Spot) -> None:
