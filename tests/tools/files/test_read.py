@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from callgate.model.event import Event
 from callgate.model.levels import Category
 from callgate.tools.file_facts import digest_of, moment
 from callgate.tools.files import read
@@ -98,6 +102,54 @@ async def test_a_large_file_is_read_where_it_is_asked_for(tmp_path: Path, monkey
     monkeypatch.setattr(read, "_FURTHEST", 100_000)
     outcome = await once(tmp_path, "read_file", path="a.txt", offset=3)
     assert "further than" in str(outcome)
+
+
+async def test_how_far_into_a_file_lines_are_looked_for_is_counted_in_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("ä\n" * 100_000)
+    monkeypatch.setattr(read, "_WHOLE", 1000)
+    monkeypatch.setattr(read, "_FURTHEST", 150_000)
+    async with opened(tmp_path) as gate:
+        assert (await call(gate, "read_file", path="a.txt", offset=45_000, limit=1)).unwrap()["content"] == "ä\n"
+        outcome = await call(gate, "read_file", path="a.txt", offset=60_000, limit=1)
+        assert "line 60000 lies further than 150000 bytes" in str(outcome)
+        cut = (await call(gate, "read_file", path="a.txt", offset=45_000, limit=100_000)).unwrap()
+    assert (cut["truncated"], cut["total_lines"]) == (True, None)
+    assert 1000 < cut["lines_returned"] < 10_000
+
+
+@pytest.mark.parametrize("whole", [16 * 1024 * 1024, 1], ids=["as-a-whole", "by-pieces"])
+async def test_reading_ends_at_its_time_limit(tmp_path: Path, whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text(LINES)
+    monkeypatch.setattr(read, "_WHOLE", whole)
+    monkeypatch.setattr(read, "time", SimpleNamespace(monotonic=lambda: math.inf))
+    outcome = await once(tmp_path, "read_file", path="a.txt")
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT
+    assert "lines nearer to the beginning" in str(outcome)
+
+
+@pytest.mark.parametrize("whole", [16 * 1024 * 1024, 1], ids=["as-a-whole", "by-pieces"])
+async def test_reading_ends_with_its_call(tmp_path: Path, whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To count millions of lines takes seconds, and nobody waits for them any more."""
+    (tmp_path / "a.txt").write_bytes(b"\n" * (16 * 1024 * 1024))
+    monkeypatch.setattr(read, "_WHOLE", whole)
+    loop, begun, codec = asyncio.get_running_loop(), asyncio.Event(), read._codec  # pyright: ignore[reportPrivateUsage]
+
+    def begin(encoding: str) -> str:
+        loop.call_soon_threadsafe(begun.set)
+        return codec(encoding)
+
+    monkeypatch.setattr(read, "_codec", begin)
+    async with asyncio.timeout(60), opened(tmp_path) as gate:
+        late = asyncio.Queue[Event]()
+        gate.on("tool_call.settled_late", late.put_nowait)
+        calling = asyncio.create_task(call(gate, "read_file", path="a.txt", offset=16_000_000))
+        await begun.wait()
+        calling.cancel()
+        told = (await late.get()).payload or {}
+    assert told["exception"].startswith("TimeoutError: reading took too long")
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from callgate import Callgate
+from callgate import Callgate, ToolContext
 from callgate.model.event import Event
 from callgate.model.levels import Category
+from callgate.tools.maths.expressions.budget import Budget
 from callgate.tools.maths.integrals import CHUNK, integrate
 from tests.tools.maths.asking import ask, refusal
 
@@ -204,3 +205,24 @@ async def test_long_work_ends_itself_at_its_time_limit(name: str) -> None:
         await asyncio.wait_for(ended.wait(), 60)
     assert outcome.error is not None
     assert outcome.error.category is Category.TIMEOUT
+
+
+@pytest.mark.parametrize("name", HEAVY)
+async def test_long_work_ends_with_its_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who gives up a call, or closes the gate, has nobody wait for what comes out."""
+    loop, begun = asyncio.get_running_loop(), asyncio.Event()
+    begin = Budget.__init__
+
+    def begin_and_tell(self: Budget, steps: int, context: ToolContext) -> None:
+        begin(self, steps, context)
+        loop.call_soon_threadsafe(begun.set)
+
+    monkeypatch.setattr(Budget, "__init__", begin_and_tell)
+    async with asyncio.timeout(60), Callgate.open("memory://", builtin_tools=["maths"]) as gate:
+        late = asyncio.Queue[Event]()
+        gate.on("tool_call.settled_late", late.put_nowait)
+        calling = asyncio.create_task(gate.call(name, HEAVY[name], timeout=50))
+        await begun.wait()
+        calling.cancel()
+        told = (await late.get()).payload or {}
+    assert told["exception"] == "TimeoutError: the call was given up while it computed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
@@ -17,10 +18,11 @@ Text = Annotated[str, Field(json_schema_extra={"format": "text"})]
 _PIECE = 1024 * 1024
 
 
-def digest_of_open(fd: int, most: int) -> str | None:
-    """The digest of an open file, piece by piece; None if it has more than so many bytes."""
+def digest_of_open(fd: int, most: int, *, check: Callable[[], None]) -> str | None:
+    """The digest of an open file; None if it has more than so many bytes. Between its pieces `check` may end it."""
     digest, at = hashlib.sha256(), 0
     while piece := os.pread(fd, _PIECE, at):
+        check()
         at += len(piece)
         if at > most:
             return None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 from pydantic import Field
 
@@ -15,6 +16,9 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held, read_all
 from callgate.tools.file_facts import digest_of, moment, what_was_seen
 from callgate.tools.files.arguments import FilePath, digest_of_open
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 USUAL_LINES = 2000
 _MOST_BYTES = 10_000_000
@@ -85,10 +89,14 @@ def read_file(  # noqa: PLR0913 - three documents named the same things differen
     span = _span(offset=offset, limit=limit, start_line=start_line, end_line=end_line)
     codec = _codec(encoding)
     with Confined(ctx.grounds()).file(_one_of(path, file_path)) as held:
-        source, digest = _source(held)
+        source, digest = _source(held, lambda: _refuse_too_long(ctx))
         taken = _Taken(span, max_bytes, numbered=line_numbers)
         try:
             taken.read(io.TextIOWrapper(source, encoding=codec, newline="\n"))
+        except _TooFar:
+            if not taken.lines:
+                raise ValueError(f"line {span.start} lies further than {_FURTHEST} bytes into the file") from None
+            taken.truncated = True
         except UnicodeError:
             raise ValueError(f"{held.place} is no {codec} text; name its encoding, or it is no text at all") from None
         return {
@@ -137,14 +145,44 @@ def _codec(encoding: str) -> str:
     return name
 
 
-def _source(held: Held) -> tuple[BinaryIO, str | None]:
+def _source(held: Held, check: Callable[[], None]) -> tuple[BinaryIO, str | None]:
     """The bytes to read, and the digest of all of them where the file is not too large for it."""
     content = b"" if held.status.st_size > _WHOLE else read_all(held.fd, _WHOLE + 1)
     if held.status.st_size <= _WHOLE and len(content) <= _WHOLE:
-        return io.BytesIO(content), digest_of(content)
+        return io.BufferedReader(_Checked(io.BytesIO(content), check)), digest_of(content)
     # The size was told, or it grew since, or was never true.
-    digest = None if held.status.st_size > _DIGESTED else digest_of_open(held.fd, _DIGESTED)
-    return io.BufferedReader(io.FileIO(held.fd, closefd=False)), digest
+    digest = None if held.status.st_size > _DIGESTED else digest_of_open(held.fd, _DIGESTED, check=check)
+    return io.BufferedReader(_Checked(io.FileIO(held.fd, closefd=False), check)), digest
+
+
+def _refuse_too_long(ctx: ToolContext) -> None:
+    """A thread cannot be stopped, and lines have to be counted from the beginning: so the reading stops itself."""
+    if ctx.closed or ctx.remaining(time.monotonic()) == 0:
+        raise TimeoutError("reading took too long; ask for lines nearer to the beginning, or allow more time")
+
+
+class _Checked(io.RawIOBase):
+    """Bytes of a file; before each few thousand of them it is asked whether to go on, and how far that would be."""
+
+    def __init__(self, source: io.BytesIO | io.FileIO, check: Callable[[], None]) -> None:
+        self._source = source
+        self._check = check
+        self._read = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: WriteableBuffer) -> int | None:
+        self._check()
+        if self._read >= _FURTHEST:
+            raise _TooFar
+        count = self._source.readinto(into)
+        self._read += count or 0
+        return count
+
+
+class _TooFar(Exception):
+    """As many bytes of a file were read as one call reads."""
 
 
 @dataclass(slots=True)
@@ -159,11 +197,8 @@ class _Taken:
     truncated: bool = False
 
     def read(self, text: io.TextIOWrapper) -> None:
-        number = seen = 0
+        number = 0
         for number, piece, ends in _pieces(text, whole=self.span, room=self.most):
-            seen += len(piece)
-            if seen > _FURTHEST:
-                raise ValueError(f"line {self.span.start} lies further than {_FURTHEST} bytes into the file")
             if number >= self.span.stop or not self._take(number, piece, ends=ends):
                 self.truncated = True
                 return

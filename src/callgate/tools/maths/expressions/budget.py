@@ -25,13 +25,14 @@ class Budget:
         self._left = steps
         self._next = max(0, steps - _LOOK)
         self._until = _moment(context)
+        self._context = context
 
     def spend(self, steps: int) -> None:
         """Use so many steps.
 
         Raises:
             ValueError: There are none left.
-            TimeoutError: The time is up.
+            TimeoutError: The time is up, or the call is over.
         """
         self._left -= steps
         if self._left < self._next:
@@ -44,10 +45,12 @@ class Budget:
         self.check_time()
 
     def check_time(self) -> None:
-        """Stop when the time is up.
+        """Stop when the time is up, or the call is over and nobody waits for what comes out.
 
         Raises:
             TimeoutError: It is.
         """
+        if self._context.closed:
+            raise TimeoutError("the call was given up while it computed")
         if self._until is not None and time.monotonic() >= self._until:
             raise TimeoutError("the computation did not end within its time limit; ask for less, or allow more time")
