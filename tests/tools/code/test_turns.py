@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context
-from callgate.model.levels import Autonomy
+from callgate.model.levels import Autonomy, Category
 from callgate.tools.code import turns
 from callgate.tools.code.alone import alone
 from tests.tools.code.test_bounds import until
@@ -48,9 +48,9 @@ async def meanwhile(
     await until(ground / "begun")
 
     @asynccontextmanager
-    async def seen() -> AsyncGenerator[None]:
+    async def seen(*, until: float | None) -> AsyncGenerator[None]:
         waits.set()
-        async with alone():
+        async with alone(until=until):
             yield
 
     monkeypatch.setattr(turns, "alone", seen)
@@ -104,6 +104,34 @@ async def test_a_call_whose_place_is_what_it_was_has_its_turn(tmp_path: Path, mo
             linting = asyncio.ensure_future(called(gate, "lint_code", {"path": "a.py"}))
             await let_go(waits, ground)
         assert (await linting).unwrap()["issue_count"] >= 2
+
+
+EACH = {
+    "git_status": {},
+    "lint_code": {"path": ".", "fix": True},
+    "run_shell": {"command": "touch ran"},
+    "run_tests": {"path": "."},
+}
+
+
+@pytest.mark.parametrize("tool", EACH)
+async def test_a_call_that_gets_no_turn_says_so_before_its_time_is_over(tool: str, tmp_path: Path) -> None:
+    """Nothing was done, and its key is free: the same call goes through when the other program has ended."""
+    ground = make_box(tmp_path, tmp_path / "victim.py")
+    settings = tmp_path / "callgate.yaml"
+    settings.write_text("scopes: {shell: {requires_approval: false}}\n")
+    keyed = Context(autonomy=Autonomy.A4, idempotency_key="k1")
+    async with Callgate.open("memory://", settings, working_directory=ground, builtin_tools=["code"]) as gate:
+        async with alone():
+            outcome = await gate.call(tool, EACH[tool], keyed, timeout=3.1)
+        assert outcome.status == "failed", outcome
+        assert "another program runs" in str(outcome)
+        assert "nothing was done, call again" in str(outcome)
+        assert outcome.error is not None
+        assert (outcome.error.category, outcome.error.retryable) == (Category.TIMEOUT, True)
+        assert not (ground / "ran").exists()
+        again = await gate.call(tool, EACH[tool], keyed, timeout=60)
+        assert (again.status, again.deduped) == ("succeeded", False), again
 
 
 @pytest.mark.parametrize("whose", ["another gate's", "another session's"])

@@ -15,6 +15,7 @@ import errno
 import os
 import socket
 import struct
+import time
 from collections.abc import AsyncGenerator
 
 from callgate.errors import NoEffect
@@ -24,11 +25,19 @@ NAME = "\0callgate-programs-of-user-{}"
 _CREDENTIALS = struct.Struct("iII")
 
 
+class AnotherRuns(NoEffect, TimeoutError):
+    """Another program ran for as long as could be waited: nothing was done, and the same call may go through later."""
+
+
 @contextlib.asynccontextmanager
-async def alone() -> AsyncGenerator[None]:
+async def alone(*, until: float | None = None) -> AsyncGenerator[None]:
     """Wait until no other program runs, and keep others waiting; a Callgate that is killed lets go.
 
+    Args:
+        until: The `time.monotonic()` at which waiting is given up; None waits for as long as it takes.
+
     Raises:
+        AnotherRuns: One still runs then: nothing is run.
         NoEffect: Another user has taken the name: nothing is run.
     """
     name = NAME.format(os.geteuid())
@@ -37,6 +46,8 @@ async def alone() -> AsyncGenerator[None]:
             if _taken_by_us(lock, name):
                 break
             _refuse_another_users(name)
+            if until is not None and time.monotonic() >= until:
+                raise AnotherRuns("another program runs, and they run one at a time; nothing was done, call again")
             await asyncio.sleep(pause)
         yield
 

@@ -81,7 +81,7 @@ async def git_status(repo_path: str = ".", *, ctx: ToolContext) -> dict[str, Any
     settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
     command = ("/usr/bin/env", "git", "--no-optional-locks", *settings, *_ASKED)
     async with (
-        in_turn(partial(look_around, ctx, repo_path)) as site,
+        in_turn(partial(look_around, ctx, repo_path), ctx) as site,
         enclosure(site.grounds, writable=(), readable=site.roots) as inside,
     ):
         bounds = Bounds(seconds=seconds_left(_SECONDS, ctx), stdout=_MOST_BYTES)

@@ -172,7 +172,7 @@ async def lint_code(
     command = [_HERE, "check", "--no-cache", "--output-format=json-lines", *(("--fix",) if fix else ())]
     command += (f"--{name}={','.join(rules)}" for name, rules in (("select", select), ("ignore", ignore)) if rules)
     async with (
-        in_turn(partial(_look, ctx, path)) as site,
+        in_turn(partial(_look, ctx, path), ctx) as site,
         enclosure(site.grounds, writable=(site.place,) if fix else (), readable=site.roots) as inside,
     ):
         inside.options[-2:-2] = ("--ro-bind", find_ruff(site.grounds), _HERE)

@@ -84,7 +84,7 @@ async def run_shell(
     """
     refuse_breaks(command)
     async with (
-        in_turn(partial(look_around, ctx, cwd)) as site,
+        in_turn(partial(look_around, ctx, cwd), ctx) as site,
         enclosure(site.grounds, writable=site.roots) as inside,
         ctx.effect(),
     ):

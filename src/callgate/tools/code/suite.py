@@ -85,7 +85,7 @@ async def run_tests(
         working_dir: The project's directory; the working directory if not given.
     """
     options = ["--color=no", "-p", "no:cacheprovider", "-v" if verbose else "-q", *(("-k", pattern) if pattern else ())]
-    async with in_turn(partial(_look, ctx, working_dir, path=path)) as site:
+    async with in_turn(partial(_look, ctx, working_dir, path=path), ctx) as site:
         python, needed = _interpreter(site)
         async with enclosure(site.grounds, writable=site.roots, readable=needed) as inside, ctx.effect():
             command = (python, "-c", _counting_program(), *options, "--", site.place)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,11 @@ from callgate.model.tool_context import ToolContext
 from callgate.tools.code.alone import alone
 from callgate.tools.code.enclosure import granted
 from callgate.tools.code.mounts import is_inside
+
+_RESERVE_SECONDS = 3.0
+"""Kept of a call's own time: who gets a turn has to be able to use it, and who gets none to say so."""
+_LOOKS_SECONDS = 3.0
+"""How long a preview waits: it has a few seconds, and is not told how many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,22 +38,30 @@ class Site:
 
 
 @contextlib.asynccontextmanager
-async def in_turn(look: Callable[[], Site]) -> AsyncGenerator[Site]:
+async def in_turn(look: Callable[[], Site], ctx: ToolContext) -> AsyncGenerator[Site]:
     """Wait until no other program runs, and keep others waiting; what is to be touched is looked at then.
 
     Args:
         look: Finds and judges it; asked when the call comes, and again when it is its turn.
+        ctx: The call, which waits for as long as it can still tell that it did.
 
     Raises:
+        AnotherRuns: It has waited for so long; nothing was done.
         PermissionError: It is another place now.
     """
     called_for = look()
-    async with alone():
+    async with alone(until=_until(ctx)):
         now = look()
         if now != called_for:
             what = f"the call was for {called_for.place}, and while it waited for another program to end that became"
             raise PermissionError(f"{what} {now.place} (granted: {', '.join(now.roots)}); look there, and call again")
         yield now
+
+
+def _until(ctx: ToolContext) -> float | None:
+    if ctx.only_reads:
+        return time.monotonic() + _LOOKS_SECONDS
+    return None if ctx.deadline is None else ctx.deadline - _RESERVE_SECONDS
 
 
 def look_around(ctx: ToolContext, cwd: str | None) -> Site:
