@@ -341,13 +341,28 @@ async def test_without_bubblewrap_nothing_is_run(tmp_path: Path, monkeypatch: py
 
 async def test_a_sandbox_that_cannot_be_made_runs_nothing_and_says_why(tmp_path: Path) -> None:
     async with enclosure(grounds_of(tmp_path), writable=(str(tmp_path),)) as inside:
-        inside.options[-2:-2] = ("--ro-bind", "/nowhere", "/nowhere")
+        inside.show("/nowhere", at="/nowhere")
         with pytest.raises(NoEffect, match=r"nothing was run.*nowhere"):
             await run(Program(command=("/bin/touch", "ran"), directory=str(tmp_path)), inside, bounds=SMALL)
         inside.options[:0] = ("--no-such-option",)
         with pytest.raises(NoEffect, match="nothing was run"):
             await run(Program(command=("/bin/touch", "ran"), directory=str(tmp_path)), inside, bounds=SMALL)
     assert not (tmp_path / "ran").exists()
+
+
+async def test_what_is_shown_to_a_program_can_be_read_where_it_is_said_and_nothing_written_beside_it(
+    tmp_path: Path,
+) -> None:
+    ground, file = tmp_path / "ground", tmp_path / "file"
+    ground.mkdir()
+    file.write_text("one")
+    async with enclosure(grounds_of(ground), writable=(str(ground),)) as inside:
+        for name in ("one", "two"):
+            inside.show(str(file), at=f"/run/shown/{name}")
+        line = "cat /run/shown/one /run/shown/two; for f in /run/shown/one /run/shown/new /new; do echo x > $f; done"
+        ran = await run(Program(command=("/bin/sh", "-c", line), directory=str(ground)), inside, bounds=SMALL)
+    assert (ran.stdout, ran.stderr.count(b"Read-only file system")) == (b"oneone", 3)
+    assert file.read_text() == "one"
 
 
 async def test_a_program_that_may_start_no_other_cannot(tmp_path: Path) -> None:

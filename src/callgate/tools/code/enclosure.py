@@ -24,6 +24,8 @@ from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_
 from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, usable
 from callgate.tools.code.stand_ins import Covers, standing
 
+_CLOSED_AT_LAST = ("--remount-ro", "/")
+"""Until then places for what is shown can be made in the sandbox's own root."""
 _MOST_OTHERS = 1000
 """Each is a mount, and these take time."""
 
@@ -37,6 +39,14 @@ class Enclosure:
     covered: dict[str, Identity | None] = field(default_factory=dict[str, "Identity | None"])
     """Callgate's own places that are kept from it, and which file each is; None where there is none."""
     notes: list[str] = field(default_factory=list[str])
+
+    def show(self, path: str, *, at: str) -> None:
+        """Let the program read what lies there at another path, one that is none of the machine's."""
+        self.options += ("--ro-bind", path, at)
+
+    def words(self) -> tuple[str, ...]:
+        """All of them, as bubblewrap takes them: in this order."""
+        return (*self.options, *_CLOSED_AT_LAST)
 
 
 @contextlib.contextmanager
@@ -164,14 +174,14 @@ class _Layout:
         self.places |= dict.fromkeys(hidden, _As.HIDDEN)
 
     def options(self) -> list[str]:
-        """As bubblewrap takes them: what lies deeper comes later, and so on top."""
+        """What lies deeper comes later, and so on top."""
         options = list(of_system())
         inside: list[tuple[str, _As]] = []
         for path in sorted(self.places, key=parts_of):
             while inside and not is_inside(path, inside[-1][0]):
                 inside.pop()
             options += self._option(path, inside)
-        return [*options, "--remount-ro", "/"]
+        return options
 
     def _option(self, path: str, inside: list[tuple[str, _As]]) -> tuple[str, ...]:
         around = inside[-1][1] if inside else _As.READ

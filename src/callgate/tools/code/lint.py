@@ -175,7 +175,7 @@ async def lint_code(
         in_turn(partial(_look, ctx, path), ctx) as site,
         enclosure(site.grounds, writable=(site.place,) if fix else (), readable=site.roots) as inside,
     ):
-        inside.options[-2:-2] = ("--ro-bind", find_ruff(site.grounds), _HERE)
+        inside.show(find_ruff(site.grounds), at=_HERE)
         program = Program(command=(*command, site.place), directory=site.directory, may_fork=False)
         async with ctx.effect():
             bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)

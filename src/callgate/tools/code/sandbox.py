@@ -254,7 +254,7 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
         told, tell = _pipe(theirs, ours, reading=True)
         filtering = _in_memory(theirs, system_call_filter(may_fork=program.may_fork))
         reporting, report = _pipe(theirs, ours, reading=True) if program.report else (-1, -1)
-        options = [*inside.options, "--chdir", program.directory, "--seccomp", str(filtering)]
+        options = [*inside.words(), "--chdir", program.directory, "--seccomp", str(filtering)]
         options += ("--setenv", program.report, str(reporting)) if program.report else ()
         options += ("--block-fd", str(held), "--json-status-fd", str(told))
         listed = _in_memory(theirs, b"".join(os.fsencode(option) + b"\0" for option in options))
