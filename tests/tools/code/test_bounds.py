@@ -152,11 +152,22 @@ async def test_where_no_control_group_can_be_made_processes_are_counted(
 def test_a_group_that_cannot_be_made_is_none_and_one_that_was_left_is_swept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = tmp_path / "callgate-999999999-left"
-    left.mkdir()
+    (tmp_path / "callgate-999999999-0123abcd").mkdir()
     monkeypatch.setattr(headcount, "_parents", lambda: iter([tmp_path / "absent", tmp_path]))
     assert hold(os.getpid(), 10) is None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["callgate-web.service", "callgate-", "callgate-999999999-web", "callgate-999999999-0123abcd.slice"]
+)
+def test_a_group_that_is_only_called_like_ours_is_left(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(headcount, "_parents", lambda: iter([tmp_path]))
+    hold(os.getpid(), 10)
+    assert (tmp_path / name).exists()
 
 
 async def test_who_cancels_while_directories_are_looked_through_leaves_nothing(tmp_path: Path) -> None:

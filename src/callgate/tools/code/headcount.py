@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+_OURS = re.compile(r"callgate-([0-9]+)-[0-9a-f]{8}")
+"""As `hold` names them; what else begins with that word is somebody's service."""
 _MOUNTS = (Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup"))
 
 
@@ -45,7 +48,8 @@ def let_go(group: Path | None) -> None:
 def _sweep(parent: Path) -> None:
     """Take away what a Callgate that was killed has left; a group with processes in it stays by itself."""
     for name in os.listdir(parent):  # noqa: PTH208 - names are all that is wanted
-        if name.startswith("callgate-") and not Path("/proc", name.split("-")[1]).exists():
+        ours = _OURS.fullmatch(name)
+        if ours is not None and not Path("/proc", ours[1]).exists():
             let_go(parent / name)
 
 
