@@ -142,12 +142,21 @@ async def test_tests_without_end_are_stopped(project: Path) -> None:
     assert "time limit of 5 seconds" in ran["output"]
 
 
-async def test_what_is_not_there_is_an_input_error_and_a_preview_says_what_would_run(project: Path) -> None:
+async def test_what_is_not_there_is_an_input_error(project: Path) -> None:
     outcome = await ask(project, path="absent")
     assert outcome.error.category is Category.USER_INPUT
+
+
+async def test_a_preview_says_which_tests_would_run_and_where(project: Path) -> None:
     async with open_gate(project) as gate:
-        previewed = await gate.call("run_tests", {}, Context(autonomy=Autonomy.A0))
-        assert "would run the tests in tests" in str(previewed)
+        asker = Context(autonomy=Autonomy.A0)
+        assert "would run the tests in tests of the working directory with pytest, at most 300 s" in str(
+            await gate.call("run_tests", {}, asker)
+        )
+        chosen = {"path": "unit", "working_dir": "packages/one", "pattern": "not slow"}
+        assert "would run the tests in unit of packages/one with pytest, those that match 'not slow'" in str(
+            await gate.call("run_tests", chosen, asker)
+        )
 
 
 async def test_a_projects_own_python_is_used_where_it_has_one(project: Path) -> None:

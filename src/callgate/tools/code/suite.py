@@ -43,8 +43,10 @@ _RESULT = {
 
 def would_test(arguments: dict[str, Any], _context: Any) -> str:
     """What a preview says."""
+    where = arguments.get("working_dir") or "the working directory"
     limit = f"at most {arguments.get('timeout', 300)} s, without network"
-    return f"would run the tests in {arguments.get('path') or 'tests'} with pytest, {limit}"
+    chosen = f", those that match {arguments['pattern']!r}" if arguments.get("pattern") else ""
+    return f"would run the tests in {arguments.get('path') or 'tests'} of {where} with pytest{chosen}, {limit}"
 
 
 @tool(
