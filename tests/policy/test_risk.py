@@ -94,6 +94,15 @@ def test_a_blast_radius_over_the_threshold_raises_and_so_does_nonsense(radius: A
     assert risk(tool) is (Risk.MEDIUM if wide else Risk.LOW)
 
 
+def test_a_tool_that_cannot_tell_what_it_touches_says_so_with_no_number():
+    def texts_for(radius: float) -> str:
+        return texts(decide(POLICY, make("drop", base_risk=Risk.LOW, blast_radius=saying(radius))))
+
+    unknown = "how many things it touches is not known before: the risk goes from low to medium"
+    assert unknown in texts_for(math.nan)
+    assert "it touches more than 100 things: the risk goes from low to medium" in texts_for(math.inf)
+
+
 async def asynchronous(_arguments: Any) -> bool:
     return False
 

@@ -54,8 +54,8 @@ class Hooks:
     """Sync: who is reached (addresses, accounts)."""
     broadcast: Callable[[Arguments], bool] | None = None
     """Sync: whether it reaches an open-ended audience."""
-    blast_radius: Callable[[Arguments], int] | None = None
-    """Sync: how many things it touches."""
+    blast_radius: Callable[[Arguments], float] | None = None
+    """Sync: how many things it touches; not a number where that is not known before."""
     cost: Callable[[Arguments], float] | None = None
     reads: Callable[..., Any] | None = None
     """(arguments, output) -> sources that were read: {path: content}, for staleness.

@@ -124,5 +124,7 @@ def _count(answer: Any, most: int) -> int:
 
 
 def _wide(answer: Any, most: int) -> str | None:
-    # Written so that a value that compares as nothing (not a number) is too wide.
-    return None if answer <= most else f"it touches more than {most} things"
+    if answer <= most:
+        return None
+    # What compares as nothing is no number: the tool says that nobody can tell.
+    return f"it touches more than {most} things" if answer > most else "how many things it touches is not known before"

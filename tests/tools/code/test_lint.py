@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import pytest
 
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy, Category
-from callgate.tools.code import ruff
+from callgate.tools.code import ruff, turns
+from callgate.tools.code.alone import alone
 from tests.tools.code.test_git_status import do
 from tests.tools.examples import run_examples
 
@@ -26,6 +29,12 @@ async def lint(code: str, **more: Any) -> Any:
 async def lint_path(place: Path, **arguments: Any) -> Any:
     async with Callgate.open("memory://", working_directory=place, builtin_tools=["lint_code"]) as gate:
         return await gate.call("lint_code", arguments, FREE)
+
+
+def open_default(place: Path) -> Callgate:
+    """As Callgate is without settings; ruff looks for one kind of mistake."""
+    (place / "ruff.toml").write_text('[lint]\nselect = ["F401"]\n')
+    return Callgate.open("memory://", working_directory=place, builtin_tools=["lint_code"])
 
 
 async def test_clean_code_has_no_issues() -> None:
@@ -175,11 +184,80 @@ class TestFiles:
             assert not mended.ok
         assert (tmp_path / "a.py").read_text() == "import os\n"
 
-    async def test_a_preview_says_what_would_be_changed(self, tmp_path: Path) -> None:
-        async with Callgate.open("memory://", working_directory=tmp_path, builtin_tools=["lint_code"]) as gate:
+    async def test_a_preview_shows_every_line_that_would_be_changed(self, tmp_path: Path) -> None:
+        """At A0, where nothing is changed; in the order of the files, whichever ruff has done first."""
+        for number in range(20):
+            (tmp_path / f"a{number:02}.py").write_text(f"import os\nimport sys\nprint(sys, {number})\n")
+        (tmp_path / "kept.py").write_text("print(1)\n")
+        async with open_default(tmp_path) as gate:
             asker = Context(autonomy=Autonomy.A0)
-            assert "mend" in str(await gate.call("lint_code", {"path": ".", "fix": True}, asker))
-            assert "mend" not in str(await gate.call("lint_code", {"path": "."}, asker))
+            shown = str(await gate.call("lint_code", {"path": ".", "fix": True}, asker))
+            looked = str(await gate.call("lint_code", {"path": "."}, asker))
+            nothing = str(await gate.call("lint_code", {"path": "kept.py", "fix": True}, asker))
+        assert "would mend 20 files in . with ruff" in shown
+        assert "--- a07.py\n+++ a07.py\n@@ -1,3 +1,2 @@\n-import os\n import sys\n print(sys, 7)\n" in shown
+        named = [line for line in shown.splitlines() if line.startswith("+++ ")]
+        assert named == sorted(named)
+        assert "mend" not in looked
+        assert "nothing there that it can mend safely" in nothing
+        assert (tmp_path / "a00.py").read_text().startswith("import os")
+
+    async def test_who_only_looks_is_never_asked_and_who_mends_is_as_for_other_writing(self, tmp_path: Path) -> None:
+        """By default, which is A2."""
+        (tmp_path / "a.py").write_text("import os\nprint(1)\n")
+        async with open_default(tmp_path) as gate:
+            assert (await gate.call("lint_code", {"path": "."})).unwrap()["issue_count"] == 1
+            mending: Any = await gate.call("lint_code", {"path": ".", "fix": True})
+            assert mending.status == "pending"
+            assert (tmp_path / "a.py").read_text() == "import os\nprint(1)\n"
+            shown: Any = (await gate.approval(mending.approval_id)).preview
+            assert "-import os\n print(1)\n" in shown["text"]
+            await gate.approve(mending.approval_id, by="ann")
+            assert (await gate.resume(mending.approval_id)).unwrap()["success"]
+        assert (tmp_path / "a.py").read_text() == "print(1)\n"
+
+    async def test_a_yes_is_for_the_changes_that_were_shown(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("import os\nprint(1)\n")
+        async with open_default(tmp_path) as gate:
+            mending: Any = await gate.call("lint_code", {"path": ".", "fix": True})
+            await gate.approve(mending.approval_id, by="ann")
+            (tmp_path / "b.py").write_text("import sys\n")
+            again = await gate.resume(mending.approval_id)
+        assert again.error is not None
+        assert again.error.code == "approval_void"
+        assert (tmp_path / "b.py").read_text() == "import sys\n"
+
+    async def test_what_changes_right_before_it_is_mended_is_not_mended_by_an_older_yes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "a.py").write_text("import os\nprint(1)\n")
+        turns_taken = 0
+
+        @asynccontextmanager
+        async def taken(*, until: float | None) -> AsyncGenerator[None]:
+            nonlocal turns_taken
+            turns_taken += 1
+            async with alone(until=until):
+                if turns_taken == 2:  # the first is that of the preview, when the approval is used
+                    (tmp_path / "b.py").write_text("import sys\n")
+                yield
+
+        async with open_default(tmp_path) as gate:
+            mending: Any = await gate.call("lint_code", {"path": ".", "fix": True})
+            await gate.approve(mending.approval_id, by="ann")
+            monkeypatch.setattr(turns, "alone", taken)
+            outcome = await gate.resume(mending.approval_id)
+        assert outcome.status == "failed", outcome
+        assert "is not what was approved; ask again" in str(outcome)
+        assert (tmp_path / "a.py").read_text() == "import os\nprint(1)\n"
+
+    async def test_changes_that_cannot_be_seen_are_told_as_that(self, tmp_path: Path) -> None:
+        (tmp_path / "deep.py").write_text(DEEP["signs"])
+        async with open_default(tmp_path) as gate:
+            asker = Context(autonomy=Autonomy.A0)
+            shown = str(await gate.call("lint_code", {"path": ".", "fix": True}, asker))
+        assert "would mend what ruff can mend safely" in shown
+        assert "could not be seen: ruff could not look at" in shown
 
     async def test_the_examples_run(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("print(1)\n")

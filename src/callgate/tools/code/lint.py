@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 from pydantic import Field
 
 from callgate.adapters.function import tool
+from callgate.errors import NoEffect
 from callgate.model.context import Context
 from callgate.model.counted import counted
 from callgate.model.levels import Caller
+from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
-from callgate.tools.code.enclosure import granted
+from callgate.tools.code.enclosure import Enclosure, granted
+from callgate.tools.code.mending import Mending
 from callgate.tools.code.ruff import LOOKED, ask_ruff, find_ruff
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
 from callgate.tools.code.shell import seconds_left
@@ -30,6 +35,8 @@ _MOST_LISTED = 200
 _MOST_TEXT = 500
 _MOST_OUTPUT = 20_000
 _SECONDS = 8
+_PREVIEWED_SECONDS = 3.0
+"""Beside what waiting for its turn may take, of the ten that a preview has."""
 _MOST_BYTES = 4 * 1024**2
 _HERE = "/run/ruff"
 _PLACE = {"line": {"type": "integer"}, "column": {"type": "integer"}}
@@ -127,10 +134,24 @@ def _refuse_fixing_in_a_chain(arguments: dict[str, Any], context: Context) -> st
     return True
 
 
-def would_lint(arguments: dict[str, Any], _context: Any) -> str:
-    """What a preview says."""
-    mending = " and mend what can be mended safely, in the files themselves" if arguments.get("fix") else ""
-    return f"would look at {arguments['path']} with ruff{mending}"
+def _how_many(arguments: dict[str, Any]) -> float:
+    """How many files ruff mends is known when it has; one that looks mends none."""
+    return math.nan if arguments.get("fix") else 0
+
+
+async def would_lint(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
+    """The difference that mending would make, or what is looked at."""
+    path = arguments["path"]
+    if not arguments.get("fix"):
+        return Preview(text=f"would look at {path} with ruff")
+    chosen = _chosen(arguments.get("select"), arguments.get("ignore"))
+    try:
+        async with _opened(ctx, path, writable=False) as opened:
+            mending = await _mending(opened, chosen, seconds=_PREVIEWED_SECONDS)
+    except (NoEffect, OSError, ValueError) as error:
+        unseen = "would mend what ruff can mend safely, in the files themselves, and what that is could not be seen"
+        return Preview(text=f"{path}: {unseen}: {error}")
+    return Preview(text=mending.told(path), state=mending.state)
 
 
 @tool(
@@ -146,6 +167,7 @@ def would_lint(arguments: dict[str, Any], _context: Any) -> str:
     timeout=120,
     output_schema=_OF_FILES,
     preview=would_lint,
+    blast_radius=_how_many,
     check=_refuse_fixing_in_a_chain,
     marks_effect=True,
     examples=[{"path": "."}, {"path": ".", "select": ["F", "E9"], "ignore": ["F401"]}],
@@ -169,18 +191,51 @@ async def lint_code(
         ignore: Rules to leave out.
         timeout: Seconds it may take.
     """
-    command = [_HERE, "check", "--no-cache", "--output-format=json-lines", *(("--fix",) if fix else ())]
-    command += (f"--{name}={','.join(rules)}" for name, rules in (("select", select), ("ignore", ignore)) if rules)
+    chosen = _chosen(select, ignore)
+    async with _opened(ctx, path, writable=fix) as opened:
+        if fix:
+            mending = await _mending(opened, chosen, seconds=seconds_left(timeout, ctx))
+            if not ctx.is_as_shown(mending.state):
+                raise PermissionError(f"what ruff would change in {path} is not what was approved; ask again")
+        words = ("--output-format=json-lines", *(("--fix",) if fix else ()), *chosen)
+        async with ctx.effect():
+            ran = await _run_ruff(opened, *words, seconds=seconds_left(timeout, ctx))
+    return _told_of(ran, opened.site.place, notes=opened.inside.notes)
+
+
+def _chosen(select: list[str] | None, ignore: list[str] | None) -> tuple[str, ...]:
+    named = (("select", select), ("ignore", ignore))
+    return tuple(f"--{name}={','.join(rules)}" for name, rules in named if rules)
+
+
+class _Opened(NamedTuple):
+    """What ruff is about to look at."""
+
+    site: Site
+    inside: Enclosure
+
+
+@asynccontextmanager
+async def _opened(ctx: ToolContext, path: str, *, writable: bool) -> AsyncGenerator[_Opened]:
+    """What ruff gets to see, in its turn."""
     async with (
         in_turn(partial(_look, ctx, path), ctx) as site,
-        enclosure(site.grounds, writable=(site.place,) if fix else (), readable=site.roots) as inside,
+        enclosure(site.grounds, writable=(site.place,) if writable else (), readable=site.roots) as inside,
     ):
         inside.show(find_ruff(site.grounds), at=_HERE)
-        program = Program(command=(*command, site.place), directory=site.directory, may_fork=False)
-        async with ctx.effect():
-            bounds = Bounds(seconds=seconds_left(timeout, ctx), stdout=_MOST_BYTES)
-            ran = await run(program, inside, bounds=bounds)
-    return _told_of(ran, site.place, notes=inside.notes)
+        yield _Opened(site, inside)
+
+
+async def _mending(opened: _Opened, chosen: Iterable[str], *, seconds: float) -> Mending:
+    ran = await _run_ruff(opened, "--diff", "--quiet", *chosen, seconds=seconds)
+    _refuse_unlooked(ran, opened.site.place)
+    return Mending(ran.stdout)
+
+
+async def _run_ruff(opened: _Opened, *words: str, seconds: float) -> Ran:
+    command = (_HERE, "check", "--no-cache", *words, opened.site.place)
+    program = Program(command=command, directory=opened.site.directory, may_fork=False)
+    return await run(program, opened.inside, bounds=Bounds(seconds=seconds, stdout=_MOST_BYTES))
 
 
 def _look(ctx: ToolContext, path: str) -> Site:
@@ -194,13 +249,17 @@ def _look(ctx: ToolContext, path: str) -> Site:
     return Site(grounds=grounds, roots=roots, directory=directory, place=place)
 
 
-def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
+def _refuse_unlooked(ran: Ran, place: str) -> None:
     if ran.stopped:
         raise TimeoutError(f"ruff was stopped: {ran.stopped}; give it fewer files")
     if ran.returncode not in LOOKED or ran.cut:
         said = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
         why = "it said too much" if ran.cut else f"it ended with {ran.returncode}: {said}"
         raise OSError(f"ruff could not look at {place}: {why}")
+
+
+def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
+    _refuse_unlooked(ran, place)
     issues = _issues(ran.stdout.splitlines())
     lines = [f"{i['file']}:{i['line']}:{i['column']}: {i['code']} {i['message']}" for i in issues]
     output, cut = told("\n".join([*lines, *notes]).encode(), _MOST_OUTPUT)

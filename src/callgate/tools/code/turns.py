@@ -20,7 +20,7 @@ from callgate.tools.code.mounts import is_inside
 
 _RESERVE_SECONDS = 3.0
 """Kept of a call's own time: who gets a turn has to be able to use it, and who gets none to say so."""
-_LOOKS_SECONDS = 3.0
+_LOOKS_SECONDS = 5.0
 """How long a preview waits: it has a few seconds, and is not told how many."""
 
 

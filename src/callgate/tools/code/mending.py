@@ -1,0 +1,36 @@
+"""Mending: what ruff would change in files, as a difference that a person reads before it does.
+
+Ruff looks at many files at once, and tells them in the order in which it came to their end: here each has its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from callgate.model.counted import counted
+from callgate.tools.replacing import shown
+
+_BEGINS = re.compile(r"^(?=--- .*\n\+\+\+ .*\n@@ )", re.MULTILINE)
+"""Where the difference of a file begins. Its own lines have no such three in a row: after two that were changed come
+more of the same, one that was not, or the next file."""
+
+
+class Mending:
+    """What would change, worked out from what `ruff check --diff --quiet` says."""
+
+    def __init__(self, said: bytes) -> None:
+        text = said.decode(errors="backslashreplace")
+        self._files = sorted(part.rstrip("\n") + "\n" for part in _BEGINS.split(text) if part.strip())
+
+    @property
+    def state(self) -> str:
+        """What differs where something else would change; an approval binds it."""
+        return hashlib.sha256("\n".join(self._files).encode()).hexdigest()
+
+    def told(self, place: str) -> str:
+        """For people."""
+        if not self._files:
+            return f"would look at {place} with ruff, and finds nothing there that it can mend safely"
+        difference = "\n".join(self._files)
+        return f"would mend {counted(len(self._files), 'file')} in {place} with ruff:\n{shown(difference)}"
