@@ -17,6 +17,7 @@ import orjson
 
 from callgate.tools.answers import only_answers
 from callgate.tools.interpreter import ask
+from callgate.tools.process_limits import lower
 
 T = TypeVar("T")
 
@@ -65,16 +66,10 @@ def main() -> None:  # pragma: no cover - in the child, where nobody measures
     _, seconds, module, name = sys.argv
     answers = only_answers()
     reader = getattr(importlib.import_module(module), name)
-    _bound(int(seconds))
+    lower({resource.RLIMIT_AS: _MOST_MEMORY, resource.RLIMIT_CPU: int(seconds), resource.RLIMIT_CORE: 0})
     try:
         told = {"read": reader(sys.stdin.buffer.read().decode("utf-8", "replace"))}
     except (ValueError, OSError) as error:
         told = {"unfit": str(error)}
     with answers:
         answers.write(orjson.dumps(told))
-
-
-def _bound(seconds: int) -> None:  # pragma: no cover - as above
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

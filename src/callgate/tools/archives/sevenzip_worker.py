@@ -16,6 +16,7 @@ import sys
 from typing import Any, BinaryIO
 
 from callgate.tools.answers import only_answers
+from callgate.tools.process_limits import lower
 
 RECORD = struct.Struct("<cL")
 LISTED, STARTED, DATA, ENDED, DONE, REFUSED = b"L", b"S", b"D", b"E", b".", b"R"
@@ -46,7 +47,8 @@ def main() -> None:  # pragma: no cover - in the child, where nobody measures
     out = only_answers()
     import py7zr  # noqa: PLC0415 - before the memory is bounded
 
-    _bound(question["seconds"])
+    seconds: int = question["seconds"]
+    lower({resource.RLIMIT_AS: _MOST_MEMORY, resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: 0})
     try:
         with os.fdopen(question["file"], "rb") as file:
             file.seek(0)
@@ -150,11 +152,3 @@ class _Writer:  # pragma: no cover - as above
 
     def close(self) -> None:
         _tell(self._out, ENDED)
-
-
-def _bound(seconds: int) -> None:  # pragma: no cover - as above
-    bounds = ((resource.RLIMIT_AS, _MOST_MEMORY), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0))
-    for what, most in bounds:
-        given = resource.getrlimit(what)[1]
-        least = most if given == resource.RLIM_INFINITY else min(most, given)
-        resource.setrlimit(what, (least, least))

@@ -16,6 +16,7 @@ from typing import NamedTuple, cast
 
 from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
+from callgate.tools.process_limits import lower
 from callgate.tools.programs import find_program
 
 LOOKED = {0, 1}
@@ -74,14 +75,9 @@ async def ask_ruff(program: str, code: str, *options: str) -> Said:
 
 
 def _bound(pid: int) -> None:
-    prlimit = getattr(resource, "prlimit", None)
-    if prlimit is None:  # pragma: no cover - not Linux
-        return
-    memory = _MOST_MIB * 1024**2
-    bounds = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: _MOST_SECONDS, resource.RLIMIT_CORE: 0}
-    for what, most in {**bounds, resource.RLIMIT_FSIZE: 0}.items():
-        with contextlib.suppress(ProcessLookupError):
-            prlimit(pid, what, (most, most))
+    bounds = {resource.RLIMIT_DATA: _MOST_MIB * 1024**2, resource.RLIMIT_CPU: _MOST_SECONDS}
+    with contextlib.suppress(ProcessLookupError):
+        lower({**bounds, resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: 0}, pid=pid)
 
 
 async def _exchange(process: Process, text: bytes) -> tuple[Said, Said]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from callgate.tools.code.inventory import Identity, identity_of
+from callgate.tools.process_limits import lower
 
 _LOOKS_SECONDS = 0.01
 _UNTIL_SEEN = 200
@@ -63,10 +64,7 @@ def bind(pid: int, bounds: Bounds) -> None:
     }
     if _kernel() >= _COUNTS_BY_NAMESPACE:
         wanted[resource.RLIMIT_NPROC] = bounds.tasks
-    for limit, value in wanted.items():
-        _, most = resource.prlimit(pid, limit)
-        least = value if most == resource.RLIM_INFINITY else min(value, most)
-        resource.prlimit(pid, limit, (least, least))
+    lower(wanted, pid=pid)
 
 
 def yield_to_watch(pid: int) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import resource
 
+from callgate.tools.process_limits import lower
+
 MEMORY = 2 * 1024**3
 """Bytes of address space; the engines have much less of their own."""
 PROCESSOR_SECONDS = 60
@@ -23,6 +25,6 @@ def confine() -> None:  # pragma: no cover - who measures could not write down w
         resource.RLIMIT_NOFILE: 0,
     }
     for kind, most in limits.items():
-        # A platform may not know one of them, or have a lower one already.
+        # A platform may not know one of them.
         with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(kind, (most, most))
+            lower({kind: most})

@@ -16,6 +16,7 @@ import orjson
 
 from callgate.tools.answers import only_answers
 from callgate.tools.intelligence.extract import extract
+from callgate.tools.process_limits import lower
 
 HEAD = struct.Struct("<II")
 """How many bytes of JSON follow, and how many of content."""
@@ -44,6 +45,4 @@ def _answer(request: dict[str, Any], content: bytes) -> Any:  # pragma: no cover
 
 def _bound() -> None:  # pragma: no cover - as above
     os.nice(5)  # whoever waits for an answer of the gate goes first
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    lower({resource.RLIMIT_AS: _MOST_MEMORY, resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: 0})
