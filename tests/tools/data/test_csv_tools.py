@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from callgate import Callgate
 from callgate.model.levels import Category
@@ -158,6 +160,27 @@ async def test_what_was_written_is_read_again() -> None:
     rows = [{"name": "Zoë\n2", "n": 1, "f": 0.1}, {"name": "=1+1", "n": -7, "f": 1e-9}]
     written = (await ask("json_to_csv", data=rows)).unwrap()
     assert (await ask("csv_to_json", csv_content=written)).unwrap() == [dict(sorted(row.items())) for row in rows]
+
+
+async def test_a_line_break_of_any_kind_inside_of_a_text_ends_no_row() -> None:
+    """TOOL-05: a bare CR ends a line to whoever reads it, and was written as it is."""
+    rows = [{"a": "x\ry", "b": 1}, {"a": "\r\n", "b": 2}]
+    assert (await ask("json_to_csv", data=rows)).unwrap() == 'a,b\n"x\ry",1\n"\r\n",2\n'
+    header = (await ask("json_to_csv", data=[{"a\rb": 1}])).unwrap()
+    assert (await ask("csv_to_json", csv_content=header)).unwrap() == [{"a\rb": 1}]
+
+
+_TEXTS = st.text(
+    st.sampled_from("\r\n,;\"' \t\0\ufeff\x0b\x85\u2028aé=") | st.characters(exclude_categories=["Cs", "N"])
+)
+
+
+@settings(deadline=None, max_examples=15)
+@given(rows=st.lists(st.fixed_dictionaries({"a": _TEXTS, "b": _TEXTS}), min_size=10))
+async def test_every_text_that_was_written_is_read_again(rows: list[dict[str, Any]]) -> None:
+    """TOOL-05: both ways, whatever is in a text."""
+    written = (await ask("json_to_csv", data=rows)).unwrap()
+    assert (await ask("csv_to_json", csv_content=written)).unwrap() == rows
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 _LONGEST_INTEGER = 20
 _LARGEST = 2**63
+_BOTH_ENDS = "\r\n"
 
 
 @tool(
@@ -132,11 +133,22 @@ def json_to_csv(data: list[dict[str, Any]], columns: list[str] | None = None) ->
         raise ValueError("columns names a column twice; keep one")
     if len(chosen) * len(data) > MOST_CELLS:
         raise ValueError(f"data is too large as CSV: {len(data)} rows of {len(chosen)} columns; name fewer in columns")
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    lines = _Lines()
+    # The writer quotes the signs of its own end of lines only, and a bare CR ends one as well.
+    writer = csv.writer(lines, lineterminator=_BOTH_ENDS)
     writer.writerow(chosen)
     writer.writerows([_text(row.get(key)) for key in chosen] for row in data)
-    return text.getvalue()
+    return "".join(lines.written)
+
+
+class _Lines:
+    """What a writer writes, a line at a time, and with a line feed at its end."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+
+    def write(self, line: str) -> None:
+        self.written.append(line.removesuffix(_BOTH_ENDS) + "\n")
 
 
 def _text(value: Any) -> Any:
