@@ -1,5 +1,7 @@
 """JMESPath with a budget. A query can copy and multiply what it is given; each value it makes is weighed, and paid for.
 
+The library differs from the specification in places, since to Python `true` is the number 1; here they agree.
+
 A value weighs as much as all that is in it, however often the same part occurs: `[@, @]` doubles the weight though it
 copies nothing, because whoever writes the answer down, compares it or makes text of it pays for both. Texts are
 measured before they are made: those of `join` and `to_string` may be larger by far than what they are made of. Of
@@ -9,8 +11,10 @@ everything else, no step makes more than it was given, and what it was given has
 from __future__ import annotations
 
 import json
+import operator
+import re
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from jmespath.exceptions import JMESPathTypeError
 from jmespath.functions import Functions, signature
@@ -25,6 +29,10 @@ _LETTERS = 8
 """So many characters weigh as much as one value."""
 _BITS = 26
 """As many digits, in a whole number."""
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<inexact>\.[0-9]+)?(?P<power>[eE][+-]?[0-9]+)?")
+"""As JSON writes one, and JMESPath after it; Python reads more than that."""
+_MOST_DIGITS = 4300
+_TAKE_EXPRESSIONS = frozenset({"map", "sort_by", "min_by", "max_by"})
 
 
 class TooMuch(ValueError):
@@ -42,30 +50,93 @@ def search(query: str, data: Any) -> Any:
     """
     interpreter = _Bounded()
     try:
-        found = interpreter.visit(Parser().parse(query).parsed, data)
+        found = interpreter.visit(_parsed(query), data)
     except JMESPathTypeError as error:
         # The library shows the whole value, which may be as large as all the data.
         wanted = " or ".join(error.expected_types)
         raise ValueError(f"query gives {error.function_name}() {error.actual_type}, and it takes {wanted}") from None
     if interpreter.weigh(found) > HEAVIEST:
         raise TooMuch("query finds too much; narrow it, by a filter or a slice")
-    _need_json(found)
+    if not _is_json(found):
+        raise ValueError(
+            "query finds what JSON has no form for: a number that is not finite or too long, or half a letter;"
+            " leave it out"
+        )
     return found
 
 
-def _need_json(found: Any) -> None:
-    """Functions and literals of the library make infinity, what is no number, expressions and halves of letters."""
+def _is_json(found: Any) -> bool:
+    """Whether it has a form; functions and literals of the library make infinity, what is no number, half letters."""
     try:
         json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
-    except (TypeError, ValueError):
-        raise ValueError(
-            "query finds what JSON has no form for: a number that is not finite or too long, an expression (&) or half"
-            " a letter; leave it out"
-        ) from None
+    except ValueError:
+        return False
+    return True
+
+
+class _Parser(Parser):
+    """One that keeps nothing: a literal of a query that is kept is what its next answer consists of, too."""
+
+    _MAX_SIZE = 0
+    _CACHE: ClassVar[dict[str, Any]] = {}
+
+
+def _parsed(query: str) -> Any:
+    tree: Any = _Parser().parse(query).parsed
+    left: list[tuple[Any, str]] = [(tree, "")]
+    while left:
+        node, inside = left.pop()
+        _need_meaning(node, inside=inside)
+        name = node["value"] if node["type"] == "function_expression" else ""
+        left += [(child, name) for child in node["children"] if isinstance(child, dict)]
+    return tree
+
+
+def _need_meaning(node: Any, *, inside: str) -> None:
+    """Refuse what the library reads and the specification does not."""
+    why = None
+    if node["type"] == "literal" and not _is_json(node["value"]):
+        why = "a literal in it is no JSON, or a number that is too large"
+    elif node["type"] == "slice" and node["children"][2] == 0:
+        why = "the step of a slice is 0"
+    elif node["type"] == "expref" and inside not in _TAKE_EXPRESSIONS:
+        why = f"only {', '.join(sorted(_TAKE_EXPRESSIONS))} take an expression (&)"
+    if why is not None:
+        raise ValueError(f"query cannot be answered: {why}")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    # Python finds all that is equal, and finds `true` equal to 1 besides.
+    return one == other and _alike(one, other)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two values that Python calls equal have their truth values at the same places."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list):
+        return all(map(_alike, cast("list[Any]", one), other))
+    if isinstance(one, dict):
+        return all(_alike(value, other[name]) for name, value in cast("dict[str, Any]", one).items())
+    return True
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool | None]:
+    """Numbers among each other, and texts; between one and the other is no order, which is null and no error."""
+    return lambda one, other: compare(one, other) if isinstance(one, str) is isinstance(other, str) else None
 
 
 class _Bounded(TreeInterpreter):
     """The library's own interpreter, every step of which goes through `visit`."""
+
+    COMPARATOR_FUNC: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {
+        "eq": _equal,
+        "ne": lambda one, other: not _equal(one, other),
+        "lt": _ordered(operator.lt),
+        "gt": _ordered(operator.gt),
+        "lte": _ordered(operator.le),
+        "gte": _ordered(operator.ge),
+    }
 
     def __init__(self) -> None:
         super().__init__(Options(custom_functions=_Functions(self.need)))
@@ -111,7 +182,7 @@ class _Bounded(TreeInterpreter):
 
 
 class _Functions(Functions):
-    """The library's own functions, but for those that make a text of many parts."""
+    """The library's own functions, but for those that make a text of many parts, or are not as specified."""
 
     def __init__(self, need: Callable[[int], None]) -> None:
         self._need = need
@@ -132,3 +203,29 @@ class _Functions(Functions):
             self._need(letters // _LETTERS)
             pieces.append(piece)
         return "".join(pieces)
+
+    @signature({"types": []})
+    def _func_to_number(self, arg: Any) -> Any:
+        if not isinstance(arg, str):
+            return arg if isinstance(arg, (int, float)) and not isinstance(arg, bool) else None
+        written = _NUMBER.fullmatch(arg)
+        if written is None:
+            return None
+        # One that has no fraction keeps every digit; Python reads no more than 4300 of them.
+        return float(arg) if written["inexact"] or written["power"] or len(arg) > _MOST_DIGITS else int(arg)
+
+    @signature({"types": ["array", "string"]}, {"types": []})
+    def _func_contains(self, subject: Any, search: Any) -> bool:
+        if isinstance(subject, str):
+            return isinstance(search, str) and search in subject
+        return any(_equal(one, search) for one in subject)
+
+    @signature({"types": ["object"], "variadic": True})
+    def _func_merge(self, *arguments: Any) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        for argument in arguments:
+            # The library looks at the first only, and makes an object of a list of pairs.
+            if not isinstance(argument, dict):
+                raise ValueError("query gives merge() what is no object")  # noqa: TRY004 - an error of the input
+            merged.update(cast("dict[str, Any]", argument))
+        return merged
