@@ -141,6 +141,30 @@ def test_what_duckdb_finds_is_json() -> None:
     assert ask_here("duckdb", "SELECT sum(v) AS v FROM t", {"t": [{"v": 1}, {"v": 1.5}, {}]}) == {"rows": [{"v": 2.5}]}
 
 
+async def test_a_decimal_keeps_its_digits() -> None:
+    """TOOL-06: as a number where that has the same digits, and otherwise as text; it was rounded to 17 digits."""
+    query = (
+        "SELECT 123456789012345678.99 AS a, -0.10::DECIMAL(9, 2) AS b, [1.5, 12345678901234567.1] AS c,"
+        " 100000000000000000000000000000::DECIMAL(38, 2) AS d, 0.1 + 0.2 AS e, sum(i) AS f FROM range(3) t(i)"
+    )
+    [row] = (await ask(query, engine="duckdb")).unwrap()
+    assert row == {
+        "a": "123456789012345678.99",
+        "b": -0.1,
+        "c": [1.5, "12345678901234567.1"],
+        "d": 1e29,
+        "e": 0.3,
+        "f": 3,
+    }
+
+
+@ENGINES
+async def test_a_truth_value_stays_one_where_the_engine_has_them(engine: str) -> None:
+    """TOOL-06: SQLite has none."""
+    found = (await ask("SELECT a, NOT a AS b FROM t", {"t": [{"a": True}]}, engine=engine)).unwrap()
+    assert repr(found[0]) == ("{'a': 1, 'b': 0}" if engine == "sqlite" else "{'a': True, 'b': False}")
+
+
 @ENGINES
 @pytest.mark.parametrize(
     ("query", "said"),

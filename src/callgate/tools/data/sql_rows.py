@@ -51,11 +51,16 @@ def _as_json(value: Any, name: str) -> Any:
     return str(value)
 
 
-def _number(value: float | Decimal, name: str) -> float:
+def _number(value: float, name: str) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"query finds {value} in {name}, which JSON has no form for; leave such rows out")
+    return value
+
+
+def _decimal(value: Decimal, _: str) -> float | str:
+    """A number where it is written with the same digits, as 0.1 is; otherwise text, which has all of them."""
     number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"query finds {number} in {name}, which JSON has no form for; leave such rows out")
-    return number
+    return number if Decimal(repr(number)) == value else f"{value:f}"
 
 
 def _mapping(value: Mapping[Any, Any], name: str) -> dict[str, Any]:
@@ -67,7 +72,8 @@ def _list(value: Iterable[Any], name: str) -> list[Any]:
 
 
 _READERS: Mapping[Any, Callable[[Any, str], Any]] = {
-    (float, Decimal): _number,
+    float: _number,
+    Decimal: _decimal,
     (bytes, bytearray, memoryview): lambda value, _: bytes(value).hex(),
     (dt.date, dt.time): lambda value, _: value.isoformat(),
     (UUID, dt.timedelta): lambda value, _: str(value),

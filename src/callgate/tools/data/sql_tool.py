@@ -31,7 +31,8 @@ async def sql_query(  # noqa: PLR0917 - a tool's arguments have names
 ) -> list[dict[str, Any]]:
     """Ask one SQL query of tables that are given with it. It reads, and reaches nothing but them.
 
-    Values keep their types; lists and objects are JSON text, and binary results hexadecimal text. At most 10000 rows.
+    Values keep their types, but that true and false are 1 and 0 in SQLite; lists and objects are JSON text, binary
+    results hexadecimal text, and decimals of DuckDB with too many digits for a number text. At most 10000 rows.
 
     Args:
         query: One SELECT, in the dialect of the engine.
