@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any
 
@@ -13,8 +14,11 @@ from callgate.model.levels import Category
 from callgate.tools.maths.equations import solve
 from callgate.tools.maths.expressions.reading import read
 from callgate.tools.maths.expressions.symbols import symbolic
+from callgate.tools.maths.proving import holding
 from tests.tools.examples import run_examples
 from tests.tools.maths.asking import ask, refusal
+
+sympy: Any = importlib.import_module("sympy")
 
 
 @pytest.mark.slow
@@ -32,11 +36,59 @@ async def test_a_quadratic_equation_has_its_known_solutions() -> None:
         ("np.sin(x) == 0.5", "x", ["pi/6", "5*pi/6"]),
         ("0.1*x = 1", "x", ["10"]),
         ("exp(x) = 0", "x", []),
+        ("sin(x)**2 + cos(x)**2 = 2", "x", []),
+        ("1 = 0*x", "x", []),
+        ("sqrt(x) = a", "x", ["a**2"]),
+        ("exp(exp(exp(exp(exp(x))))) = 5", "x", ["log(log(-log(log(log(5)))) + I*pi)"]),
+        ("abs(2 - a)*x = 1", "x", ["1/Abs(a - 2)"]),
     ],
-    ids=["quadratic", "symbols", "sine", "decimal", "none"],
+    ids=["quadratic", "symbols", "sine", "decimal", "none", "never", "no-x-left", "root", "tower", "other-name"],
 )
 def test_an_equation_has_its_known_solutions(equation: str, variable: str, solutions: list[str]) -> None:
     assert solve(equation, variable) == solutions
+
+
+@pytest.mark.parametrize(
+    ("equation", "solutions"),
+    [
+        ("cbrt(x) = -2", ["-8"]),
+        ("cbrt(x^2) = 4", ["-8", "8"]),
+        ("cbrt(x) + x = 2", ["1"]),
+        ("cbrt(x) = x", ["-1", "0", "1"]),
+        ("cbrt(x)^2 + cbrt(x) + 1 = 0", []),
+        ("cbrt(x) = sqrt(-1)", []),
+        ("a*x = cbrt(-8)", ["-2/a"]),
+        ("a*x = cbrt(b)", ["cbrt(b)/a"]),
+    ],
+)
+def test_a_cube_root_is_the_real_one_of_the_language(equation: str, solutions: list[str]) -> None:
+    assert solve(equation, "x") == solutions
+
+
+@pytest.mark.parametrize(
+    "equation",
+    ["(x+1)**2 = x**2+2*x+1", "sin(x)**2+cos(x)**2 = 1", "2*sin(x)*cos(x) = sin(2*x)", "gamma(x+1) = x*gamma(x)"],
+)
+def test_what_always_holds_is_told_as_that_and_not_as_without_solutions(equation: str) -> None:
+    with pytest.raises(ValueError, match="holds for every x"):
+        solve(equation, "x")
+
+
+@pytest.mark.parametrize(
+    "equation",
+    ["sqrt(x**2) = x", "abs(x - 5) + abs(x - 6) = 1", "sqrt((x - 99)^2) = x - 99", "sqrt(a**2)*x = a*x", "sign(x) = 1"],
+)
+def test_what_holds_in_a_whole_range_says_that_its_solutions_cannot_be_listed(equation: str) -> None:
+    with pytest.raises(ValueError, match="whole range"):
+        solve(equation, "x")
+
+
+def test_what_is_proven_wrong_by_putting_it_in_is_no_solution() -> None:
+    x = sympy.Symbol("x")
+    assert holding(sympy.sqrt(x) + x - 2, [sympy.Integer(4), sympy.Integer(1)], of=x) == [1]
+    assert holding(1 / x, [], of=x) == []
+    with pytest.raises(ValueError, match="put in"):
+        holding(sympy.sin(x) / x, [sympy.Integer(0)], of=x)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +101,10 @@ def test_an_equation_has_its_known_solutions(equation: str, variable: str, solut
         ("x", "x.__class__", "plain name"),
         ("x + pi", "pi", "plain name"),
         ("x = x", "x", "every x"),
+        ("a = b + 0*x", "x", "does not depend on x"),
+        ("x = 1e999", "x", "too large"),
         ("cos(x) = x", "x", "closed form"),
+        ("cbrt(x) + sin(x) = 1", "x", "closed form"),
         ("log(0) + x", "x", "without a value"),
         ("x**300 = a + b", "x", "too long"),
         ("__import__('os')", "x", "not in the language"),

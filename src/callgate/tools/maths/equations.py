@@ -15,6 +15,7 @@ from callgate.tools.apart import NotRead, work_apart
 from callgate.tools.maths.expressions import tree
 from callgate.tools.maths.expressions.reading import is_variable, read
 from callgate.tools.maths.expressions.symbols import symbolic
+from callgate.tools.maths.proving import check_solvable, holding
 
 _MOST_SECONDS = 600
 _MOST_SOLUTIONS = 200
@@ -33,6 +34,9 @@ _SINGLE_EQUALS = re.compile(r"(?<![<>=!])=(?!=)")
 )
 async def symbolic_solve(equation: str, variable: str = "x", *, ctx: ToolContext) -> list[str]:
     """Solve an equation for one variable, exactly, and give every solution that is found; other names are symbols.
+
+    What always holds, or in a whole range of numbers, is an error. Of an equation that repeats itself, as sin(x) = 1/2,
+    principal solutions come and not all of them: pi/6 and 5*pi/6.
 
     Args:
         equation: `x**2 - 5*x + 6` (taken to be 0), or with both sides: `a*x^2 = b`.
@@ -95,14 +99,28 @@ def _solved(sides: tuple[tree.Tree, tree.Tree | None], variable: str) -> list[st
         raise ValueError(f"equation holds for every {variable}; there is nothing to solve")
     if whole.has(sympy.nan, sympy.zoo, sympy.oo):
         raise ValueError("equation has a part without a value: a division by zero, or the logarithm of 0")
+    unknown = sympy.Symbol(variable)
+    if whole.free_symbols and not whole.has(unknown):
+        raise ValueError(f"equation does not depend on {variable}: it falls out, and {whole} = 0 is left")
+    check_solvable(whole, unknown)
     try:
-        found = sympy.solve(whole, sympy.Symbol(variable))
+        found = _found(whole, unknown)
     except MemoryError:  # pragma: no cover - as where it is told
         raise
     except Exception as error:  # noqa: BLE001 - SymPy has many ways to say that it cannot
         message = f"equation has no solution in closed form that SymPy finds ({type(error).__name__}); try optimize"
         raise ValueError(message) from None
-    return _written(list(found))
+    return _written(holding(whole, found, of=unknown))
+
+
+def _found(whole: Any, unknown: Any) -> list[Any]:
+    sympy: Any = importlib.import_module("sympy")
+    try:
+        return list(sympy.solve(whole, unknown))
+    except NotImplementedError:
+        from callgate.tools.maths.expressions.cube_roots import solved_by_parts  # noqa: PLC0415 - SymPy is an extra
+
+        return solved_by_parts(whole, unknown)
 
 
 def _written(found: list[Any]) -> list[str]:

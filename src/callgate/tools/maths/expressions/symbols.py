@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import decimal
 import importlib
+import math
 from types import MappingProxyType
 from typing import Any
 
@@ -24,7 +25,6 @@ _FUNCTIONS = MappingProxyType(
         "atan": "atan",
         "atan2": "atan2",
         "atanh": "atanh",
-        "cbrt": "cbrt",
         "cos": "cos",
         "cosh": "cosh",
         "erf": "erf",
@@ -78,6 +78,8 @@ class _Builder:
             return {"pi": self._sympy.pi, "e": self._sympy.E, "tau": 2 * self._sympy.pi}[node.name]
         if isinstance(node.value, int):
             return self._sympy.Integer(int(node.value))
+        if math.isinf(node.value):
+            raise ValueError(f"{self._argument} has a number that is too large; make it smaller")
         # As it was written, not as a float has it: 0.1 is one tenth.
         return self._sympy.Rational(*decimal.Decimal(repr(node.value)).as_integer_ratio())
 
@@ -109,12 +111,21 @@ class _Builder:
             return self._power(*arguments)
         if node.function in ("log2", "log10"):
             return self._sympy.log(arguments[0], int(node.function[3:]))
+        if node.function == "cbrt":
+            return cube_root(arguments[0])
         name = _FUNCTIONS.get(node.function)
         if name is None:
             raise ValueError(f"{self._argument} uses {node.function}, which cannot be solved for")
         if name in ("factorial", "gamma") and _is_over(arguments[0], _LARGEST_FACTORIAL):
             raise ValueError(f"{self._argument} has a {name} over {_LARGEST_FACTORIAL}; make it smaller")
         return getattr(self._sympy, name)(*arguments)
+
+
+def cube_root(of: Any) -> Any:
+    """`cbrt` of the language."""
+    from callgate.tools.maths.expressions.cube_roots import cbrt  # noqa: PLC0415 - SymPy is an extra
+
+    return cbrt(of)
 
 
 def _is_over(number: Any, most: int) -> bool:
