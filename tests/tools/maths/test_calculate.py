@@ -93,6 +93,55 @@ async def test_an_expression_has_its_known_value(expression: str, value: Any) ->
         assert found == value
 
 
+_OVER = 2**53 + 1
+"""No float is that number."""
+WHOLE: list[tuple[str, Any]] = [
+    ("square(94906267)", 94906267**2),
+    ("maximum(2**53 + 1, 1) + minimum(2**53 + 1, 2**60)", 2 * _OVER),
+    ("max(1, 2**53 + 1, 0.5) + min([2**53 + 1, 2**60])", 2 * _OVER),
+    ("diff([2**53, 2**53 + 1])", [1]),
+    ("diff([0.5, 2**53 + 1, 2**53 + 2])[1]", 1),
+    ("cumsum([2**53, 1, 1])", [2**53, _OVER, 2**53 + 2]),
+    ("clip(2**53 + 1, 0, 2**60)", _OVER),
+    ("clip([2**53 + 1, -3, 2**70], 0, 2**60)", [_OVER, 0, 2**60]),
+    ("where([1, 0], [2**53 + 1, 2], [3, 4])", [_OVER, 4]),
+    ("where([0, 1], 2**53 + 1, 2**60 + 1)", [2**60 + 1, _OVER]),
+    ("2**53 + 1 if np.array([1])[0] else 0", _OVER),
+    ("maximum([1, 2**2000], [2**53 + 1, 3])", [_OVER, 2**2000]),
+    ("abs([-2**53 - 1])", [_OVER]),
+    ("square([94906267])", [94906267**2]),
+    ("sign(-2**2000) + sign([2**2000, 0, -0.5])", [0, -1, -2]),
+    ("fmod(-2**53 - 1, 2) + fmod(2**53 + 1, -2) + fmod(5.5, 2)", 1.5),
+    ("floor([2**53 + 1, 0.5])", [_OVER, 0]),
+    ("round([2**53 + 1, 2.6])", [_OVER, 3]),
+    ("round(2**2000) - int(2**2000) + trunc(2**53 + 1)", _OVER),
+    ("dot([2**53 + 1, 1], [1, 2**70])", _OVER + 2**70),
+    ("mean([2**53, 2**53 + 2, 2**53 + 1])", _OVER),
+    ("mean([2**53 + 1, 2**53 + 4])", 2**53 + 2.5),
+    ("median([2**53 + 1, 2**60 + 1, 0])", _OVER),
+    ("median([2**53 + 1, 2**53 + 3])", 2**53 + 2),
+    ("quantile([0, 2**53 + 1], 0.25)", _OVER / 4),
+    ("var([2**53, 2**53 + 2]) + std([2**53, 2**53 + 2])", 2.0),
+    ("all([2**2000, 0]) + any([0, 2**2000])", 1),
+    ("sorted([2**53 + 1, 2**53])", [2**53, _OVER]),
+    ("maximum([1, 2], 3) * 2 + diff([1, 2**52, 2**52 + 2])", [2**52 + 5, 8]),
+]
+
+
+@pytest.mark.parametrize(("expression", "value"), WHOLE, ids=[text for text, _ in WHOLE])
+async def test_whole_numbers_are_exact_in_functions_too(expression: str, value: Any) -> None:
+    """TOOL-11: numbers and lists are computed as they are; only arrays are of floats."""
+    assert (await ask("calculate", expression=expression)).unwrap() == value
+
+
+async def test_what_is_not_a_number_stays_that_wherever_it_stands() -> None:
+    for expression in ("max(1, sqrt(-1))", "maximum(1, sqrt(-1))", "min([1, sqrt(-1)])", "clip(1, sqrt(-1), 2)"):
+        assert "no finite real number" in await refusal("calculate", expression=expression)
+    for expression in ("fmod(1, 0)", "fmod(1e999, 2)", "sign(sqrt(-1))"):
+        assert "no finite real number" in await refusal("calculate", expression=expression)
+    assert (await ask("calculate", expression="sorted([3, sqrt(-1), 1])[:2]")).unwrap() == [1, 3]
+
+
 NOT_COMPUTED: list[tuple[str, str]] = [
     ("1 / 0", "divides by zero"),
     ("0 ** -1", "divides by zero"),
@@ -107,6 +156,9 @@ NOT_COMPUTED: list[tuple[str, str]] = [
     ("[1, 2] * 2", "np.array"),
     ("np.array([1, 2]) + np.array([1, 2, 3])", "2 and 3 items"),
     ("maximum([1, 2], [1, 2, 3])", "2 and 3 items"),
+    ("hypot([1, 2], [1, 2, 3])", "2 and 3 items"),
+    ("square(2**4000)", "4096 bits"),
+    ("maximum([2**53 + 1], 0) * 2", "np.array"),
     ("dot([1], [1, 2])", "one length"),
     ("where(np.array([1, 2]) > 0, np.array([1, 2, 3]), 0)", "one length"),
     ("[[1], [2]]", "one number"),
@@ -181,6 +233,20 @@ async def test_statistics_of_a_list() -> None:
     more = (await ask("statistics", data=[1, 2, 3, 4], metrics=["sum", "var", "q25", "q75", "iqr", "count"])).unwrap()
     assert more == {"sum": 10, "var": 1.25, "q25": 1.75, "q75": 3.25, "iqr": 1.5, "count": 4}
     assert list((await ask("statistics", data=[7], metrics=["max"])).unwrap()) == ["max"]
+    mixed = (await ask("statistics", data=[2**53 + 1, 0.5], metrics=["max", "min", "sum"])).unwrap()
+    assert mixed == {"max": _OVER, "min": 0.5, "sum": 2.0**53}
+
+
+async def test_statistics_of_whole_numbers_are_in_the_data_and_tell_neighbours_apart() -> None:
+    """TOOL-11."""
+    near = [2**53 + 1, 2**53 + 2, 2**53 + 3]
+    figures = (
+        await ask("statistics", data=near, metrics=["min", "max", "median", "mean", "sum", "iqr", "var"])
+    ).unwrap()
+    assert figures == {"min": near[0], "max": near[2], "median": near[1], "mean": near[1], "sum": sum(near)} | {
+        "iqr": 1,
+        "var": pytest.approx(2 / 3),
+    }
 
 
 async def test_statistics_of_nothing_too_much_or_by_an_unknown_name_are_input_errors() -> None:

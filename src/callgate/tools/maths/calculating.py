@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import WithJsonSchema
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 
 Metric = Literal["mean", "std", "min", "max", "median", "count", "sum", "var", "q25", "q75", "iqr"]
 
+_Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
+"""A whole number stays one, with all its digits."""
 _STEPS = 1_000_000
 _MOST_NUMBERS = 1_000_000
 _VALUE = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]}
@@ -56,7 +61,7 @@ def calculate(expression: str, ctx: ToolContext) -> Any:
     output_schema=_FIGURES,
     examples=[{"data": [1, 2, 3, 4]}, {"data": [2.5, 3.5], "metrics": ["count", "iqr"]}],
 )
-def statistics(data: list[float], metrics: list[Metric] | None = None) -> dict[str, float]:
+def statistics(data: list[_Number], metrics: list[Metric] | None = None) -> dict[str, float]:
     """Describe a list of numbers. `std` and `var` are those of the whole population; quartiles are interpolated.
 
     Args:
@@ -65,28 +70,29 @@ def statistics(data: list[float], metrics: list[Metric] | None = None) -> dict[s
     """
     import numpy as np  # noqa: PLC0415 - an extra
 
+    from callgate.tools.maths.expressions import figures  # noqa: PLC0415
+
     if not data:
         raise ValueError("data is empty; give at least one number")
     if len(data) > _MOST_NUMBERS:
         raise ValueError(f"data has over {_MOST_NUMBERS} numbers; give fewer")
-    numbers = np.asarray(data, dtype=np.float64)
+    items = figures.prepared(data)
     with np.errstate(all="ignore"):
-        low, middle, high = (float(figure) for figure in np.percentile(numbers, [25, 50, 75]))
-        figures = {
-            "mean": float(numbers.mean()),
-            "std": float(numbers.std()),
-            "min": float(numbers.min()),
-            "max": float(numbers.max()),
-            "median": middle,
+        described = {
+            "mean": figures.mean(items),
+            "std": figures.deviation(items),
+            "min": min(data),
+            "max": max(data),
+            "median": figures.quantile(items, 0.5),
             "count": len(data),
-            "sum": float(numbers.sum()),
-            "var": float(numbers.var()),
-            "q25": low,
-            "q75": high,
-            "iqr": high - low,
+            "sum": figures.total(items),
+            "var": figures.variance(items),
+            "q25": figures.quantile(items, 0.25),
+            "q75": figures.quantile(items, 0.75),
+            "iqr": figures.middle_range(items),
         }
     wanted = ["mean", "std", "min", "max", "median", "count"] if metrics is None else metrics
-    unknown = [name for name in wanted if not np.isfinite(figures[name])]
+    unknown = [name for name in wanted if not math.isfinite(described[name])]
     if unknown:
         raise ValueError(f"data is too large for {unknown[0]}; give smaller numbers")
-    return {name: figures[name] for name in wanted}
+    return {name: described[name] for name in wanted}

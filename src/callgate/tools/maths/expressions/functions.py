@@ -1,7 +1,11 @@
-"""The functions of the language over numbers, lists and arrays. Each bounds what it makes before it makes it."""
+"""The functions of the language over numbers, and item by item over lists and arrays.
+
+Each bounds what it makes before it makes it.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from types import MappingProxyType
@@ -9,10 +13,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from callgate.tools.maths.expressions import wholes
 from callgate.tools.maths.expressions.operators import BINARY
+from callgate.tools.maths.expressions.reducing import REDUCING
 from callgate.tools.maths.expressions.values import (
     MOST_BITS,
-    Array,
     Plain,
     Undefined,
     Value,
@@ -20,10 +25,10 @@ from callgate.tools.maths.expressions.values import (
     bounded,
     checked_size,
     floats,
-    is_plain,
     plain,
     whole,
 )
+from callgate.tools.maths.expressions.wholes import by_items
 
 Function = Callable[..., Value]
 _LARGEST_FACTORIAL = 500
@@ -51,15 +56,6 @@ def _each_two(ufunc: Any) -> Function:
     return apply
 
 
-def _rounded(ufunc: Any, exact: Callable[[float], int]) -> Function:
-    def apply(value: Value) -> Value:
-        if isinstance(value, float) and math.isfinite(value):
-            return exact(value)
-        return value if isinstance(value, int) else _back(ufunc(floats(value)))
-
-    return apply
-
-
 def _by_math(function: Callable[[float], float]) -> Function:
     def one(value: float) -> float:
         try:
@@ -77,10 +73,6 @@ def _by_math(function: Callable[[float], float]) -> Function:
     return apply
 
 
-def _absolute(value: Value) -> Value:
-    return abs(value) if isinstance(value, (int, float)) else np.abs(floats(value))
-
-
 def _log(value: Value, base: Value | None = None) -> Value:
     over = _back(np.log(floats(value)))
     return over if base is None else BINARY["/"](over, _back(np.log(floats(base))))
@@ -90,16 +82,18 @@ def _round(value: Value, digits: Value = 0) -> Value:
     places = whole(digits, "the digits of round")
     if abs(places) > MOST_BITS:
         raise ValueError("the digits of round are too many")
-    if not isinstance(value, (int, float)):
-        return np.round(floats(value), places)
-    if not math.isfinite(value):
-        return value
-    return bounded(round(value, places) if places else round(value))
+
+    def rounded(number: Plain) -> Plain:
+        if isinstance(number, float) and not math.isfinite(number):
+            return number
+        return bounded(round(number, places) if places else round(number))
+
+    return by_items(rounded, functools.partial(np.round, decimals=places))(value)
 
 
 def _to_int(value: Value) -> Value:
     number = plain(value, "what int takes")
-    if not math.isfinite(number):
+    if isinstance(number, float) and not math.isfinite(number):
         raise Undefined("int takes a finite number")
     return bounded(int(number))
 
@@ -151,75 +145,6 @@ def _isqrt(value: Value) -> Value:
     return math.isqrt(_natural(value, "what isqrt takes"))
 
 
-def _sum(value: Value) -> Value:
-    return bounded(sum(value)) if isinstance(value, list) else float(np.sum(array(value, "sum")))
-
-
-def _prod(value: Value) -> Value:
-    if not isinstance(value, list):
-        return float(np.prod(array(value, "prod")))
-    result: Value = 1
-    for item in value:
-        result = BINARY["*"](result, item)
-    return result
-
-
-def _extreme(name: str, exact: Callable[[list[Plain]], Plain], *, on_array: Any) -> Function:
-    def apply(first: Value, *others: Value) -> Value:
-        if others:
-            return exact([plain(value, f"what {name} takes") for value in (first, *others)])
-        items = _some(first, name)
-        return exact(items) if isinstance(items, list) else float(on_array(items))
-
-    return apply
-
-
-def _some(value: Value, name: str) -> list[Any] | Array:
-    if isinstance(value, (int, float)):
-        raise ValueError(f"{name} takes a list, not one number")  # noqa: TRY004 - wrong input, whatever its type
-    if not len(value):
-        raise ValueError(f"{name} takes at least one number, and the list is empty")
-    return value
-
-
-def _reduced(function: Any, name: str) -> Function:
-    def apply(value: Value, **options: Value) -> Value:
-        items = floats(_some(value, name))
-        chosen = {key: whole(option, key) for key, option in options.items()}
-        if items.size <= chosen.get("ddof", 0):
-            raise ValueError(f"{name} needs more numbers than its ddof")
-        return float(function(items, **chosen))
-
-    return apply
-
-
-def _quantile(scale: float, name: str) -> Function:
-    def apply(value: Value, at: Value) -> Value:
-        where = float(plain(at, f"the second argument of {name}")) / scale
-        if not 0 <= where <= 1:
-            raise ValueError(f"the second argument of {name} lies between 0 and {scale:g}")
-        return float(np.quantile(floats(_some(value, name)), where))
-
-    return apply
-
-
-def _dot(left: Value, right: Value) -> Value:
-    one, other = array(left, "dot"), array(right, "dot")
-    if one.size != other.size:
-        raise ValueError(f"dot takes two lists of one length, not of {one.size} and {other.size}")
-    return float(np.dot(one, other))
-
-
-def _len(value: Value) -> Value:
-    if isinstance(value, (int, float)):
-        raise ValueError("len takes a list, not one number")  # noqa: TRY004 - wrong input, whatever its type
-    return len(value)
-
-
-def _sorted(value: Value) -> Value:
-    return sorted(value) if isinstance(value, list) else np.sort(array(value, "sorted"))
-
-
 def _range(*ends: Value) -> Value:
     try:
         made = range(*(whole(end, "what range takes") for end in ends))
@@ -235,7 +160,7 @@ def _arange(*ends: Value) -> Value:
     if not step or not all(math.isfinite(number) for number in (first, last, step)):
         raise ValueError("arange takes finite numbers, and a step that is not 0")
     count = (last - first) / step
-    return first + step * np.arange(checked_size(math.ceil(min(count, 1e18))))
+    return first + step * np.arange(checked_size(math.ceil(max(-1.0, min(count, 1e18)))))
 
 
 def _with_defaults(ends: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -246,7 +171,8 @@ def _with_defaults(ends: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def _linspace(first: Value, last: Value, num: Value = 50) -> Value:  # noqa: PLR0917 - as it is called
     count = checked_size(_natural(num, "num of linspace"))
-    return np.linspace(float(plain(first, "what linspace takes")), float(plain(last, "what linspace takes")), count)
+    low, high = (floats(plain(end, "what linspace takes")) for end in (first, last))
+    return np.linspace(float(low), float(high), count)
 
 
 def _filled(content: float, name: str) -> Function:
@@ -257,16 +183,19 @@ def _filled(content: float, name: str) -> Function:
 
 
 def _where(test: Value, then: Value, otherwise: Value) -> Value:  # noqa: PLR0917 - as it is called
-    if is_plain(test):
+    if isinstance(test, (int, float)):
         return then if test else otherwise
-    held, one, other = floats(test) != 0, floats(then), floats(otherwise)
-    if any(part.ndim and part.size != held.size for part in (one, other)):
+    if any(len(part) != len(test) for part in (then, otherwise) if not isinstance(part, (int, float))):
         raise ValueError("where takes arrays of one length")
-    return np.where(held, one, other)
+    return _CHOSEN(test, then, otherwise)
 
 
 def _clip(value: Value, low: Value, high: Value) -> Value:  # noqa: PLR0917 - as it is called
-    return _back(np.clip(floats(value), float(plain(low, "low of clip")), float(plain(high, "high of clip"))))
+    return _CLIPPED(value, plain(low, "low of clip"), plain(high, "high of clip"))
+
+
+_CHOSEN = by_items(wholes.chosen, np.where)
+_CLIPPED = by_items(wholes.clipped, np.clip)
 
 
 def _power(base: Value, exponent: Value) -> Value:
@@ -277,28 +206,8 @@ def _mod(left: Value, right: Value) -> Value:
     return BINARY["%"](left, right)
 
 
-def _norm(value: Value) -> Value:
-    return float(np.sqrt(np.sum(np.square(array(value, "norm")))))
-
-
-def _cumsum(value: Value) -> Value:
-    return np.cumsum(array(value, "cumsum"))
-
-
-def _diff(value: Value) -> Value:
-    return np.diff(array(value, "diff"))
-
-
 def _array(value: Value) -> Value:
     return array(value, "array")
-
-
-def _all(value: Value) -> Value:
-    return int(bool(np.all(array(value, "all"))))
-
-
-def _any(value: Value) -> Value:
-    return int(bool(np.any(array(value, "any"))))
 
 
 _UFUNCS = {
@@ -319,11 +228,9 @@ _UFUNCS = {
     "log1p": np.log1p,
     "log2": np.log2,
     "radians": np.radians,
-    "sign": np.sign,
     "sin": np.sin,
     "sinh": np.sinh,
     "sqrt": np.sqrt,
-    "square": np.square,
     "tan": np.tan,
     "tanh": np.tanh,
 }
@@ -331,55 +238,40 @@ _UFUNCS = {
 FUNCTIONS: MappingProxyType[str, Function] = MappingProxyType(
     {
         **{name: _each(ufunc) for name, ufunc in _UFUNCS.items()},
-        "abs": _absolute,
-        "all": _all,
-        "any": _any,
+        **REDUCING,
+        "abs": by_items(wholes.absolute, np.abs),
         "arange": _arange,
         "array": _array,
         "atan2": _each_two(np.arctan2),
-        "ceil": _rounded(np.ceil, math.ceil),
+        "ceil": by_items(wholes.rounder(math.ceil), np.ceil),
         "clip": _clip,
         "comb": _comb,
-        "cumsum": _cumsum,
-        "diff": _diff,
-        "dot": _dot,
         "erf": _by_math(math.erf),
         "erfc": _by_math(math.erfc),
         "factorial": _factorial,
         "float": _to_float,
-        "floor": _rounded(np.floor, math.floor),
-        "fmod": _each_two(np.fmod),
+        "floor": by_items(wholes.rounder(math.floor), np.floor),
+        "fmod": by_items(wholes.remainder, np.fmod),
         "gamma": _by_math(math.gamma),
         "gcd": _gcd,
         "hypot": _each_two(np.hypot),
         "int": _to_int,
         "isqrt": _isqrt,
         "lcm": _lcm,
-        "len": _len,
         "lgamma": _by_math(math.lgamma),
         "linspace": _linspace,
         "log": _log,
-        "max": _extreme("max", max, on_array=np.max),
-        "maximum": _each_two(np.maximum),
-        "mean": _reduced(np.mean, "mean"),
-        "median": _reduced(np.median, "median"),
-        "min": _extreme("min", min, on_array=np.min),
-        "minimum": _each_two(np.minimum),
+        "maximum": by_items(wholes.largest, np.maximum),
+        "minimum": by_items(wholes.smallest, np.minimum),
         "mod": _mod,
-        "norm": _norm,
         "ones": _filled(1.0, "ones"),
-        "percentile": _quantile(100.0, "percentile"),
         "perm": _perm,
         "power": _power,
-        "prod": _prod,
-        "quantile": _quantile(1.0, "quantile"),
         "range": _range,
         "round": _round,
-        "sorted": _sorted,
-        "std": _reduced(np.std, "std"),
-        "sum": _sum,
-        "trunc": _rounded(np.trunc, math.trunc),
-        "var": _reduced(np.var, "var"),
+        "sign": by_items(wholes.sign, np.sign),
+        "square": by_items(wholes.square, np.square),
+        "trunc": by_items(wholes.rounder(math.trunc), np.trunc),
         "where": _where,
         "zeros": _filled(0.0, "zeros"),
     }
