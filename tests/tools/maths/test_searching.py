@@ -25,7 +25,7 @@ async def test_decay_has_its_known_end() -> None:
     "how",
     [
         {"system": "[y1, -y0]"},
-        {"system": "y[1], -y[0]"},
+        {"system": "(y[1], -y[0])"},
         {"system": "np.array([y1, -y0])"},
         {"coefficients": {"A": [[0, 1], [-1, 0]]}},
         {"coefficients": {"A": [[0, 1], [-1, 0]], "b": [0, 0]}},

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn, cast
 
 from callgate.tools.maths.expressions import tree
+from callgate.tools.maths.expressions.mistakes import mistaken
 from callgate.tools.maths.expressions.names import ARITIES, CONSTANTS, KEYWORDS, PREFIXES, function_called
 
 LONGEST = 4000
@@ -89,6 +90,9 @@ def _parsed(text: str, argument: str) -> ast.expr:
     if allowed < len(plain):
         raise ValueError(f"{argument} has {plain[allowed]!a}, which is not in the language; {_HELP}")
     _check_brackets(plain, argument)
+    mistake = mistaken(plain)
+    if mistake is not None:
+        raise ValueError(f"{argument} {mistake}")
     try:
         return ast.parse(plain.replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError) as error:
