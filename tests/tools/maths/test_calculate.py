@@ -183,7 +183,7 @@ NOT_COMPUTED: list[tuple[str, str]] = [
     ("1 +", "cannot be read"),
     ("2x", "cannot be read"),
     ("1j", "no real number"),
-    ("sin", "not known"),
+    ("sin", "write sin(…)"),
     ("x + 1", "not known"),
     ("foo(1)", "not known"),
     ("np.linalg(1)", "not known"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -60,3 +61,89 @@ async def test_what_is_written_so_that_it_means_one_thing_is_computed(expression
 )
 async def test_a_comma_without_brackets_is_refused_in_every_formula(tool: str, arguments: dict[str, Any]) -> None:
     assert "has a comma outside of brackets" in await refusal(tool, **arguments)
+
+
+UNREADABLE: list[tuple[str, str]] = [
+    ("5!", "has a !, at '5!', which is not in the language; write factorial(5)"),
+    ("(2 + 1)! + 1", "has a !, at '! + 1', which is not in the language; write factorial(…)"),
+    ("100 + 10%", "has a percentage, at '10%'; write 0.10 for 10%"),
+    ("(5% * 3)", "has a percentage, at '5% * 3)'; write 0.05 for 5%"),
+    ("20% of 50", "has a percentage, at '20% of 50'; write 0.20 for 20% and * for \"of\""),
+    ("(2)%", "ends after %, where a number or a name has to follow"),
+    ("2 +* 3", "has nothing between + and *, at '+* 3'; write a number or a name there"),
+    ("2 * (3 + )", "has nothing between + and ), at '+ )'"),
+    ("sum(, 1)", "has nothing between ( and ,, at '(, 1)'"),
+    ("1 not in ()[::] * sum(*) +", "has nothing between * and ), at '*) +'"),
+    ("* 3", "begins with *; write a number or a name before it"),
+    ("import os", "uses import, which is not in the language"),
+    ("sum(1) +", "ends after +"),
+    ("1 and not", "ends after not"),
+    ("2x + 1", "has no operator between '2' and 'x + 1'; write 2*x for a product"),
+    ("2 sin(1)", "write 2*sin for a product"),
+    ("sqrt 2", "has no operator between 'sqrt' and '2'; write sqrt(2)"),
+    ("5 plus 3", "has no operator between '5' and 'plus 3'; write one there, * for a product"),
+    ("(1 + 2) 3", "has no operator between ')' and '3'"),
+    ("2(3 +", "has no operator between '2' and '(3 +'"),
+    ("a = 1", "has =, at '= 1'; write == to compare"),
+    ("3 => 2", "write >= to compare"),
+    ("sum(x=) + 1", "has nothing between = and )"),
+    ("1 + sin(2", "has a ( that is never closed, at '(2'"),
+    ("1) + 2", "has a ) that nothing opens, at ') + 2'"),
+    ("[1, (2]", "closes ( with ], at '(2]'"),
+    ("1 if 2", "in '1 if 2'; write it as in 2*3 + sin(pi/4)"),
+    ("1 & 2", "has '&' in column 3"),
+    ("", "is empty; write it as in 2*3 + sin(pi/4)"),
+]
+
+
+@pytest.mark.parametrize(("expression", "said"), UNREADABLE, ids=[text or "empty" for text, _ in UNREADABLE])
+async def test_what_cannot_be_read_says_where_and_what_to_write(expression: str, said: str) -> None:
+    assert said in await refusal("calculate", expression=expression)
+
+
+NOT_MEANT: list[tuple[str, str]] = [
+    (
+        "2(3+4)",
+        "calls '2' as if it were a function, and it is no name of a function; for a product write *, as in 2*(3+4)",
+    ),
+    ("(1 + 2) (3)", "as in (1 + 2)*(3)"),
+    ("[k(2) for k in [1]]", "as in k*(2)"),
+    ("pi(3)", "as in pi*(3)"),
+    ("sine(1)", "calls the function sine, which is not known; did you mean sin(…)?"),
+    ("PI + 1", "did you mean pi?"),
+    ("average([1, 2])", "did you mean mean(…)?"),
+    ("foo(1)", "calls the function foo, which is not known; write it with others"),
+    ("x + 1", "has the name x, which is not known; there are no variables here, only numbers"),
+    ("sum(valeu for value in [1])", "did you mean value?"),
+    ("np.linalg.norm([3, 4])", "only np., numpy. and math. may stand there, so write norm(…)"),
+    ("scipy.constants.pi", "so write pi"),
+    ("[1, 2].sum()", "so write sum(…)"),
+]
+
+
+@pytest.mark.parametrize(("expression", "said"), NOT_MEANT, ids=[text for text, _ in NOT_MEANT])
+async def test_a_name_that_is_not_known_says_what_may_have_been_meant(expression: str, said: str) -> None:
+    assert said in await refusal("calculate", expression=expression)
+
+
+async def test_an_example_has_a_variable_that_the_formula_may_have() -> None:
+    for tool, arguments, example in (
+        ("monte_carlo", {"expression": ""}, "2*x + sin"),
+        ("mcmc", {"x0": [1, 2], "log_density": ""}, "2*x0 + sin"),
+        ("solve_ode", {"y0": [1], "t_span": [0, 1], "system": ""}, "2*t + sin"),
+        ("symbolic_solve", {"equation": ""}, "2*x + sin"),
+    ):
+        assert example in await refusal(tool, **arguments)
+    assert "variables here: x" in await refusal("monte_carlo", expression="alpha + 1")
+    assert "which no variable may have" in await refusal("symbolic_solve", equation="x + np")
+    assert "calls 'x' as if it were a function" in await refusal("monte_carlo", expression="x(2 + 1)")
+
+
+async def test_the_advice_for_a_power_that_is_too_long_can_be_computed() -> None:
+    for expression, digits in (("2**5000", 1505.1), ("(-3)**9000", 4294.1), ("(10**400)**9", 1505.1)):
+        advice = re.search(r"instead: ([^ ]+)", await refusal("calculate", expression=expression))
+        assert advice is not None
+        assert (await ask("calculate", expression=advice[1])).unwrap() == pytest.approx(digits, abs=0.1)
+    advice = re.search(r"instead: (.+) for", await refusal("calculate", expression="2**4000 * 2**4000"))
+    assert advice is not None
+    assert (await ask("calculate", expression=advice[1])).ok

@@ -5,6 +5,8 @@ A name that is not here and is no variable is refused when it is read. Imports n
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from types import MappingProxyType
 
 PREFIXES = frozenset({"np", "numpy", "math"})
@@ -72,3 +74,40 @@ def function_called(name: str) -> str | None:
     """The function that a name means, if it means one."""
     name = ALIASES.get(name, name)
     return name if name in ARITIES else None
+
+
+_MEANT = MappingProxyType(
+    {
+        "average": "mean(…)",
+        "avg": "mean(…)",
+        "binom": "comb(n, k)",
+        "binomial": "comb(n, k)",
+        "choose": "comb(n, k)",
+        "cot": "1/tan(…)",
+        "fact": "factorial(…)",
+        "root": "sqrt(…)",
+        "csc": "1/sin(…)",
+        "sec": "1/cos(…)",
+        "stdev": "std(…)",
+    }
+)
+"""What is not there by another name, where the likeness of names would lead to something else."""
+_LIKE = 0.8
+"""How like two names are, of 1, so that one may have been meant by the other."""
+
+
+def meant_by(name: str, others: Iterable[str] = ()) -> str | None:
+    """What somebody may have meant by a name that is not known.
+
+    Args:
+        name: As it was written.
+        others: Names that are known beside those of the language.
+    """
+    small = name.lower()
+    if small in _MEANT:
+        return _MEANT[small]
+    known = {one.lower(): one for one in (*ARITIES, *ALIASES, *CONSTANTS, *others)}
+    close = difflib.get_close_matches(small, known, n=1, cutoff=_LIKE)
+    if not close:
+        return None
+    return f"{known[close[0]]}(…)" if function_called(known[close[0]]) else known[close[0]]

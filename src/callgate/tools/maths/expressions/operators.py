@@ -15,6 +15,8 @@ import numpy as np
 from callgate.tools.maths.expressions.values import MOST_BITS, Array, Plain, Undefined, Value, bounded, floats, is_plain
 
 Two = Callable[[Any, Any], Any]
+_SHORT = 64
+"""Bits of a number that is written out in a message."""
 
 
 def _on_numbers(exact: Two, *, left: Plain, right: Plain) -> Plain:
@@ -42,10 +44,17 @@ def _power(base: Plain, exponent: Plain) -> Any:
         # Before it is computed: the length of the result is known well enough.
         small = base in (-1, 0, 1)
         if not small and (base.bit_length() - 1) * exponent > MOST_BITS:
-            raise ValueError(f"the expression makes a power of over {MOST_BITS} bits; use floats, as in 2.0**x")
+            raise ValueError(_too_long(base, exponent))
         if small:
             return base if exponent % 2 else base * base
     return base**exponent
+
+
+def _too_long(base: int, exponent: int) -> str:
+    # No float is as large either, and a logarithm is taken of floats: not of the power, nor of a long base.
+    is_short = max(base.bit_length(), exponent.bit_length()) <= _SHORT
+    logarithm = f"{exponent}*log10({abs(base)})" if is_short else "5000*log10(2) for 2**5000"
+    return f"the expression makes a power of over {MOST_BITS} bits; compute its logarithm instead: {logarithm}"
 
 
 def _no_lists(value: Value) -> Array:

@@ -12,8 +12,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn, cast
 
 from callgate.tools.maths.expressions import tree
-from callgate.tools.maths.expressions.mistakes import mistaken
-from callgate.tools.maths.expressions.names import ARITIES, CONSTANTS, KEYWORDS, PREFIXES, function_called
+from callgate.tools.maths.expressions.mistakes import mistaken, shown
+from callgate.tools.maths.expressions.names import (
+    ARITIES,
+    CONSTANTS,
+    KEYWORDS,
+    PREFIXES,
+    function_called,
+    meant_by,
+)
+from callgate.tools.maths.expressions.unreadable import example, why_unreadable
 
 LONGEST = 4000
 DEEPEST = 100
@@ -68,8 +76,12 @@ def read(text: str, variables: Iterable[str] | None, *, argument: str = "express
     Raises:
         ValueError: It is not in the language.
     """
-    reader = _Reader(argument, None if variables is None else frozenset(variables))
-    root = reader.node(_parsed(text, argument), 0)
+    known = None if variables is None else frozenset(variables)
+    plain = " ".join(text.split())
+    # There are no texts in the language: space never matters, and ^ can only be meant as a power.
+    parsed = _parsed(plain, argument, instead=example(known))
+    reader = _Reader(argument, known, text=plain.replace("^", "**"))
+    root = reader.node(parsed, 0)
     return tree.Tree(root, reader.count, frozenset(reader.used))
 
 
@@ -79,16 +91,16 @@ def is_variable(name: str) -> bool:
     return plain and name not in _RESERVED and function_called(name) is None
 
 
-def _parsed(text: str, argument: str) -> ast.expr:
-    # There are no texts in the language: space never matters, and ^ can only be meant as a power.
-    plain = " ".join(text.split())
+def _parsed(plain: str, argument: str, *, instead: str) -> ast.expr:
     if not plain:
-        raise ValueError(f"{argument} is empty; write a formula, as in 2*x + 1")
+        raise ValueError(f"{argument} is empty; {instead}")
     if len(plain) > LONGEST:
         raise ValueError(f"{argument} is longer than {LONGEST} characters; make it shorter")
     allowed = cast("re.Match[str]", _ALLOWED.match(plain)).end()
     if allowed < len(plain):
-        raise ValueError(f"{argument} has {plain[allowed]!a}, which is not in the language; {_HELP}")
+        raise ValueError(
+            f"{argument} has {plain[allowed]!a} in column {allowed + 1}, which is not in the language; {instead}"
+        )
     _check_brackets(plain, argument)
     mistake = mistaken(plain)
     if mistake is not None:
@@ -96,13 +108,13 @@ def _parsed(text: str, argument: str) -> ast.expr:
     try:
         return ast.parse(plain.replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError) as error:
+        why = why_unreadable(plain)
+        if why is not None:
+            raise ValueError(f"{argument} cannot be read: it {why}") from None
         why = getattr(error, "msg", "a number with too many digits")
-        raise ValueError(f"{argument} cannot be read: {why}; {_HELP}") from None
+        raise ValueError(f"{argument} cannot be read: {why}, in '{shown(plain)}'; {instead}") from None
     except (MemoryError, RecursionError):
         raise ValueError(f"{argument} is nested too deeply; make it simpler") from None
-
-
-_HELP = "write it as in 2*x + sin(pi/4)"
 
 
 def _check_brackets(text: str, argument: str) -> None:
@@ -116,8 +128,9 @@ def _check_brackets(text: str, argument: str) -> None:
 class _Reader:
     """One walk over Python's tree: counts, bounds, and copies what the language has."""
 
-    def __init__(self, argument: str, variables: frozenset[str] | None) -> None:
+    def __init__(self, argument: str, variables: frozenset[str] | None, *, text: str) -> None:
         self.argument = argument
+        self._text = text
         self.count = 0
         self.used: set[str] = set()
         self._variables = variables
@@ -131,8 +144,8 @@ class _Reader:
             self._refuse(f"has over {MOST_NODES} parts; make it shorter")
         copy = self._copies.get(type(given))
         if copy is None:
-            kind = type(given)
-            self._refuse(f"uses {_CALLED_WRONGLY.get(kind, kind.__name__)}, which is not in the language; {_HELP}")
+            what = _CALLED_WRONGLY.get(type(given), type(given).__name__)
+            self._refuse(f"uses {what}, which is not in the language; {example(self._variables)}")
         return copy(self, cast("Any", given), depth + 1)
 
     def _number(self, given: ast.Constant, _: int) -> tree.Node:
@@ -202,7 +215,7 @@ class _Reader:
         return tree.Comprehension(item, loops)
 
     def _call(self, given: ast.Call, depth: int) -> tree.Node:
-        function = self._function(given.func)
+        function = self._function(given)
         arguments = self._nodes(given.args, depth)
         keywords = tuple([(self._keyword(function, key), self.node(key.value, depth)) for key in given.keywords])
         fewest, most = ARITIES[function]
@@ -219,19 +232,39 @@ class _Reader:
         self._loops.append(target.id)
         return tree.Loop(target.id, over, self._nodes(given.ifs, depth))
 
-    def _function(self, given: ast.expr) -> str:
-        if isinstance(given, ast.Attribute):
-            name = self._after_prefix(given)
-        elif isinstance(given, ast.Name):
-            name = given.id
+    def _function(self, given: ast.Call) -> str:
+        called = given.func
+        if isinstance(called, ast.Attribute):
+            name = self._after_prefix(called)
+        elif isinstance(called, ast.Name) and not self._is_number(called.id):
+            name = called.id
         else:
-            self._refuse("calls something that is no name of a function")
-        return function_called(name) or self._unknown(name)
+            self._refuse_product(given)
+        return function_called(name) or self._unknown_function(name)
+
+    def _is_number(self, name: str) -> bool:
+        mine = self._variables is not None and name in self._variables
+        return mine or name in self._loops or name in CONSTANTS
+
+    def _refuse_product(self, given: ast.Call) -> NoReturn:
+        """2(3 + 4): only a name is called."""
+        end = cast("int", given.func.end_col_offset)
+        bracket = self._text.index("(", end)
+        begin, after = self._text[given.col_offset : bracket], self._text[bracket : given.end_col_offset]
+        self._refuse(
+            f"calls '{shown(begin)}' as if it were a function, and it is no name of a function; "
+            f"for a product write *, as in {shown(begin.strip())}*{shown(after)}"
+        )
 
     def _after_prefix(self, given: ast.Attribute) -> str:
-        if not isinstance(given.value, ast.Name) or given.value.id not in PREFIXES:
-            self._refuse(f"takes the attribute {_shown(given.attr)}; only np., numpy. and math. may stand before a dot")
-        return given.attr
+        name = given.attr
+        if isinstance(given.value, ast.Name) and given.value.id in PREFIXES:
+            return name
+        function = function_called(name) is not None
+        if function or name in CONSTANTS:
+            written = f"{name}(…)" if function else name
+            self._refuse(f"has {name} after a dot; only np., numpy. and math. may stand there, so write {written}")
+        return self._refuse(f"takes the attribute {_shown(name)}; only np., numpy. and math. may stand before a dot")
 
     def _keyword(self, function: str, given: ast.keyword) -> str:
         if given.arg is None or given.arg not in KEYWORDS.get(function, ()):
@@ -242,10 +275,20 @@ class _Reader:
         return tuple([self.node(one, depth) for one in given])
 
     def _unknown(self, name: str) -> NoReturn:
+        if function_called(name):
+            self._refuse(f"has the function {name} without brackets; write {name}(…)")
         if self._variables is None:
-            self._refuse(f"has the name {_shown(name)}, which means something else or is none")
-        mine = ", ".join(sorted(self._variables)) or "none"
-        self._refuse(f"has the name {_shown(name)}, which is not known; variables here: {mine}")
+            self._refuse(f"has the name {_shown(name)}, which no variable may have")
+        mine = sorted(self._variables)
+        meant = meant_by(name, [*mine, *self._loops])
+        here = f"variables here: {', '.join(mine)}" if mine else "there are no variables here, only numbers"
+        hint = f"did you mean {meant}?" if meant else here
+        self._refuse(f"has the name {_shown(name)}, which is not known; {hint}")
+
+    def _unknown_function(self, name: str) -> NoReturn:
+        meant = meant_by(name)
+        hint = f"did you mean {meant}?" if meant else "write it with others, such as exp, log, sqrt and sum"
+        self._refuse(f"calls the function {_shown(name)}, which is not known; {hint}")
 
     def _refuse(self, why: str) -> NoReturn:
         raise ValueError(f"{self.argument} {why}")

@@ -34,7 +34,10 @@ def bounded(value: Plain) -> Plain:
         ValueError: It is.
     """
     if type(value) is int and value.bit_length() > MOST_BITS:
-        raise ValueError(f"the expression makes a whole number of over {MOST_BITS} bits; use floats, as in 2.0**x")
+        raise ValueError(
+            f"the expression makes a whole number of over {MOST_BITS} bits; compute its logarithm instead: "
+            "5000*log10(2) + log10(3) for 2**5000 * 3"
+        )
     return value
 
 
