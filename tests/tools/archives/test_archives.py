@@ -323,6 +323,16 @@ async def test_a_search_gives_at_most_fifty_lines(tmp_path: Path) -> None:
         assert (await call(gate, "archive_search", query="some")).unwrap() == []  # no text
 
 
+async def test_a_large_file_is_searched_to_its_end(tmp_path: Path) -> None:
+    lines = b"".join(b"%08d %s\n" % (at, os.urandom(100).hex().encode()) for at in range(90_000))
+    assert len(lines) > 18_000_000
+    (tmp_path / "a.zip").write_bytes(zipped({"large.log": lines + b"a needle\n"}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="a.zip")).ok
+        hits = (await call(gate, "archive_search", query="NEEDLE")).unwrap()
+    assert hits == [{"file": "large.log", "line": 90_001, "section": "", "match": "a needle"}]
+
+
 @pytest.mark.parametrize("before", ["", "x" * 290, "x" * 5000, "ß" * 5000, " " * 5000])
 async def test_a_long_line_is_shown_around_its_match(tmp_path: Path, before: str) -> None:
     """Also where letters become two when upper and lower case are made the same."""

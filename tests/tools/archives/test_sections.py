@@ -5,10 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from callgate.tools.archives.sections import count_sections, lines_with_sections
+from callgate.tools.archives import searching
+from callgate.tools.archives.members import Member
+from callgate.tools.archives.sections import count_sections
 from tests.tools.archives.building import tarred
 
 # The processor's time is bounded by the system, so that a search that never ends is killed and not waited for.
@@ -27,6 +30,15 @@ asyncio.run(main())
 """
 
 
+def search(data: bytes, wanted: str, *, piece: int) -> list[tuple[int, str, str]]:
+    hits: list[dict[str, Any]] = []
+    searched = searching.Searched(Member("a.txt", "a.txt", len(data)), wanted, hits=hits, most=50)
+    for at in range(0, len(data), piece):
+        searched.write(data[at : at + piece])
+    searched.end()
+    return [(hit["line"], hit["section"], hit["match"]) for hit in hits]
+
+
 @pytest.mark.parametrize(
     ("line", "section"),
     [
@@ -42,10 +54,30 @@ asyncio.run(main())
     ],
     ids=["one", "closed", "hash-inside", "empty", "seven", "no-blank", "blank-before", "hash-only", "nothing"],
 )
-def test_a_heading_is_hashes_and_a_blank_at_the_beginning(line: str, section: str | None) -> None:
-    told = list(lines_with_sections(f"first\r\n{line}\rlast"))
-    assert told == [(1, "", "first"), (2, section or "", line), (3, section or "", "last")]
+@pytest.mark.parametrize("piece", [1, 3, 1000])
+def test_a_heading_is_hashes_and_a_blank_at_the_beginning(line: str, section: str | None, piece: int) -> None:
+    text = f"first!\r\n{line}\rlast!"
+    assert search(text.encode(), "!", piece=piece) == [(1, "", "first!"), (3, section or "", "last!")]
+    if line:
+        assert (2, section or "", line.strip()) in search(text.encode(), line, piece=piece)
     assert count_sections(f"# a\n{line}\n") == (1 if section is None else 2)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 100])
+def test_what_comes_in_pieces_is_searched_as_a_whole(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters of several bytes, ends of lines and the text itself lie across them; a long line is held in parts."""
+    monkeypatch.setattr(searching, "_LONGEST", 50)
+    long = "x" * 120 + "Größe" + "y" * 120 + "größe"
+    text = f"\ufeffGröße\r\nnone\r{long}\n# Größen\nlast größe".encode()
+    assert [(line, section) for line, section, _ in search(text, "GRÖßE", piece=piece)] == [
+        (1, ""), (3, ""), (4, "Größen"), (5, "Größen")
+    ]  # fmt: skip
+    assert "Größe" in search(text, "größe", piece=piece)[1][2]
+
+
+@pytest.mark.parametrize("data", [b"needle\n\0", b"needle\n\xff", b"needle\n\xc3"], ids=["nul", "no-utf-8", "half"])
+def test_what_turns_out_to_be_no_text_has_no_lines(data: bytes) -> None:
+    assert search(data, "needle", piece=3) == []
 
 
 @pytest.mark.parametrize("name", ["archive_search", "archive_extract"])

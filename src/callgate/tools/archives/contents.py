@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -11,15 +10,12 @@ from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.archives.arguments import SECONDS, ArchiveName, MemberName
 from callgate.tools.archives.pouring import Kept
-from callgate.tools.archives.sections import lines_with_sections, text_of
+from callgate.tools.archives.searching import Searched
+from callgate.tools.archives.sections import text_of
 from callgate.tools.archives.shelf import Shelf
 
 _LARGEST_TEXT = 1_000_000
-_LARGEST_SEARCHED = 16 * 1024 * 1024
 _MOST = 50
-_SHOWN = 300
-"""Characters of a line."""
-_STEP = 4096
 
 _HITS: dict[str, Any] = {
     "type": "array",
@@ -100,47 +96,9 @@ def make_search(shelf: Shelf) -> Any:
             ctx: Where it may go.
         """
         hits: list[dict[str, Any]] = []
-
-        class Searched(Kept):
-            """Searched as soon as all of it is there."""
-
-            def end(self) -> None:
-                super().end()
-                if len(hits) < _MOST:
-                    hits.extend(_hits(self, query.casefold(), room=_MOST - len(hits)))
-                self.data = bytearray()
-
         with shelf.find(archive_name, ctx) as opened:
-            small = tuple(each for each in opened.archive.files if each.size <= _LARGEST_SEARCHED)
-            opened.archive.format.pour(small, Searched)
+            files = opened.archive.files
+            opened.archive.format.pour(files, lambda member: Searched(member, query, hits=hits, most=_MOST))
         return hits
 
     return archive_search
-
-
-def _hits(kept: Kept, wanted: str, *, room: int) -> list[dict[str, Any]]:
-    text = text_of(kept.data)
-    found: list[dict[str, Any]] = []
-    for number, section, line in lines_with_sections(text or ""):
-        at = line.casefold().find(wanted)
-        if at >= 0:
-            match = _around(line, _unfolded(line, at), length=len(wanted))
-            found.append({"file": kept.member.name, "line": number, "section": section[:_SHOWN], "match": match})
-            if len(found) == room:
-                break
-    return found
-
-
-def _around(line: str, at: int, *, length: int) -> str:
-    """What a long line has around its match."""
-    begin = max(0, at - _SHOWN // 2) if at + length > _SHOWN else 0
-    return line[begin : begin + _SHOWN].strip()
-
-
-def _unfolded(line: str, at: int) -> int:
-    """Where a line has what its folded text has there: some letters are two or three when they are folded."""
-    begin = 0
-    while (length := len(line[begin : begin + _STEP].casefold())) <= at:
-        at -= length
-        begin += _STEP
-    return begin + bisect_left(range(_STEP), at, key=lambda letters: len(line[begin : begin + letters].casefold()))

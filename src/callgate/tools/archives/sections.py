@@ -9,14 +9,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-_BINARY = b"\0"
+BINARY = b"\0"
 _DEEPEST = 6
 _LONGEST = 1000
 
 
 def text_of(data: bytes | bytearray) -> str | None:
     """What is in a document, if it is text."""
-    if _BINARY in data:
+    if BINARY in data:
         return None
     try:
         return bytes(data).decode("utf-8-sig")
@@ -24,19 +24,9 @@ def text_of(data: bytes | bytearray) -> str | None:
         return None
 
 
-def lines_with_sections(text: str) -> Iterator[tuple[int, str, str]]:
-    """(number, the heading it stands under, the line); the heading is empty before the first one."""
-    section = ""
-    for number, line in enumerate(_lines(text), start=1):
-        heading = _heading(line)
-        if heading is not None:
-            section = heading
-        yield number, section, line
-
-
 def count_sections(text: str) -> int:
     """How many sections a text has; one, if it has no headings."""
-    return max(1, sum(_heading(line) is not None for line in _lines(text)))
+    return max(1, sum(heading_of(line) is not None for line in _lines(text)))
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -44,7 +34,8 @@ def _lines(text: str) -> Iterator[str]:
     return (line.removesuffix("\n") for line in io.StringIO(text, newline=None))
 
 
-def _heading(line: str) -> str | None:
+def heading_of(line: str) -> str | None:
+    """What a line says as a heading; None if it is none."""
     start = line[:_LONGEST]
     title = start.lstrip("#")
     if not 1 <= len(start) - len(title) <= _DEEPEST or not title.startswith(" "):
