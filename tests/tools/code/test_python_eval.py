@@ -1,11 +1,8 @@
-"""python_eval: known answers, limits, bad input, and every way out that we know, with a witness outside. TOOL-08."""
+"""python_eval: known answers, limits and bad input. TOOL-08."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -163,73 +160,6 @@ def _interpreters() -> set[int]:
         except OSError:
             continue
     return found
-
-
-SUBCLASSES = "().__class__.__bases__[0].__subclasses__()"
-WAYS = {
-    "subclasses": f"str({SUBCLASSES}) and canary()",
-    "subclass-popen": f"[c for c in {SUBCLASSES} if c.__name__ == 'Popen'][0](['touch', MARK])",
-    "loader": f"[c for c in {SUBCLASSES} if 'Loader' in c.__name__][0]().load_module('os').system('touch ' + MARK)",
-    "import-system": "import os\nos.system('touch ' + MARK)",
-    "import-subprocess": "import subprocess\nsubprocess.run(['touch', MARK])",
-    "import-by-name": "__import__('os').system('touch ' + MARK)",
-    "importlib": "import importlib\nimportlib.import_module('os').system('touch ' + MARK)",
-    "builtins": "__builtins__['open'](MARK, 'w')",
-    "builtins-module": "import builtins\nbuiltins.open(MARK, 'w')",
-    "open-write": "open(MARK, 'w').write('x')",
-    "open-read": "open(SECRET).read()",
-    "path-write": "from pathlib import Path\nPath(MARK).write_text('x')",
-    "path-read": "from pathlib import Path\nPath(SECRET).read_text()",
-    "climbing": "open('../../../../../../../../..' + SECRET).read()",
-    "list": "import os\nstr(os.listdir('/'))",
-    "environment": "import os\nos.environ['CALLGATE_TEST_SECRET']",
-    "environment-by-call": "import os\nos.getenv('CALLGATE_TEST_SECRET')",
-    "environment-by-file": "open('/proc/self/environ').read()",
-    "parents-environment": "open('/proc/PARENT/environ').read()",
-    "socket": "import socket\nsocket.create_connection(('127.0.0.1', PORT))",
-    "urllib": "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:PORT/')",
-    "asyncio": "import asyncio\nawait asyncio.open_connection('127.0.0.1', PORT)",
-    "eval": "eval(\"__import__('os').system('touch ' + MARK)\")",
-    "exec": "exec(\"import os; os.system('touch ' + MARK)\")",
-    "compile": "exec(compile(\"import os; os.system('touch ' + MARK)\", 'x', 'exec'))",
-    "globals": "(lambda: 0).__globals__['__builtins__']['open'](MARK, 'w')",
-    "code": "(lambda: 0).__code__.replace(co_code=b'') and open(MARK, 'w')",
-    "frames": "import sys\nsys._getframe(1).f_globals['os'].system('touch ' + MARK)",
-    "modules": "import sys\nsys.modules['os'].system('touch ' + MARK)",
-    "traceback": "try:\n    1 / 0\nexcept Exception as e:\n    e.__traceback__.tb_frame.f_globals['open'](MARK, 'w')",
-    "generator": "g = (x for x in [1])\ng.gi_frame.f_back.f_builtins['open'](MARK, 'w')",
-    "format": "'{0.__class__.__init__.__globals__}'.format(lambda: 0) and open(MARK, 'w')",
-    "ctypes": "import ctypes\nctypes.CDLL(None).system(b'touch ' + MARK.encode())",
-    "pickle": "import pickle\npickle.loads(b\"cos\\nsystem\\n(S'touch MARK'\\ntR.\")",
-    "kill": "import os\nos.kill(PARENT, 9)",
-    "fork": "import os\nos.fork() or open(MARK, 'w')",
-    "host-function": "canary()",
-    "variable-methods": "given.__class__.__init__.__globals__['os'].system('touch ' + MARK)",
-}
-
-
-@pytest.fixture
-def listener() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.setblocking(False)
-        yield server
-
-
-@pytest.mark.parametrize("way", WAYS)
-async def test_no_way_leads_out(
-    way: str, tmp_path: Path, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """TOOL-08: no attribute walk, import or built-in leads to a file, a process, a socket or the environment."""
-    canary, mark, secret = secrets.token_hex(12), tmp_path / "mark", tmp_path / "secret"
-    secret.write_text(canary)
-    monkeypatch.setenv("CALLGATE_TEST_SECRET", canary)
-    names = {"MARK": str(mark), "SECRET": str(secret), "given": {"a": [1]}}
-    code = WAYS[way].replace("PORT", str(listener.getsockname()[1])).replace("PARENT", str(os.getpid()))
-    outcome = await ask(code, **names)
-    assert canary not in f"{outcome} {outcome.unwrap() if outcome.ok else ''}"
-    assert not mark.exists()
-    with pytest.raises(BlockingIOError):
-        listener.accept()
 
 
 async def test_one_call_leaves_nothing_for_the_next() -> None:
