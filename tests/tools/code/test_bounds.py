@@ -294,6 +294,10 @@ HUNGRY = {
     "several": "for i in 1 2 3; do python3 -c 'import time; x = bytearray(3 * 2**24); time.sleep(19)' & done; wait",
     "files-in-memory": "for i in $(seq 200); do head -c 1000000 /dev/zero > /tmp/f$i; done; sleep 19",
     "shared-memory": "for i in $(seq 200); do head -c 1000000 /dev/zero > /dev/shm/f$i; done; sleep 19",
+    "empty-files": "python3 -c \"import os, time; os.chdir('/tmp');"
+    " [os.mknod(f'{i:0240}') for i in range(300000)]; time.sleep(19)\"",
+    "names-of-one-file": "python3 -c \"import os, time; os.mknod('/tmp/f');"
+    " [os.link('/tmp/f', f'/tmp/{i:0240}') for i in range(300000)]; time.sleep(19)\"",
     "shared-mapping": "python3 -c \"import mmap, time; m = mmap.mmap(-1, 2**28); m.write(b'x' * 2**26);"
     " m.write(b'x' * 2**26); time.sleep(19)\"",
     "mapping-let-go": 'python3 -c "import mmap, time; m = mmap.mmap(-1, 2**28);'
