@@ -19,6 +19,7 @@ from callgate.tools.maths.expressions.values import (
     MOST_HELD,
     Array,
     Plain,
+    TooLarge,
     Undefined,
     Value,
     bytes_of,
@@ -288,7 +289,10 @@ def _call(node: tree.Call) -> Step:
         given = [argument(frame) for argument in arguments]
         named = {name: value(frame) for name, value in keywords.items()}
         frame.budget.spend(_PER_CALL + sum(_size(value) for value in given))
-        return _spent(frame, function(*given, **named))
+        try:
+            return _spent(frame, function(*given, **named))
+        except (OverflowError, TooLarge):
+            raise ValueError(f"{node.function} takes or makes a number too large for a float") from None
 
     return _done(run)
 

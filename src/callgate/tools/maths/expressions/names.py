@@ -44,8 +44,8 @@ ARITIES: MappingProxyType[str, tuple[int, int]] = MappingProxyType(
 )
 """Each function, with the fewest and the most arguments."""
 
-KEYWORDS = MappingProxyType({"std": {"ddof"}, "var": {"ddof"}, "linspace": {"num"}})
-"""The arguments that may be named."""
+KEYWORDS = MappingProxyType({"std": {"ddof": 1}, "var": {"ddof": 1}, "linspace": {"num": 2}})
+"""The arguments that may be named, each with its place."""
 
 ALIASES = MappingProxyType(
     {

@@ -218,11 +218,16 @@ class _Reader:
         function = self._function(given)
         arguments = self._nodes(given.args, depth)
         keywords = tuple([(self._keyword(function, key), self.node(key.value, depth)) for key in given.keywords])
-        fewest, most = ARITIES[function]
-        if not fewest <= len(arguments) <= most:
-            takes = str(fewest) if fewest == most else f"{fewest} to {most}"
-            self._refuse(f"gives {function} {len(arguments)} arguments, and it takes {takes}")
+        self._check_arity(function, len(arguments), named=[name for name, _ in keywords])
         return tree.Call(function, arguments, keywords)
+
+    def _check_arity(self, function: str, count: int, *, named: list[str]) -> None:
+        fewest, most = ARITIES[function]
+        if not fewest <= count <= most:
+            takes = str(fewest) if fewest == most else f"{fewest} to {most}"
+            self._refuse(f"gives {function} {count} arguments, and it takes {takes}")
+        if len(set(named)) < len(named) or any(count > KEYWORDS[function][name] for name in named):
+            self._refuse(f"gives {function} the argument {named[0]} twice")
 
     def _loop(self, given: ast.comprehension, depth: int) -> tree.Loop:
         over = self.node(given.iter, depth)

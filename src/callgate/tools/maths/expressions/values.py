@@ -27,6 +27,10 @@ class Undefined(ValueError):
     """The formula has no real value here: a division by zero, a root of a negative number."""
 
 
+class TooLarge(ValueError):
+    """A whole number is needed as a float, and is larger than any."""
+
+
 def bounded(value: Plain) -> Plain:
     """A number, if it is not too long.
 
@@ -89,12 +93,12 @@ def floats(value: Value) -> Array:
     """Anything as floats, of one dimension or none.
 
     Raises:
-        ValueError: A number is too large for a float.
+        TooLarge: A number is too large for a float.
     """
     try:
         return np.asarray(value, dtype=np.float64)
     except OverflowError:
-        raise ValueError("the expression makes a number too large for a float") from None
+        raise TooLarge("the expression makes a number too large for a float") from None
 
 
 def bytes_of(value: list[Any] | Array) -> int:
