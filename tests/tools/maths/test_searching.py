@@ -77,6 +77,18 @@ async def test_too_few_iterations_say_that_nothing_converged() -> None:
     assert (found["iterations"], found["converged"]) == (2, False)
 
 
+@pytest.mark.parametrize("method", ["nelder_mead", "powell"])
+@pytest.mark.parametrize("sign", ["", "-"])
+async def test_values_that_grow_to_the_end_of_floats_are_no_optimum(method: str, sign: str) -> None:
+    mode = "maximize" if sign else "minimize"
+    cube = {"expression": f"{sign}x**3"}
+    found = (await ask("optimize", x0=[0.5], objective=cube, method=method, mode=mode)).unwrap()
+    assert abs(found["f"]) > 1e307
+    assert found["converged"] is False
+    deep = {"expression": "x**5 - 1e100*x"}
+    assert (await ask("optimize", x0=[1], objective=deep, method=method)).unwrap()["converged"] is True
+
+
 async def test_undefined_places_are_walked_around() -> None:
     found = (await ask("optimize", x0=[1], objective={"expression": "x - log(x) + 0/(x + 1)"})).unwrap()
     assert found["x"] == pytest.approx([1], abs=1e-3)

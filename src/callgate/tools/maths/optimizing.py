@@ -16,6 +16,8 @@ Method = Literal["nelder_mead", "powell", "cg", "bfgs", "l_bfgs_b"]
 
 _METHODS = {"nelder_mead": "Nelder-Mead", "powell": "Powell", "cg": "CG", "bfgs": "BFGS", "l_bfgs_b": "L-BFGS-B"}
 _MOST_DIMENSIONS = 50
+_EDGE = 1e300
+"""Whatever ends out here ended because floats do, and not because there is an optimum."""
 _EVALUATIONS = 50
 """Evaluations for each iteration allowed and each dimension, at most."""
 
@@ -67,7 +69,8 @@ def optimize(
         ctx: Of the call; it has the time limit.
         method: How to search; nelder_mead and powell need no slopes.
         mode: Whether the smallest or the largest value is wanted.
-        max_iter: Stop after so many iterations; `converged` is false then.
+        max_iter: Stop after so many iterations; `converged` is false then, and where the search ran to the end of the
+            numbers that a float has.
     """
     import numpy as np  # noqa: PLC0415 - an extra
 
@@ -91,7 +94,8 @@ def optimize(
     f = sign * float(found.fun)
     if not (math.isfinite(f) and np.isfinite(found.x).all()):
         raise ValueError(f"objective has no finite {mode[:3]}imum: its values grow without end")
-    return {"x": found.x.tolist(), "f": f, "iterations": int(found.nit), "converged": bool(found.success)}
+    inside = bool((np.abs([f, *found.x]) < _EDGE).all())
+    return {"x": found.x.tolist(), "f": f, "iterations": int(found.nit), "converged": bool(found.success) and inside}
 
 
 def _searched(wanted: Callable[[Any], float], start: Any, *, method: str, options: dict[str, Any]) -> Any:
