@@ -138,6 +138,27 @@ async def test_samples_of_a_normal_density_have_its_mean_and_covariance() -> Non
     assert one["covariance"] == [[0, 0], [0, 0]]
 
 
+async def test_a_log_density_says_with_inf_where_there_is_no_density() -> None:
+    arguments = {"x0": [1], "n_samples": 5000, "proposal_std": 2}
+    for density in ("where(x0 > 0, -x0, -inf)", "-x0 if x0 > 0 else -np.inf"):
+        found = (await ask("mcmc", log_density=density, **arguments)).unwrap()
+        assert min(found["samples"])[0] > 0
+        assert found["mean"][0] == pytest.approx(1, abs=0.15)
+
+
+async def test_infinity_is_no_result_of_any_formula() -> None:
+    for tool, arguments, said in (
+        ("monte_carlo", {"expression": "inf"}, "no finite real value"),
+        ("mcmc", {"log_density": "-inf", "x0": [1]}, "no finite value at x0"),
+        ("mcmc", {"log_density": "inf if x0 != 1 else 0", "x0": [1]}, "infinite somewhere"),
+        ("bayesopt", {"bounds": [[0, 1]], "objective": "-inf"}, "no finite value"),
+        ("optimize", {"x0": [1], "objective": {"expression": "-inf if x0 > 1.01 else -x0"}}, "no finite minimum"),
+        ("solve_ode", {"y0": [1], "t_span": [0, 1], "system": "inf"}, "no finite value"),
+        ("symbolic_solve", {"equation": "x = inf"}, "inf, with which nothing is solved"),
+    ):
+        assert said in await refusal(tool, **arguments), tool
+
+
 async def test_where_a_density_is_undefined_no_sample_falls() -> None:
     found = (await ask("mcmc", log_density="log(x) - x", x0=[1], n_samples=2000)).unwrap()
     assert all(sample[0] > 0 for sample in found["samples"])

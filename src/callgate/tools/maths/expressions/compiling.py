@@ -35,7 +35,7 @@ _PER_CALL = 8
 """Steps that a call of a function counts for by itself."""
 _IN_A_LIST = 8
 """Bytes of a number's place there."""
-_CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
+_CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf}
 
 
 @dataclass(slots=True)

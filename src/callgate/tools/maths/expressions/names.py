@@ -12,7 +12,7 @@ from types import MappingProxyType
 PREFIXES = frozenset({"np", "numpy", "math"})
 """`np.sin`, `numpy.sin` and `math.sin` are `sin`. They are no values: `np` alone means nothing."""
 
-CONSTANTS = frozenset({"pi", "e", "tau"})
+CONSTANTS = frozenset({"pi", "e", "tau", "inf"})
 
 _MANY = 100
 
@@ -84,6 +84,7 @@ _MEANT = MappingProxyType(
         "binomial": "comb(n, k)",
         "choose": "comb(n, k)",
         "cot": "1/tan(…)",
+        "infinity": "inf",
         "fact": "factorial(…)",
         "root": "sqrt(…)",
         "csc": "1/sin(…)",

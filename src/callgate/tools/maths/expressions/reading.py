@@ -7,6 +7,7 @@ once. Each node of Python's syntax that the language has is copied; every other 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn, cast
@@ -154,6 +155,10 @@ class _Reader:
             self._refuse(f"has {str(value)[:20]!a}, which is no real number")
         if type(value) is int and value.bit_length() > MOST_DIGITS * 3:
             self._refuse("has a number with too many digits")
+        if value == math.inf:
+            self._refuse(
+                "has a number that is too large for a float, which ends at 1.8e308; make it smaller, or write inf"
+            )
         return tree.Number(cast("int | float", value))
 
     def _name(self, given: ast.Name, _: int) -> tree.Node:

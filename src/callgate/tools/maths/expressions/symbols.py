@@ -75,6 +75,8 @@ class _Builder:
         if isinstance(node, tree.Name):
             return self._sympy.Symbol(node.name)
         if isinstance(node, tree.Constant):
+            if node.name == "inf":
+                raise ValueError(f"{self._argument} has inf, with which nothing is solved; write a number")
             return {"pi": self._sympy.pi, "e": self._sympy.E, "tau": 2 * self._sympy.pi}[node.name]
         if isinstance(node.value, int):
             return self._sympy.Integer(int(node.value))

@@ -129,6 +129,10 @@ def to_json(value: Value) -> int | float | list[Any]:
     if isinstance(value, bool):
         return int(value)
     # A whole number is always finite, also where no float is as large.
-    if isinstance(value, float) and not math.isfinite(value):
-        raise Undefined("the result is no finite real number: a root, logarithm or power is out of its range")
+    if isinstance(value, float) and math.isinf(value):
+        raise Undefined("the result is too large for a float, which ends at 1.8e308, or infinite as log(0) is")
+    if isinstance(value, float) and math.isnan(value):
+        raise Undefined(
+            "the result is no real number: a root, logarithm or power is out of its range, or it is inf - inf"
+        )
     return value
