@@ -5,7 +5,6 @@ What a command is not to do it either does to the world, or says the canary when
 
 from __future__ import annotations
 
-import os
 import platform
 
 _X86 = platform.machine() == "x86_64"
@@ -54,6 +53,14 @@ WAYS: dict[str, str] = {
     "socket-through-a-link": f"ln -s s.sock t.sock; {_connect('socket.AF_UNIX', repr('t.sock'))}",
     # memory
     "shared-memory": "echo x > /dev/shm/{canary}",
+    "shared-segment": _python(
+        f"{_LIBC}; i = c.shmget({{key}}, 0, 0); c.shmat.restype = ctypes.c_void_p;"
+        " i < 0 or print(ctypes.string_at(c.shmat(i, None, 0o10000)).decode())"
+    ),
+    "message-queue": _python(
+        f"{_LIBC}; b = ctypes.create_string_buffer(100); c.msgrcv(c.msgget({{key}}, 0), b, 90, 0, 0o4000);"
+        " print(b.raw[8:].decode())"
+    ),
     # Callgate's own files
     "read-configuration": "cat callgate.yaml",
     "write-configuration": "echo 'autonomy: A4' > callgate.yaml",
@@ -118,9 +125,6 @@ WAYS_THAT_HARM: dict[str, str] = {
     "chroot": "chroot /usr true && echo {canary}",
     "more-rights": "grep -q 'CapBnd:.*[1-9a-f]' /proc/self/status && echo {canary}",
     "more-limits": "ulimit -n 100000 && echo {canary}",
-    "message-queue": _python(
-        f"{_LIBC}; c.msgget(0, 0o1666) < 0 or c.shmget(0x{os.getpid():x}, 4096, 0o666) >= 0 and print('{{canary}}')"
-    ),
     "process-numbers": "test $$ -gt 50 && echo {canary}",
 }
 """Tried only inside: outside, they would do harm, or depend on what the machine allows."""

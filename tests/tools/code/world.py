@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import secrets
 import socket
 import stat
+import struct
 import subprocess
 import threading
 from collections.abc import Generator
@@ -22,6 +24,9 @@ scopes: {shell: {requires_approval: false}}
 plugins: {folders: [plugins]}
 secrets: {backend: file, path: GROUND/conf/secrets.sealed}
 """
+_MAKE_ANEW = 0o3600
+"""IPC_CREAT and IPC_EXCL, for its owner."""
+_REMOVE = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,6 +43,8 @@ class World:
     heard: list[str] = field(default_factory=list[str])
     handle: int = -1
     """An open file that children inherit."""
+    key: int = 0
+    """Of a message queue and a shared segment of this machine that hold the canary."""
     before: object = None
 
     def names(self) -> dict[str, object]:
@@ -52,6 +59,7 @@ class World:
             "sleeper": self.sleeper.pid,
             "pid": os.getpid(),
             "handle": self.handle,
+            "key": self.key,
             "uts": str(Path("/proc/self/ns/uts").readlink()),
         }
 
@@ -115,8 +123,24 @@ def make_world(folder: Path) -> Generator[World]:
         stack.callback(sleeper.kill)
         world = World(ground=ground, outside=outside, canary=canary, sleeper=sleeper)
         _listen(world, stack)
+        _share(world, stack)
         world.before = world.state()
         yield world
+
+
+def _share(world: World, stack: contextlib.ExitStack) -> None:
+    system = ctypes.CDLL(None, use_errno=True)
+    system.shmat.restype = ctypes.c_void_p
+    world.key = secrets.randbelow(2**30) + 1
+    text = world.canary.encode()
+    queue = system.msgget(world.key, _MAKE_ANEW)
+    stack.callback(system.msgctl, queue, _REMOVE, None)
+    assert system.msgsnd(queue, struct.pack("l", 1) + text, len(text), 0) == 0
+    segment = system.shmget(world.key, 4096, _MAKE_ANEW)
+    stack.callback(system.shmctl, segment, _REMOVE, None)
+    place = ctypes.c_void_p(system.shmat(segment, None, 0))
+    ctypes.memmove(place, text, len(text))
+    system.shmdt(place)
 
 
 def _listen(world: World, stack: contextlib.ExitStack) -> None:
