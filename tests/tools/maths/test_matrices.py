@@ -18,9 +18,38 @@ async def test_linear_equations_are_solved() -> None:
     assert (await ask("matrix_solve", A=[[2]], b=[0])).unwrap() == {"x": [0.0], "relative_error": 0.0}
 
 
+SCALED: dict[str, tuple[Any, list[float], list[float]]] = {
+    "small-row": ([[1, 0], [0, 1e-20]], [1, 1], [1, 1e20]),
+    "large-row": ([[2e200, 1e200], [1, 1]], [3e200, 2], [1, 1]),
+    "small-column": ([[1, 1e-30], [1, 2e-30]], [2, 3], [1, 1e30]),
+    "ends-of-floats": ([[1e308, 1e308], [1e-308, -1e-308]], [1e308, 0], [0.5, 0.5]),
+    "smallest": ([[5e-324]], [5e-324], [1]),
+    "nothing": ([[1e-20]], [0], [0]),
+}
+
+
+@pytest.mark.parametrize("kind", SCALED)
+async def test_equations_of_very_different_sizes_are_not_singular(kind: str) -> None:
+    rows, right, solution = SCALED[kind]
+    found = (await ask("matrix_solve", A=rows, b=right)).unwrap()
+    assert found["x"] == pytest.approx(solution, rel=1e-12)
+    assert found["relative_error"] < 1e-12
+
+
+async def test_the_error_that_is_told_is_that_of_the_equations_as_they_were_given() -> None:
+    hilbert = [[1 / (row + column + 1) for column in range(11)] for row in range(11)]
+    right = [math.sin(place) * 1e200 for place in range(11)]
+    found = (await ask("matrix_solve", A=hilbert, b=right)).unwrap()
+    left = [sum(item * part for item, part in zip(row, found["x"], strict=True)) for row in hilbert]
+    largest = max(abs(one - other) for one, other in zip(left, right, strict=True)) / 1e200
+    assert largest > 1e-12
+    assert 0.1 < found["relative_error"] / largest < 10
+
+
 SINGULAR: dict[str, Any] = {
     "dependent-rows": [[1, 2], [2, 4]],
     "zeros": [[0, 0], [0, 0]],
+    "dependent-rows-of-different-sizes": [[1e308, 1], [1, 1e-308]],
     "singular-but-for-rounding": [[1, 2, 3], [4, 5, 6], [7, 8, 9]],
 }
 

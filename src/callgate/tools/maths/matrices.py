@@ -52,13 +52,16 @@ def matrix_solve(A: list[list[float]], b: list[float]) -> dict[str, Any]:  # noq
     if right.size != len(matrix):
         raise ValueError(f"b has {right.size} numbers and A has {len(matrix)} rows; give one number per row")
     with np.errstate(all="ignore"):
+        scaled, rows, columns = _scaled(matrix)
         # A matrix that is singular but for rounding gives numbers without meaning.
-        condition = 1 / np.linalg.cond(matrix)
-        if not condition > np.finfo(np.float64).eps:
-            raise ValueError("A is singular: its equations have no single solution")
-        x = np.linalg.solve(matrix, right)
-        scale = float(np.linalg.norm(right)) or 1.0
-        error = float(np.linalg.norm(matrix @ x - right)) / scale
+        if not 1 / np.linalg.cond(scaled) > np.finfo(np.float64).eps:
+            raise ValueError(
+                "A is singular, or too near to it for 64-bit floats: its equations have no single solution"
+            )
+        x = np.ldexp(np.linalg.solve(scaled, np.ldexp(right, rows)), columns)
+        # In parts of the largest: a square of what is very large or small is no float any more.
+        scale = float(np.abs(right).max()) or 1.0
+        error = float(np.linalg.norm((matrix @ x - right) / scale)) / (float(np.linalg.norm(right / scale)) or 1.0)
     _check_finite(x, error)
     return {"x": x.tolist(), "relative_error": error}
 
@@ -150,6 +153,19 @@ def _square(rows: list[list[float]]) -> NDArray[np.float64]:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A is not square: it has {matrix.shape[0]} rows and {matrix.shape[1]} columns")
     return matrix
+
+
+def _scaled(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
+    """The matrix with rows and columns of one size, and the powers of two by which that was done.
+
+    Equations in metres and in light years are as easy to solve: what is small next to others is not singular.
+    """
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    rows = -np.frexp(np.abs(matrix).max(axis=1))[1]
+    scaled = np.ldexp(matrix, rows[:, np.newaxis])
+    columns = -np.frexp(np.abs(scaled).max(axis=0))[1]
+    return np.ldexp(scaled, columns), rows, columns
 
 
 def _number(value: Any) -> float | dict[str, float]:
