@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from callgate import tool
 from callgate.model.canonical import dumps, loads
 from callgate.testing import memory_gate
+from tests.needed import needs
 
-pytest.importorskip("pydantic_monty")
+needs("pydantic_monty")
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

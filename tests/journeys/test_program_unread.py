@@ -8,8 +8,9 @@ from callgate import Callgate, tool
 from callgate.adapters.border import tree_of
 from callgate.model.program import ProgramState
 from callgate.testing import memory_gate
+from tests.needed import needs
 
-pytest.importorskip("pydantic_monty")
+needs("pydantic_monty")
 NEWER = "d = {'a': 'x'}\ny = f'{d['a']}'\n"
 TEXT = "\nhello\n# end"
 UNREAD = "cannot read its last line; write only a name there"

@@ -15,9 +15,10 @@ from callgate.policy.conditions import Compiled, Condition, Held, Subject, compi
 from callgate.policy.misspelt import FIELDS
 from callgate.policy.policy import Policy
 from callgate.settings.values import Settings
+from tests.needed import needs
 from tests.policy.making import authorize, decide, make, reading, with_global
 
-pytest.importorskip("cel")
+needs("cel")
 
 
 def nested(depth: int) -> list[Any]:

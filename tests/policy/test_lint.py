@@ -9,6 +9,7 @@ from callgate.model.levels import Risk, Verdict
 from callgate.model.tool import Tool
 from callgate.policy.lint import Finding, check
 from callgate.settings.values import Family, Observe, Settings
+from tests.needed import needs
 from tests.policy.making import make, reading, role, saying, schema, with_global, with_roles
 
 READ = reading("read_file", scopes={"fs:read"})
@@ -192,7 +193,7 @@ def paying(name: str = "pay", /, **properties: Any) -> Tool:
     ],
 )
 def test_a_condition_by_which_no_call_can_be_judged_is_a_warning(when: str, why: str):
-    pytest.importorskip("cel")
+    needs("cel")
     share = {"type": "object", "properties": {"share": {"type": ["number", "null"]}}}
     facts: dict[str, Any] = {
         "amount": {"type": "integer"},
@@ -225,12 +226,12 @@ def test_a_condition_by_which_no_call_can_be_judged_is_a_warning(when: str, why:
     ],
 )
 def test_a_condition_by_which_some_call_can_be_judged_or_of_which_nobody_can_tell_is_none(when: str, shape: Any):
-    pytest.importorskip("cel")
+    needs("cel")
     assert judged(when, paying(x=shape)) == []
 
 
 def test_a_condition_is_told_of_only_where_none_of_its_tools_can_be_judged():
-    pytest.importorskip("cel")
+    needs("cel")
     number, truth = paying("pay", x={"type": "integer"}), paying("pay_all", x={"type": "boolean"})
     assert judged("args.x", number, truth) == []
     deep: Any = {"type": "integer"}

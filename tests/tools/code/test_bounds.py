@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -253,20 +256,47 @@ async def test_a_program_with_more_mappings_than_can_be_counted_is_stopped(tmp_p
     assert ran.stopped == "more mappings of memory than can be counted", ran
 
 
-async def test_processes_that_double_stay_within_their_number(tmp_path: Path) -> None:
-    """A fork bomb: the witness counts its processes from outside while it runs."""
-    if not bound_by_the_kernel():
-        pytest.skip("root's processes are only counted here, and a fork bomb would take the machine for a while")
-    marker = f"callgate-bomb-{os.getpid()}"
-    (tmp_path / marker).write_text("$0 | $0 &\n$0 | $0 &\nwait\n".replace("$0", f"sh ./{marker}"))
-    running = asyncio.ensure_future(run_small(tmp_path, f"sh ./{marker}; sleep 5", replace(SMALL, seconds=2)))
-    most = 0
-    while not running.done():
-        most = max(most, len(left_running(marker)))
-        await asyncio.sleep(0.05)  # counting in between
-    assert (await running).returncode != 0
-    assert 1 < most <= SMALL.tasks + 1
+BOMBED = """
+import asyncio, os, sys
+from dataclasses import replace
+from pathlib import Path
+from tests.tools.code.test_bounds import SMALL, run_small
+place, command, user = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+asyncio.run(run_small(place, "true"))  # what is loaded for it may be where another user cannot read
+if user:
+    os.setgroups([]); os.setresgid(user, user, user); os.setresuid(user, user, user)
+print(asyncio.run(run_small(place, command, replace(SMALL, seconds=2))).returncode)
+"""
+NOBODY = 65534
+
+
+def test_processes_that_double_stay_within_their_number() -> None:
+    """A fork bomb: the witness counts its processes from outside while it runs.
+
+    Where root's are only counted, and would take the machine for a while, it is another user's.
+    """
+    user, marker = 0 if bound_by_the_kernel() else NOBODY, f"callgate-bomb-{os.getpid()}"
+    with TemporaryDirectory() as name:  # beside the tests' own, which only their user may enter
+        place = Path(name)
+        place.chmod(0o777)
+        (place / marker).write_text("$0 | $0 &\n$0 | $0 &\nwait\n".replace("$0", f"sh ./{marker}"))
+        words = [sys.executable, "-c", BOMBED, name, f"sh ./{marker}; sleep 5", str(user)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as host:
+            most = _most_running(host, marker)
+            assert host.communicate()[0] not in {"", "0\n"}
+    # The host's own command line has the marker as well.
+    assert 1 < most - 1 <= SMALL.tasks + 1
     assert left_running(marker) == []
+
+
+def _most_running(host: subprocess.Popen[str], marker: str) -> int:
+    most, until = 0, time.monotonic() + 90
+    while host.poll() is None and time.monotonic() < until:
+        most = max(most, len(left_running(marker)))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            host.wait(0.05)
+    host.kill()
+    return most
 
 
 def bound_by_the_kernel() -> bool:

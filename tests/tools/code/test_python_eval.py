@@ -10,9 +10,10 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from tests.needed import needs
 from tests.tools.examples import run_examples
 
-pytest.importorskip("pydantic_monty")
+needs("pydantic_monty")
 
 
 async def ask(expression: str, **variables: Any) -> Any:

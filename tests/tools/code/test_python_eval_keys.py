@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-pytest.importorskip("pydantic_monty")
+from tests.needed import needs
+
+needs("pydantic_monty")
 
 HOST = """
 import asyncio, resource, sys

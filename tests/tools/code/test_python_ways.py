@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.needed import needs
 from tests.tools.code.python_ways import WAYS, WAYS_OF_MONTY
 
+needs("pydantic_monty")
 CANARY = f"canary-{secrets.token_hex(12)}"
 HOST = """
 import asyncio, json, sys
