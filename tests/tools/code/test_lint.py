@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -174,6 +175,27 @@ class TestFiles:
         assert outcome.status not in {"succeeded", "replayed"}
         assert "ruff could not look at" in outcome.error.message
         assert (tmp_path / "deep.py").read_text() == DEEP["signs"]
+
+    @pytest.mark.parametrize(("many", "listed", "cut"), [(50, 50, False), (51, 50, True), (2000, 50, True)])
+    async def test_what_is_told_of_files_is_bounded(self, many: int, listed: int, cut: bool, tmp_path: Path) -> None:
+        """All issues are counted, 50 are listed, and as many are told in words as fit."""
+        (tmp_path / "a.py").write_text("wrong\n" * many)
+        found = (await lint_path(tmp_path, path="a.py", select=["F821"])).unwrap()
+        assert (found["issue_count"], len(found["issues"]), found["truncated"]) == (many, listed, cut)
+        assert len(found["output"].splitlines()) == many or len(found["output"]) == 20_000
+
+    async def test_more_than_can_be_read_of_ruff_is_an_error_and_no_answer(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("wrong\n" * 30_000)
+        outcome = await lint_path(tmp_path, path="a.py", select=["F821", "B018"])
+        assert outcome.status == "failed", outcome
+        assert "it said too much" in outcome.error.message
+
+    async def test_files_that_take_ruff_too_long_are_an_error_and_no_answer(self, tmp_path: Path) -> None:
+        """It waits here for somebody to write; who only looked has left nothing behind, and may call again."""
+        os.mkfifo(tmp_path / "a.py")
+        outcome = await lint_path(tmp_path, path="a.py", timeout=1)
+        assert outcome.status == "failed", outcome
+        assert "ruff was stopped: the time limit of 1 seconds; give it fewer files" in outcome.error.message
 
     async def test_a_chain_may_look_and_not_mend(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("import os\n")
