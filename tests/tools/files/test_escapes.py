@@ -13,7 +13,9 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,10 @@ from callgate.model.grounds import Grounds
 from callgate.model.levels import Autonomy
 from callgate.model.outcome import Outcome
 from callgate.tools.confined import Confined, create, read_all
+from callgate.tools.files.listing import list_dir, list_directory
+from callgate.tools.files.read import read_file
+from callgate.tools.files.search import search_files
+from callgate.tools.files.write import write_file
 from tests.tools.files.calling import call, once, opened
 from tests.tools.swapping import swapping
 
@@ -145,26 +151,61 @@ WAYS: dict[str, Callable[[World], str]] = {
 GIT = [".git/config", ".GIT/config", ".git/hooks/pre-commit", "sub/.git/config", "to-git/config", "sub/../.git/new"]
 
 
+async def all_asked(gate: Callgate, path: str, content: str = WRITTEN) -> list[Outcome]:
+    """What every tool says of a path: four that look, a search, and two that write."""
+    return [
+        await call(gate, "read_file", path=path),
+        await call(gate, "read_file", file_path=path),
+        await call(gate, "list_directory", path=path),
+        await call(gate, "list_dir", path=path.rpartition("/")[0] or path),
+        await call(gate, "search_files", pattern=".", path=path),
+        await call(gate, "write_file", path=path, content=content),
+        await call(gate, "write_file", path=path, content=content, mode="a"),
+    ]
+
+
+def tells_the_secret(answers: list[Outcome]) -> bool:
+    return any(SECRET in (repr(answer.unwrap()) if answer.ok else str(answer)) for answer in answers)
+
+
 @pytest.mark.parametrize("way", WAYS)
 async def test_no_path_leads_out(world: World, way: str) -> None:
     """TOOL-12: nothing is read, listed, searched or written there, and nothing waits for a pipe."""
-    path, before = WAYS[way](world), world.witness()
+    before = world.witness()
     async with asyncio.timeout(60), world.gate() as gate:
-        answers = [
-            await call(gate, "read_file", path=path),
-            await call(gate, "read_file", file_path=path),
-            await call(gate, "list_directory", path=path),
-            await call(gate, "list_dir", path=path.rpartition("/")[0] or path),
-            await call(gate, "search_files", pattern=".", path=path),
-            await call(gate, "write_file", path=path, content=WRITTEN),
-            await call(gate, "write_file", path=path, content=WRITTEN, mode="a"),
-        ]
-    told = [repr(answer.unwrap()) if answer.ok else str(answer) for answer in answers]
-    assert not any(SECRET in text for text in told)
-    assert not answers[0].ok
-    assert not answers[1].ok
-    assert not answers[5].ok
-    assert not answers[6].ok
+        answers = await all_asked(gate, WAYS[way](world))
+    assert not tells_the_secret(answers)
+    assert not any(answers[at].ok for at in (0, 1, 5, 6))
+    assert world.witness() == before
+
+
+def below_the_gate(grounds: Grounds) -> ToolContext:
+    return ToolContext(tool="t", call_id="c", context=Context(), grounds=lambda: grounds)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_path_leads_out_where_only_the_tools_own_walk_judges_it(world: World, way: str) -> None:
+    """Below the gate: its policy looks at paths before a tool runs, and would hide what the tool lets through."""
+    path, before = WAYS[way](world), world.witness()
+    reading, writing = (below_the_gate(grounds_of(world, writing=each)) for each in (False, True))
+    told: list[object] = []
+    for look in (list_directory, list_dir):
+        with contextlib.suppress(OSError, ValueError):
+            told.append(look(path, ctx=reading))
+        with contextlib.suppress(OSError, ValueError):
+            told.append(look(path.rpartition("/")[0] or path, ctx=reading))
+    with contextlib.suppress(OSError, ValueError):
+        told.append(search_files(".", path=path, ctx=reading))
+    for refused in (
+        lambda: read_file(reading, path=path),
+        lambda: read_file(reading, file_path=path),
+        lambda: write_file(path, WRITTEN, ctx=writing),
+        lambda: write_file(path, WRITTEN, mode="a", ctx=writing),
+    ):
+        with pytest.raises((OSError, ValueError)) as error:
+            refused()
+        told.append(str(error.value))
+    assert SECRET not in repr(told)
     assert world.witness() == before
 
 
@@ -256,6 +297,8 @@ def moving(world: World) -> World:
     (folder / "deep").mkdir(parents=True)
     for file in (folder / "secret.txt", folder / "deep" / "secret.txt"):
         file.write_text("inside\n")
+    (world.outside / SECRET).touch()
+    (world.outside / "deep" / SECRET).touch()
     return world
 
 
@@ -311,6 +354,68 @@ def test_a_directory_that_becomes_a_link_meanwhile_is_not_written_through(moving
                 written += 1
     assert written
     assert rounds[0] > 100
+    assert moving.witness() == before
+
+
+BEFORE = ["", "./", "sub/../", "{root}/", "../root/", "here/", "{root}/here/sub/../"]
+BEHIND = ["secret.txt", "deep/secret.txt", "deep/../secret.txt", "/deep//secret.txt", "../moving/./secret.txt"]
+
+
+async def test_no_path_leads_out_while_a_directory_becomes_a_link_and_back(moving: World) -> None:
+    """All the ways, and as many that lead through that directory, which are open whenever it is one."""
+    (moving.root / "here").symlink_to(".")
+    through = [f"{start}moving/{end}".format(root=moving.root) for start in BEFORE for end in BEHIND]
+    before = moving.witness()
+    async with asyncio.timeout(120), moving.gate() as gate:
+        with swapping(moving.root / "moving", moving.outside) as rounds:
+            closed = [await all_asked(gate, way(moving)) for way in WAYS.values()]
+            passed = [await all_asked(gate, path, "inside\n") for path in through]
+    assert len(closed) > 40
+    assert len(passed) > 30
+    assert not any(tells_the_secret(answers) for answers in (*closed, *passed))
+    assert not any(answers[at].ok for answers in closed for at in (0, 1, 5, 6))
+    assert {answer.ok for answers in passed for answer in answers} == {True, False}
+    assert rounds[0] > 100
+    assert moving.witness() == before
+
+
+PLACES = ["moving/secret.txt", "moving/deep/secret.txt", "moving", "moving/deep"]
+LOOKS: list[tuple[str, dict[str, Any]]] = [
+    ("read_file", {}),
+    ("list_directory", {"recursive": True}),
+    ("search_files", {"pattern": SECRET[:4]}),
+    ("write_file", {"content": "inside\n"}),
+]
+
+
+@pytest.mark.parametrize("step", ["locate", "spot_in"])
+@pytest.mark.parametrize("part", ["moving", "moving/deep", "moving/secret.txt", "moving/deep/secret.txt"])
+async def test_what_becomes_a_link_right_after_a_look_is_not_followed(
+    moving: World, part: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the one moment that a thread rarely meets: where a path leads is known, or what is there, and not yet held."""
+    there, aside, look = moving.root / part, moving.root / "aside", getattr(Confined, step)
+    seen: list[str] = []
+
+    def look_and_swap(*arguments: Any) -> Any:
+        found = look(*arguments)
+        if not aside.exists():
+            seen.append(step)
+            there.rename(aside)
+            there.symlink_to(moving.outside / part.partition("/")[2])
+        return found
+
+    before = moving.witness()
+    answers: list[Outcome] = []
+    monkeypatch.setattr(Confined, step, look_and_swap)
+    async with asyncio.timeout(60), moving.gate() as gate:
+        for path, (name, arguments) in product(PLACES, LOOKS):
+            answers.append(await call(gate, name, path=path, **arguments))
+            if aside.exists():
+                there.unlink()
+                aside.rename(there)
+    assert len(seen) >= 4
+    assert not tells_the_secret(answers)
     assert moving.witness() == before
 
 
