@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from callgate.tools.data.latex_line import NotLinear, to_line
+from callgate.tools.data.latex_style import AsciiStyle, Style, UnicodeStyle
 from tests.tools.examples import run_examples
 
 
@@ -67,6 +70,68 @@ async def test_a_formula_is_written_on_one_line(latex: str, line: str, plain: st
     assert made == {"rendered": line, "original": latex}
     assert (await ask(latex, format="ascii")).unwrap()["rendered"] == plain
     assert plain.isascii()
+
+
+@pytest.mark.parametrize(
+    ("latex", "line", "plain"),
+    [
+        (r"a/\frac{b}{c} + a\div\frac{b}{c}", "a/(b/c) + a ÷ (b/c)", "a/(b/c) + a / (b/c)"),
+        (r"\frac{a}{b}:c \bmod \frac{d}{e}", "(a/b) : c mod (d/e)", "(a/b) : c mod (d/e)"),
+        (r"\frac12\,x + \sin\frac{x}{2}", "(1/2) x + sin (x/2)", "(1/2) x + sin (x/2)"),
+        (r"\prod_{k=1}^n \frac{k}{2} \quad n", "∏ₖ₌₁ⁿ k/2 n", "prod_(k=1)^n k/2 n"),
+        (r"2\sqrt[n]{y} + \sqrt[q]{y} + \sqrt{\sqrt[n]{y}}", "2(ⁿ√y) + root(q, y) + √(ⁿ√y)", None),
+        (r"\sqrt{x}^2 + \sqrt{x^2} + \sqrt{x}'", "(√x)² + √x² + (√x)′", "sqrt(x)^2 + sqrt(x^2) + sqrt(x)'"),  # noqa: RUF001
+        (r"\sqrt{2}3 + \sqrt{\text{ab}}c", "√2 3 + √(ab)c", "sqrt(2)3 + sqrt(ab)c"),
+        (r"{x^2}^3 + {x_1}_2 + {x_1}^2 + {x^2}'", "(x²)³ + (x₁)₂ + x₁² + (x²)′", "(x^2)^3 + (x_1)_2 + x_1^2 + (x^2)'"),  # noqa: RUF001
+        (r"x^2{}^3 + {\,-2}^2", "x² ³ + (-2)²", "x^2 ^3 + (-2)^2"),
+        (r"\overline{a}\overline{b} + \overline{ab}^2", "a\u0305 b\u0305 + (a\u0305b\u0305)²", None),
+        (r"z^*z + x^\alpha y", "z^* z + x^α y", "z^* z + x^alpha y"),  # noqa: RUF001 - alpha
+        (
+            r"x^{2 \times 3} + x^{a+-b} + x^{n!=0}",
+            "x^(2×3) + x^(a+ -b) + x^(n! =0)",  # noqa: RUF001 - times
+            "x^(2 x 3) + x^(a+ -b) + x^(n! =0)",
+        ),
+        (r"2\,x\,3 + 2 \times 3 + \alpha x \beta", "2 x 3 + 2 × 3 + αxβ", "2*x 3 + 2 x 3 + alpha*x beta"),  # noqa: RUF001
+        (r"\sum\limits_{i=1}^n i + a\lfloor x \rfloor", "∑ᵢ₌₁ⁿ i + a⌊x⌋", "sum_(i=1)^n i + a floor(x)"),
+        (r"\text{for } x \text{ in } \alpha", "for x in α", "for x in alpha"),  # noqa: RUF001 - alpha
+    ],
+)
+async def test_what_would_be_read_as_another_formula_is_kept_apart(latex: str, line: str, plain: str | None) -> None:
+    assert (await ask(latex)).unwrap()["rendered"] == line
+    if plain is not None:
+        assert (await ask(latex, format="ascii")).unwrap()["rendered"] == plain
+
+
+_NEST = (
+    "{%s}^{2}", "{%s}_{1}", "{%s}'", "a^{%s}", "a_{%s}", r"\sqrt{%s}", r"\sqrt[n]{%s}", r"\sqrt[q]{%s}",
+    r"\sqrt[%s]{a}", r"\frac{%s}{b}", r"\frac{b}{%s}", r"\overline{%s}", r"\hat{%s}", r"\binom{%s}{k}",
+)  # fmt: skip
+_BESIDE = (
+    "2%s", "%s 3", "b%s", "%s b", "c/%s", "%s/c", r"b\div %s", r"%s\div b", "b:%s", r"\sin %s", r"b\circ %s", r"k\,%s",
+    r"%s\,4", r"b\times %s", "b+%s", "%s!",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("style", [UnicodeStyle(), AsciiStyle()], ids=["unicode", "ascii"])
+def test_no_two_formulas_that_are_nested_differently_are_one_text(style: Style) -> None:
+    """Every way of building one from another, in every order of three; whoever reads the line has only the line."""
+    inner = ["a", "12", *(outer % "a" for outer in _NEST)]
+    nested = [*inner, *(outer % one for outer in _NEST for one in inner)]
+    seen: dict[str, str] = {}
+    for latex in [*nested, *(outer % one for outer in _BESIDE for one in nested)]:
+        with contextlib.suppress(NotLinear):
+            assert seen.setdefault(to_line(latex, style), latex) == latex
+    assert len(seen) > 2000
+
+
+async def test_a_determinant_is_no_matrix_in_ascii() -> None:
+    body = r"{%s} a & b \\ c & d \end{%s}"
+    kinds = {"vmatrix": "det[", "Vmatrix": "norm[", "cases": "cases[", "pmatrix": "[", "bmatrix": "["}
+    for kind, begin in kinds.items():
+        made = (await ask(r"\begin" + body % (kind, kind), format="ascii")).unwrap()
+        assert made["rendered"] == f"{begin}a, b; c, d]"
+    assert "use the format unicode" in str(await ask(r"\lfloor x \rceil", format="ascii"))
+    assert (await ask(r"\lfloor \lceil x \rceil \rfloor", format="ascii")).unwrap()["rendered"] == "floor(ceil(x))"
 
 
 async def test_what_no_line_can_show_is_drawn() -> None:

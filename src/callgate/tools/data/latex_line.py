@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from callgate.tools.data.latex_pieces import Piece, above, below, in_parentheses, join
+from callgate.tools.data.latex_pieces import Piece, above, below, in_parentheses, is_nothing, join, ready_for
 from callgate.tools.data.latex_style import AsciiStyle, Style
 from callgate.tools.data.latex_symbols import ACCENTS, FONTS, NOTHING, Kind
 
@@ -18,7 +18,13 @@ _FRACTIONS_INSIDE = 2
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 _DOLLARS = re.compile(r"\s*(?:\$\$(.*)\$\$|\$(.*)\$|\\\[(.*)\\\]|\\\((.*)\\\))\s*", re.DOTALL)
 _MARKS = frozenset("^_'")
+_WITHOUT_MEANING = frozenset({"\\limits", "\\nolimits"})
+"""They only say where a script is drawn, and stand between it and what it belongs to."""
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
+
+
+_ENVIRONMENTS = {"vmatrix": "det[{}]", "Vmatrix": "norm[{}]", "Bmatrix": "{{{}}}", "cases": "cases[{}]"}
+"""What is not only another way of drawing a matrix."""
 
 
 class NotLinear(Exception):
@@ -38,12 +44,15 @@ def to_line(latex: str, style: Style) -> str:
         ValueError: It is none; says why.
         NotLinear: It is one, but on one line nobody could read it.
     """
-    return _Reader(latex, style).whole()
+    reader = _Reader(latex, style)
+    if isinstance(style, AsciiStyle):
+        reader.need_pairs()
+    return reader.whole()
 
 
 class _Reader:
     def __init__(self, latex: str, style: Style) -> None:
-        self._tokens = _TOKEN.findall(latex)
+        self._tokens = [token for token in _TOKEN.findall(latex) if token not in _WITHOUT_MEANING]
         self._at = 0
         self._depth = 0
         self._fractions = 0
@@ -66,6 +75,17 @@ class _Reader:
             raise ValueError("latex is empty; give a formula")
         return join(pieces).strip()
 
+    def need_pairs(self) -> None:
+        """In ASCII a floor and a ceiling end alike: each has to be closed by its own."""
+        opened = ""
+        for token in self._tokens:
+            if token in {"\\lfloor", "\\lceil"}:
+                opened += token[2]
+            elif token in {"\\rfloor", "\\rceil"}:
+                if opened[-1:] != token[2]:
+                    raise ValueError(f"latex has {token} at the end of something else; use the format unicode")
+                opened = opened[:-1]
+
     def _peek(self) -> str:
         while self._at < len(self._tokens) and self._tokens[self._at].isspace():
             self._at += 1
@@ -86,21 +106,29 @@ class _Reader:
         return pieces
 
     def _with_scripts(self, before: list[Piece]) -> list[Piece]:
-        base = [Piece("")] if self._peek() in _MARKS else _merged(before, self._one())
-        # A space, or nothing at all, carries nothing: what comes next begins anew.
-        if not base or base[0].kind is Kind.SPACE or self._peek() not in _MARKS:
+        if self._peek() in _MARKS:
+            # After scripts it would be one of theirs: x^2{}^3.
+            room = [Piece(" ", Kind.SPACE)] if before and before[-1].closed_to else []
+            return [*room, self._scripted(Piece(""))]
+        base = _merged(before, self._one())
+        # What comes after nothing begins anew.
+        if is_nothing(base) or self._peek() not in _MARKS:
             return base
-        last = in_parentheses(base)
+        return [self._scripted(in_parentheses(base))]
+
+    def _scripted(self, base: Piece) -> Piece:
+        marks = ""
         lower = upper = None
         while (mark := self._peek()) in _MARKS:
             self._take()
-            if mark == "'":
-                last = replace(last, text=last.text + join([self._known("prime")]))
-            elif mark == "^":
+            marks += mark
+            if mark == "^":
                 upper = self._only(upper, mark)
-            else:
+            elif mark == "_":
                 lower = self._only(lower, mark)
-        return [self._style.scripts(last, lower=lower, upper=upper)]
+        carrying = ready_for(base, marks)
+        primes = join([self._known("prime")]) * marks.count("'")
+        return self._style.scripts(replace(carrying, text=carrying.text + primes), lower=lower, upper=upper)
 
     def _only(self, already: list[Piece] | None, mark: str) -> list[Piece]:
         if already is not None:
@@ -194,7 +222,7 @@ class _Reader:
         kind = Kind.WORD if font == "operatorname" else Kind.ATOM
         # Only in running text is a space one.
         before, after = (font == "text" and inner[at : at + 1].isspace() for at in (0, len(inner) - 1))
-        room = Piece(" ", Kind.SPACE)
+        room = Piece(" ", Kind.GAP)
         return [*[room] * before, Piece(text, kind, len(text) > 1, len(text) > 1), *[room] * after] if text else []
 
     def _break(self, _: str) -> list[Piece]:
@@ -223,7 +251,7 @@ class _Reader:
         if self._name() != name:
             raise ValueError(f"latex begins {name} and ends something else")
         text = "; ".join(", ".join(row) for row in rows if row != [""])
-        return [Piece(f"[{text}]")]
+        return [Piece(_ENVIRONMENTS.get(name, "[{}]").format(text), is_name=name in _ENVIRONMENTS)]
 
     def _name(self) -> str:
         start = self._at

@@ -10,6 +10,8 @@ from callgate.tools.data.latex_pieces import Piece, in_parentheses, join
 from callgate.tools.data.latex_symbols import ACCENTS, BLACKBOARD, CHARACTERS, COMMANDS, LOWERED, RAISED, Kind
 
 Pieces = Sequence[Piece]
+MARKS = "^_'"
+_LIKE_SIGNS = frozenset({COMMANDS["times"].ascii, COMMANDS["circ"].ascii})
 _KINDS = {symbol.unicode: symbol.kind for symbol in COMMANDS.values() if not symbol.unicode.isascii()}
 _WORDS = {symbol.unicode: symbol.ascii for symbol in COMMANDS.values() if not symbol.unicode.isascii()}
 """What is typed as a sign means what its command does."""
@@ -42,18 +44,26 @@ class UnicodeStyle:
         return Piece(char, CHARACTERS.get(char) or _KINDS.get(char, Kind.ATOM))
 
     def scripts(self, base: Piece, *, lower: Pieces | None, upper: Pieces | None) -> Piece:
-        text = base.text + _script(lower, LOWERED, mark="_") + _script(upper, RAISED, mark="^")
-        return replace(base, text=text, ends_name=text[-1:].isascii() and text[-1:].isalnum())
+        below, above = _script(lower, LOWERED, mark="_"), _script(upper, RAISED, mark="^")
+        last = above or below
+        # What is neither small nor in parentheses would go on with the next letter.
+        is_open = last[:1] in {"_", "^"} and not last.endswith(")")
+        return replace(base, text=base.text + below + above, ends_name=is_open, closed_to=_closed(lower, upper))
 
     def root(self, body: Pieces, *, degree: Pieces | None) -> Piece:
         index = "" if degree is None else join(degree, tight=True)
-        sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(index) or (_shifted(index, RAISED) or f"({index})") + "√"
-        return Piece(sign + in_parentheses(body).text)
+        sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(index)
+        raised = None if sign else _shifted(index, RAISED)
+        if sign is None and raised is None:
+            return Piece(f"root({index}, {join(body)})", is_name=True)
+        inner = in_parentheses(body)
+        text = f"({inner.text})" if inner.is_name or inner.is_raised else inner.text
+        return Piece(f"{sign or f'{raised}√'}{text}", closed_to=MARKS, is_raised=raised is not None)
 
     def accent(self, name: str, body: Pieces) -> Piece:
         text = join(body)
         if len(text) == 1 or name in {"overline", "underline"}:
-            return Piece("".join(char + ACCENTS[name] for char in text))
+            return Piece("".join(char + ACCENTS[name] for char in text), closed_to=MARKS if len(text) > 1 else "")
         return Piece(f"{name}({text})", is_name=True)
 
     def letters(self, font: str, text: str) -> str:
@@ -69,11 +79,11 @@ class AsciiStyle:
 
     def character(self, char: str) -> Piece:
         kind = CHARACTERS.get(char) or _KINDS.get(char, Kind.ATOM)
-        return _named(_WORDS.get(char, char), kind)
+        return replace(_named(_WORDS.get(char, char), kind), is_like_sign=char in _LIKE_SIGNS)
 
     def scripts(self, base: Piece, *, lower: Pieces | None, upper: Pieces | None) -> Piece:
         text = base.text + _script(lower, {}, mark="_") + _script(upper, {}, mark="^")
-        return replace(base, text=text, ends_name=True)
+        return replace(base, text=text, ends_name=True, closed_to=_closed(lower, upper))
 
     def root(self, body: Pieces, *, degree: Pieces | None) -> Piece:
         if degree is None:
@@ -91,8 +101,7 @@ class AsciiStyle:
 def _script(pieces: Pieces | None, signs: Mapping[str, str], *, mark: str) -> str:
     if pieces is None:
         return ""
-    loose = [piece if piece.kind is not Kind.SPACE else Piece(" ") for piece in pieces]
-    text = join(loose, tight=True)
+    text = join(pieces, tight=True)
     shifted = _shifted(text, signs)
     if shifted is not None:
         return shifted
@@ -100,9 +109,14 @@ def _script(pieces: Pieces | None, signs: Mapping[str, str], *, mark: str) -> st
     return mark + (text if is_one_word else f"({text})")
 
 
+def _closed(lower: Pieces | None, upper: Pieces | None) -> str:
+    """To which marks a base is closed that has these scripts: the square of x₁ is x₁², that of x² is not x²²."""
+    return MARKS if upper is not None else "_" if lower is not None else ""
+
+
 def _named(text: str, kind: Kind) -> Piece:
-    is_name = len(text) > 1 and text.isalpha()
-    return Piece(text, kind, is_name, is_name)
+    is_name = len(text) > 1 and text.rstrip("(").isalpha()
+    return Piece(text, kind, is_name, is_name and text.isalpha())
 
 
 def _shifted(text: str, signs: Mapping[str, str]) -> str | None:

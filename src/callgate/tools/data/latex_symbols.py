@@ -21,8 +21,13 @@ class Kind(enum.Enum):
     SLASH = enum.auto()
     COMMA = enum.auto()
     WORD = enum.auto()
-    """A name of a function, or a large operator: what it applies to comes after a space."""
+    """A name of a function: what it applies to comes after a space."""
+    LARGE = enum.auto()
+    """As a word; but it applies to the whole product that follows, as a sum or a limit does."""
     SPACE = enum.auto()
+    """A little room between two values, as in front of dx."""
+    GAP = enum.auto()
+    """Much room, or words: what is on the two sides of it does not belong together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,8 @@ _LARGE = (
     "sum ∑ prod ∏ coprod ∐ int ∫ iint ∬ iiint ∭ oint ∮ bigcup ⋃ bigcap ⋂ bigoplus ⨁ bigotimes ⨂ bigwedge ⋀ bigvee ⋁"
 )
 _FUNCTIONS = (
-    "sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan exp log ln lg lim liminf limsup max min sup inf"
-    " det dim ker deg gcd arg hom Pr"
+    "sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan exp log ln lg max min sup inf det dim ker deg gcd"
+    " arg hom Pr"
 )
 _OTHERS: Mapping[str, Symbol] = {
     "infty": Symbol("∞", "infinity"),
@@ -92,7 +97,8 @@ _OTHERS: Mapping[str, Symbol] = {
     **dict.fromkeys(("|", "Vert", "lVert", "rVert"), Symbol("‖", "||")),
     **dict.fromkeys(("vert", "lvert", "rvert"), Symbol("|", "|")),
     **{sign: Symbol(sign, sign) for sign in "%$#&_"},
-    **dict.fromkeys((" ", ",", ";", ":", ">", "quad", "qquad"), Symbol(" ", " ", Kind.SPACE)),
+    **dict.fromkeys((" ", ",", ";", ":", ">"), Symbol(" ", " ", Kind.SPACE)),
+    **dict.fromkeys(("quad", "qquad"), Symbol(" ", " ", Kind.GAP)),
 }
 
 
@@ -105,7 +111,8 @@ COMMANDS: Mapping[str, Symbol] = {
     **_pairs(_LETTERS, Kind.ATOM),
     **_pairs(_RELATIONS, Kind.RELATION),
     **_pairs(_OPERATORS, Kind.SIGN),
-    **_pairs(_LARGE, Kind.WORD),
+    **_pairs(_LARGE, Kind.LARGE),
+    **{name: Symbol(name, name, Kind.LARGE) for name in ("lim", "liminf", "limsup")},
     **{name: Symbol(name, name, Kind.WORD) for name in _FUNCTIONS.split()},
     **_OTHERS,
 }
@@ -146,7 +153,7 @@ ACCENTS: Mapping[str, str] = {
     "mathring": "\u030a",
 }
 _RAISED = "0⁰1¹2²3³4⁴5⁵6⁶7⁷8⁸9⁹+⁺-⁻=⁼(⁽)⁾aᵃbᵇcᶜdᵈeᵉfᶠgᵍhʰiⁱjʲkᵏlˡmᵐnⁿoᵒpᵖrʳsˢtᵗuᵘvᵛwʷxˣyʸzᶻ"
-_RAISED_CAPITALS = "AᴬBᴮDᴰEᴱGᴳHᴴIᴵJᴶKᴷLᴸMᴹNᴺOᴼPᴾRᴿTᵀUᵁVⱽWᵂβᵝγᵞδᵟθᶿφᵠχᵡ∘°′′**††"
+_RAISED_CAPITALS = "AᴬBᴮDᴰEᴱGᴳHᴴIᴵJᴶKᴷLᴸMᴹNᴺOᴼPᴾRᴿTᵀUᵁVⱽWᵂβᵝγᵞδᵟθᶿφᵠχᵡ∘°′′††"
 _LOWERED = "0₀1₁2₂3₃4₄5₅6₆7₇8₈9₉+₊-₋=₌(₍)₎aₐeₑhₕiᵢjⱼkₖlₗmₘnₙoₒpₚrᵣsₛtₜuᵤvᵥxₓβᵦγᵧρᵨφᵩχᵪ"
 RAISED: Mapping[str, str] = dict(
     zip((_RAISED + _RAISED_CAPITALS)[::2], (_RAISED + _RAISED_CAPITALS)[1::2], strict=True)
