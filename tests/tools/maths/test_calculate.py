@@ -139,7 +139,7 @@ async def test_whole_numbers_are_exact_in_functions_too(expression: str, value: 
 async def test_what_is_not_a_number_stays_that_wherever_it_stands() -> None:
     for expression in ("max(1, sqrt(-1))", "maximum(1, sqrt(-1))", "min([1, sqrt(-1)])", "clip(1, sqrt(-1), 2)"):
         assert "no real number" in await refusal("calculate", expression=expression)
-    for expression in ("fmod(1, 0)", "fmod(1e999, 2)", "sign(sqrt(-1))"):
+    for expression in ("fmod(1, 0)", "fmod(inf, 2)", "sign(sqrt(-1))"):
         assert "no real number" in await refusal("calculate", expression=expression)
     assert (await ask("calculate", expression="sorted([3, sqrt(-1), 1])[:2]")).unwrap() == [1, 3]
 
