@@ -115,6 +115,7 @@ class Confined:
 
         Raises:
             PermissionError: It may not be touched.
+            IsADirectoryError: It is a directory that is granted by itself.
             OSError: The directory cannot be opened.
         """
         place = self.locate(path)
@@ -122,6 +123,9 @@ class Confined:
         if not name or len(os.fsencode(name)) > _LONGEST_NAME:
             raise ValueError(f"path {path!r} names no file")
         self.refuse(place, None)  # so that nobody is told what lies, or does not, where he may not go
+        if self.grounds.path_refused(above or "/", None) is not None and os.path.isdir(place):  # noqa: PTH112 - a text
+            # Where a grant begins: what lies above it is not what was asked for.
+            raise IsADirectoryError(f"{self.show(place)} is a directory, and no file")
         with self._directory(above or "/") as folder:
             yield self.spot_in(folder, name)
 

@@ -67,7 +67,27 @@ async def test_no_more_than_max_bytes_are_given_and_the_cut_is_told(tmp_path: Pa
     assert (whole["content"], whole["truncated"]) == ("ä" * 100, False)
     (tmp_path / "b.txt").write_text(LINES)
     found = await got(tmp_path, path="b.txt", max_bytes=10)
-    assert (found["content"], found["truncated"], found["total_lines"]) == ("line 1\nlin", True, None)
+    assert (found["content"], found["truncated"], found["total_lines"]) == ("line 1\n", True, None)
+
+
+async def test_who_reads_on_behind_what_was_read_misses_nothing(tmp_path: Path) -> None:
+    """Lines that were returned are whole."""
+    (tmp_path / "a.txt").write_text(LINES)
+    read, offset = "", 1
+    while True:
+        found = await got(tmp_path, path="a.txt", offset=offset, max_bytes=17)
+        read += found["content"]
+        offset += found["lines_returned"]
+        if not found["truncated"]:
+            break
+    assert read == LINES
+
+
+@pytest.mark.parametrize("path", [".", "sub", "sub/..", "sub/."])
+async def test_a_directory_is_told_as_one_also_the_working_directory(tmp_path: Path, path: str) -> None:
+    (tmp_path / "sub").mkdir()
+    outcome = await once(tmp_path, "read_file", path=path)
+    assert "is a directory, and no file" in outcome.error.message
 
 
 async def test_a_file_of_the_far_future_is_listed_and_read_like_any_other(tmp_path: Path) -> None:

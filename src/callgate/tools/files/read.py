@@ -80,7 +80,7 @@ def read_file(  # noqa: PLR0913 - three documents named the same things differen
         offset: The first line, counted from 1.
         limit: How many lines; 2000 when nothing is said.
         encoding: How the text is encoded: utf-8, latin-1, utf-16, …
-        max_bytes: At most so many bytes of text are returned.
+        max_bytes: At most so many bytes of text are returned, in whole lines; a first line that is longer is cut.
         line_numbers: Put its number and a tab before each line.
         start_line: The same as offset.
         end_line: The last line, instead of limit.
@@ -213,7 +213,8 @@ class _Taken:
         shown = f"{number}\t{piece}" if self.numbered else piece
         data = shown.encode()  # halves of characters, which some encodings let through, are no text
         fits = ends and len(data) <= self.most
-        kept = shown if fits else data[: self.most].decode("utf-8", "ignore")
+        # Half a line would count as read: whoever goes on behind it would miss the rest. Only a single one is cut.
+        kept = shown if fits else "" if self.lines else data[: self.most].decode("utf-8", "ignore")
         self.most -= len(data)
         if kept:
             self.lines.append(kept)
