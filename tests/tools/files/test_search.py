@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import math
 import os
-from collections.abc import Callable
+import select
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +16,8 @@ from typing import Any
 import pytest
 
 from callgate import Callgate
+from callgate.adapters.tether import Tether
+from callgate.model.event import Event
 from callgate.model.levels import Category
 from callgate.tools.files import ripgrep, search
 from callgate.tools.files.ripgrep_lines import Hit, Lines
@@ -227,12 +233,73 @@ async def test_a_pattern_that_looks_like_an_option_is_a_pattern(tree: Path) -> N
     assert await found(tree, "-f/etc/passwd", glob="--pre=touch") == []
 
 
-async def test_a_hostile_pattern_ends_with_the_call(tree: Path) -> None:
-    """Whatever it costs, the program is gone when the call is."""
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The programs of searches, held: another process cannot be taken for one of them."""
+    tie = Tether.tie
+    with contextlib.ExitStack() as handles:
+        programs: list[int] = []
+
+        def tie_and_note(self: Tether, pid: int) -> None:
+            programs.append(os.pidfd_open(pid))
+            handles.callback(os.close, programs[-1])
+            tie(self, pid)
+
+        monkeypatch.setattr(Tether, "tie", tie_and_note)
+        yield programs
+
+
+def refuse_to_end(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object] = lambda: None) -> None:
+    """Have the program stop where it is: it does nothing more by itself, and so does not end by itself."""
+    tie = Tether.tie
+
+    def tie_and_stop(self: Tether, pid: int) -> None:
+        tie(self, pid)
+        os.kill(pid, signal.SIGSTOP)
+        then()
+
+    monkeypatch.setattr(Tether, "tie", tie_and_stop)
+
+
+def is_gone(program: int) -> bool:
+    """Whether it has ended, or ends in a moment: the thread that ends it may be a little later than the call."""
+    return bool(select.select([program], [], [], 20)[0])
+
+
+async def test_a_hostile_pattern_costs_no_more_than_others(tree: Path, started: list[int]) -> None:
+    """It is matched in time that grows with the text alone; the program is gone when the call is."""
     (tree / "a.txt").write_text("a" * 2_000_000)
-    async with opened(tree) as gate:
-        outcome = await gate.call("search_files", {"pattern": "(a*)*" * 40 + "b"}, timeout=1)
-        assert outcome.status in {"succeeded", "failed"}
+    async with asyncio.timeout(60), opened(tree) as gate:
+        outcome = await gate.call("search_files", {"pattern": "(a*)*" * 40 + "b"})
+        assert outcome.unwrap()["matches"] == []
+        assert [is_gone(each) for each in started] == [True]
+
+
+async def test_a_program_that_does_not_end_is_gone_with_the_time_of_its_call(
+    tree: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_to_end(monkeypatch)
+    async with asyncio.timeout(60), opened(tree) as gate:
+        outcome = await gate.call("search_files", {"pattern": "needle"}, timeout=0.5)
+    assert outcome.error is not None
+    assert outcome.error.category is Category.TIMEOUT
+    assert [is_gone(each) for each in started] == [True]
+
+
+async def test_a_program_that_does_not_end_is_gone_when_its_call_is_given_up(
+    tree: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    refuse_to_end(monkeypatch, lambda: loop.call_soon_threadsafe(stopped.set))
+    async with asyncio.timeout(60), opened(tree) as gate:
+        late = asyncio.Queue[Event]()
+        gate.on("tool_call.settled_late", late.put_nowait)
+        calling = asyncio.create_task(call(gate, "search_files", pattern="needle"))
+        await stopped.wait()
+        calling.cancel()
+        told = (await late.get()).payload or {}
+    assert told["exception"].startswith("TimeoutError: the search took too long")
+    assert [is_gone(each) for each in started] == [True]
 
 
 async def test_a_search_that_takes_too_long_is_given_up(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
