@@ -1,4 +1,4 @@
-"""What holds for every test: a home of its own, and property tests that repeat themselves in CI."""
+"""What holds for every test: a home of its own, no way off this machine; and property tests repeat themselves in CI."""
 
 import os
 import shutil
@@ -9,7 +9,10 @@ import pytest
 from hypothesis import settings
 
 from callgate.secrets.strike import process_striker
+from tests.loopback import loopback_only
 from tests.needed import missing
+
+__all__ = ["loopback_only"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in its background deaf to Ctrl-C, and the processes that tests start inherit that.
