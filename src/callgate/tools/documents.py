@@ -6,7 +6,6 @@ Knows the store and whose things they are, and nothing of what they say.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -83,8 +82,3 @@ def lent(what: T | None, tool: str) -> T:
     if what is None:
         raise ConfigurationError(f"{tool} works inside an open gate only, which lends it what it needs")
     return what
-
-
-def moment(seconds: float) -> str:
-    """A time for people and programs."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
 from typing import Any
 
 
 def digest_of(content: bytes) -> str:
     """What tells one content of a file from another."""
     return hashlib.sha256(content).hexdigest()
-
-
-def moment(seconds: float) -> str:
-    """A time of change, for people and programs; a file can have one that no calendar has."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError, OSError):
-        return "unknown"
 
 
 def what_was_seen(_arguments: dict[str, Any], output: dict[str, Any]) -> dict[str, str]:

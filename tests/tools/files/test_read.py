@@ -14,8 +14,9 @@ import pytest
 
 from callgate.model.event import Event
 from callgate.model.levels import Category
-from callgate.tools.file_facts import digest_of, moment
+from callgate.tools.file_facts import digest_of
 from callgate.tools.files import read
+from callgate.tools.moments import moment
 from tests.tools.examples import run_examples
 from tests.tools.files.calling import call, once, opened
 

@@ -259,6 +259,10 @@ async def test_statistics_of_whole_numbers_are_in_the_data_and_tell_neighbours_a
     }
 
 
+async def test_statistics_takes_as_many_numbers_as_arguments_hold() -> None:
+    assert (await ask("statistics", data=[1] * 524_000, metrics=["count"])).unwrap() == {"count": 524_000}
+
+
 async def test_statistics_of_nothing_too_much_or_by_an_unknown_name_are_input_errors() -> None:
     """TOOL-11: the statistics of [] are an input error."""
     assert "data is empty" in await refusal("statistics", data=[])

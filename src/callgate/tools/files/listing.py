@@ -17,8 +17,8 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held, inside
-from callgate.tools.file_facts import moment
 from callgate.tools.files.arguments import DirectoryPath
+from callgate.tools.moments import moment
 
 MOST = 1000
 """Entries of one listing."""

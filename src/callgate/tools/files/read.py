@@ -14,8 +14,9 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held, read_all
-from callgate.tools.file_facts import digest_of, moment, what_was_seen
+from callgate.tools.file_facts import digest_of, what_was_seen
 from callgate.tools.files.arguments import FilePath, digest_of_open
+from callgate.tools.moments import moment
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -19,6 +19,7 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
+from callgate.policy.ways import is_inside
 from callgate.tools.confined import Below, Confined, Held, inside, kind_of
 from callgate.tools.files.arguments import DirectoryPath
 from callgate.tools.files.proving import Proving
@@ -129,7 +130,11 @@ def _start(confined: Confined, path: str, *, grounds: Grounds) -> Generator[tupl
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
         raise PermissionError(f"{path} is {kind_of(status)}, and no file or directory")  # ripgrep waits at a pipe
     base = place
-    if _is_below(grounds.directory, place) and grounds.path_refused(grounds.directory, None) is None:
+    if (
+        place != grounds.directory
+        and is_inside(place, grounds.directory)
+        and grounds.path_refused(grounds.directory, None) is None
+    ):
         base = grounds.directory
     elif stat.S_ISREG(status.st_mode):
         base = os.path.dirname(place)  # noqa: PTH120
@@ -166,18 +171,14 @@ def _excluded(grounds: Grounds, base: str, *, start: str, glob: str | None) -> l
 
     To what is hidden it only comes by a glob. One that is made meanwhile is not opened (`proving`).
     """
-    closed = [place for place in grounds.closed if _is_below(start, place)]
+    closed = [place for place in grounds.closed if place != start and is_inside(place, start)]
     return [
         _below(base, place)
         for place in closed
         if (glob is not None or "/." not in place[len(start.rstrip("/")) :])
-        and not any(_is_below(other, place) for other in closed)
+        and not any(other != place and is_inside(place, other) for other in closed)
         and os.path.lexists(place)
     ]
-
-
-def _is_below(folder: str, place: str) -> bool:
-    return place != folder and place.startswith(folder.rstrip("/") + "/")
 
 
 def _below(folder: str, place: str) -> str:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from callgate.errors import NoEffect, NothingThere
 from callgate.model.ids import uuid7
 from callgate.ports import Clock, Document, Reader, Store, Transaction
-from callgate.tools.documents import keep, kept, moment, nameable, place, struck, under
+from callgate.tools.documents import keep, kept, nameable, place, struck, under
+from callgate.tools.moments import moment
 from callgate.tools.threads.words import Indexed, WordIndex
 
 THREADS = "threads"
@@ -86,7 +87,7 @@ class Threads:
             NotKept: The store could not take it.
         """
         nameable(thread_id=thread_id, project_id=project_id, user="/".join(owner), key="/".join(once))
-        now, entry_id = moment(self._clock.now()), uuid7()
+        now, entry_id = moment(self._clock.now(), to="milliseconds"), uuid7()
         before = place(*owner, *once) if once else None
 
         def unit(tx: Transaction) -> Pushed:

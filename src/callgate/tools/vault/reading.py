@@ -8,7 +8,8 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.file_facts import moment, what_was_seen
+from callgate.tools.file_facts import what_was_seen
+from callgate.tools.moments import moment
 from callgate.tools.schemas import fields
 from callgate.tools.vault import frontmatter
 from callgate.tools.vault.arguments import (
