@@ -61,7 +61,7 @@ async def test_a_link_over_which_it_is_found_is_not_changed(config: Path, monkey
     link = config.parent / ".venv"
     (config.parent / "elsewhere").mkdir()
     link.symlink_to("elsewhere")
-    monkeypatch.setattr("callgate.policy.resources.ways_to_code", lambda: (str(link),))
+    monkeypatch.setattr("callgate.policy.kept.ways_to_code", lambda: (str(link),))
 
     @tool(effects="modifies_files", destructive=True)
     def remove(path: str) -> None:

@@ -1,4 +1,4 @@
-"""Git's directories under other names: behind a `.git` that is a link or a file, and repositories without one.
+"""Git's directories under other names: behind a `.git` that is a link or a file, repositories without one, mounts.
 
 Only what lies on the way to a path is looked at: a `.git` somewhere else that points here is not found by itself, but
 what it points to has the shape of a repository.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+
+from callgate.policy.mount_table import MountTable
+from callgate.policy.own_files import is_git, key_of
+from callgate.policy.ways import way_to
 
 _LONGEST_SAID = 4096
 _SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
@@ -17,7 +20,14 @@ _SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 
 def lies_in_git(place: str) -> bool:
     """Whether a real path is, or lies in, a directory of git's that is not called `.git`."""
-    return any(_has_shape(folder) or _leads_around(folder, place) for folder in _way_to(place))
+    return any(_has_shape(folder) or _leads_around(folder, place) for folder in way_to(place))
+
+
+def is_in_git(place: str, mounts: MountTable) -> bool:
+    """Whether a real path is, or lies in, a directory of git's, under whichever of its names."""
+    if any(map(is_git, mounts.called(place))):
+        return True
+    return any(any(map(is_git, key_of(name))) or lies_in_git(name) for name in (place, *mounts.names(place)))
 
 
 def told_by(path: str) -> str | None:
@@ -34,15 +44,6 @@ def told_by(path: str) -> str | None:
     if not said.startswith("gitdir:"):
         return None
     return os.path.realpath(os.path.join(os.path.dirname(path), said.removeprefix("gitdir:").strip()))  # noqa: PTH118, PTH120
-
-
-def _way_to(place: str) -> Iterator[str]:
-    """Every directory from the top to the path, and the path itself."""
-    at = place.find(os.sep)
-    while at != -1:
-        yield place[:at] or os.sep
-        at = place.find(os.sep, at + 1)
-    yield place
 
 
 def _leads_around(folder: str, place: str) -> bool:

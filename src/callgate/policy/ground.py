@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
-from callgate.policy.git_places import lies_in_git, told_by
+from callgate.policy.git_places import is_in_git, told_by
+from callgate.policy.mount_table import MountTable
 from callgate.policy.own_files import is_git, key_of
 from callgate.policy.showing import show
 from callgate.policy.ways import follow, is_inside
@@ -25,7 +27,15 @@ class Ground:
     """Entries that count for nothing, because a tool could choose where they lead; why, for people."""
 
     @classmethod
-    def of(cls, family: str, entries: Iterable[str], *, working_directory: str, beside: Iterable[str] = ()) -> Ground:
+    def of(
+        cls,
+        family: str,
+        entries: Iterable[str],
+        *,
+        working_directory: str,
+        beside: Iterable[str] = (),
+        mounts: MountTable | None = None,
+    ) -> Ground:
         """Resolve what the configuration says; relative entries lie in the working directory.
 
         Args:
@@ -33,6 +43,7 @@ class Ground:
             entries: The directories, as they are written there.
             working_directory: A real one.
             beside: What is granted to other families.
+            mounts: What is mounted.
         """
         entries = tuple(entries)
         places = [_placed(entry, working_directory) for entry in entries]
@@ -40,7 +51,9 @@ class Ground:
         others = {place: os.path.realpath(place) for place in everything}
         void = {place: why for place in places if (why := _open_to_choice(place, others)) is not None}
         counting = [(place, entry) for place, entry in zip(places, entries, strict=True) if place not in void]
-        git = tuple(real for place, entry in counting for real in _opened_git(place, entry, base=working_directory))
+        mounts = mounts or MountTable()
+        opened = (_opened_git(place, entry, base=working_directory, mounts=mounts) for place, entry in counting)
+        git = tuple(chain.from_iterable(opened))
         return cls(family, tuple(os.path.realpath(place) for place, _ in counting), git, tuple(void.values()))
 
 
@@ -64,8 +77,8 @@ def _open_to_choice(place: str, others: Mapping[str, str]) -> str | None:
     return None
 
 
-def _opened_git(place: str, entry: str, *, base: str) -> Iterator[str]:
-    """What an entry opens for writing by naming it: a `.git`, what it leads to, or a repository that has none.
+def _opened_git(place: str, entry: str, *, base: str, mounts: MountTable) -> Iterator[str]:
+    """What an entry opens for writing by naming it: a `.git`, what it leads to, a repository that has none, its mount.
 
     To work in one does not name it: `.` opens nothing there.
     """
@@ -73,5 +86,5 @@ def _opened_git(place: str, entry: str, *, base: str) -> Iterator[str]:
     if any(map(is_git, key_of(os.path.normpath(entry)))):
         # A file that only says where the directory is stays as it is: who may write it would choose what is opened.
         yield told_by(real) or real
-    elif not is_inside(base, real) and lies_in_git(real):
+    elif not is_inside(base, real) and is_in_git(real, mounts):
         yield real

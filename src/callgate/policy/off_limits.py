@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from itertools import chain
 
 from callgate.model.levels import Effect, Origin
 from callgate.model.tool import Tool
-from callgate.policy.git_places import lies_in_git
+from callgate.policy.git_places import is_in_git
 from callgate.policy.ground import Ground
 from callgate.policy.groups import effects_unknown
 from callgate.policy.looks import Looks
+from callgate.policy.mount_table import MountTable
 from callgate.policy.own_files import (
     LONGEST_OF_SYSTEM,
     OwnFiles,
     SecondNames,
     is_configuration,
     is_git,
-    is_of_processes,
     is_store,
     key_of,
     names_store,
@@ -46,6 +47,7 @@ class OffLimits:
     """Links over which it is found."""
     git: tuple[str, ...] = ()
     """What is open for writing of git's."""
+    mounts: MountTable = field(default_factory=MountTable)
     looks: Looks = field(default_factory=Looks)
     """What may still be looked at for it."""
     calm: dict[str, bool] = field(default_factory=dict[str, bool])
@@ -72,11 +74,18 @@ class OffLimits:
         calm = self.calm.get(folder)
         if calm is None:
             calm = self.calm[folder] = self._is_calm(folder)
-        return calm and not (is_store(part_of_key(name)) or is_of_processes(status) or self.second_names.is_one(status))
+        if not calm or self._is_of_processes(status):
+            return False
+        return not (is_store(part_of_key(name)) or self.second_names.is_one(status))
+
+    def _is_of_processes(self, status: os.stat_result) -> bool:
+        return status.st_dev in self.mounts.of_processes
 
     def _is_calm(self, folder: str) -> bool:
         """Whether where a directory lies already says that what is in it may be read, but for its name and status."""
-        if not self.tool.read_only or len(key_of(folder)) < LONGEST_OF_SYSTEM or self.own.lie_below(folder):
+        if not self.tool.read_only or folder in self.mounts.holders or self.own.lie_below(folder):
+            return False
+        if any(len(key_of(name)) < LONGEST_OF_SYSTEM for name in (folder, *self.mounts.names(folder))):
             return False
         try:
             self._refuse(folder, folder, status=None)
@@ -108,7 +117,8 @@ class OffLimits:
         self._refuse_processes(text, place, literal=literal, status=status)
 
     def _refuse_processes(self, text: str, place: str, *, literal: str, status: os.stat_result | None) -> None:
-        if shows_processes(place, status) or (literal != place and shows_processes(literal)):
+        shown = any(map(shows_processes, {place, literal, *self.mounts.names(place)}))
+        if shown or (status is not None and self._is_of_processes(status)):
             what = f"path {show(text)} shows what processes know, Callgate's keys and secrets among it"
             raise Unfit(f"{what}, and no tool may touch it; no role and no grant lifts this")
 
@@ -130,9 +140,10 @@ class OffLimits:
         return not all(is_inside(root, place) for root in self.roots())
 
     def _refuse_git(self, text: str, place: str, *, literal: str) -> None:
-        if self.tool.read_only or any(is_inside(place, root) for root in self.git):
+        names = (place, *self.mounts.names(place))
+        if self.tool.read_only or any(is_inside(name, root) for name in names for root in self.git):
             return
-        if any(map(is_git, (*key_of(place), *key_of(literal)))) or lies_in_git(place):
+        if any(map(is_git, key_of(literal))) or is_in_git(place, self.mounts):
             advice = "list that .git in the paths of the scope family to open it"
             raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
 
@@ -145,6 +156,8 @@ class OffLimits:
 
     def _refuse_another(self, text: str, place: str, *, literal: str) -> None:
         names = key_of(place) if literal == place else {*key_of(place), *key_of(literal)}
+        if not self.mounts.lasts:
+            names = {*names, *self.mounts.called(place), *chain(*map(key_of, self.mounts.names(place)))}
         if names_store(names) or (not self.tool.read_only and any(map(is_configuration, names))):
             what = f"path {show(text)} is one of Callgate's own files by its name, of another one if not of this"
             raise Unfit(f"{what}, and no tool may change what governs it; no role and no grant lifts this")

@@ -10,7 +10,7 @@ import os
 import stat
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -81,27 +81,10 @@ def names_store(parts: Collection[str]) -> bool:
     return STORE_FOLDER in parts
 
 
-def shows_processes(path: str, status: os.stat_result | None = None) -> bool:
-    """Whether what processes know can be read there: the environment that keys and secrets came in, their memory.
-
-    Args:
-        path: Absolute.
-        status: What is there; the same file system may be mounted elsewhere.
-    """
+def shows_processes(path: str) -> bool:
+    """Whether what processes know is read at this absolute path: the environment that keys came in, their memory."""
     key = key_of(path)
-    if key[:1] == _PROCESSES or key[:2] in _MEMORY or key[:3] in _MEMORY:
-        return True
-    return status is not None and is_of_processes(status)
-
-
-def is_of_processes(status: os.stat_result) -> bool:
-    """Whether this lies on the file system that shows processes, wherever that is mounted."""
-    return status.st_dev == _device_of_processes()
-
-
-@cache
-def _device_of_processes() -> int | None:
-    return next((status.st_dev for status in _status("/proc/self")), None)
+    return key[:1] == _PROCESSES or key[:2] in _MEMORY or key[:3] in _MEMORY
 
 
 class OwnFiles:
@@ -115,9 +98,15 @@ class OwnFiles:
         self._above = frozenset(key[:length] for key in self._keys for length in range(len(key)))
         self._aims: dict[Key, Aims] = {}
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Every path that is one of them, with what a database keeps beside its file."""
+        return tuple(path + ending for path in self.paths for ending in _BESIDE)
+
     def with_more(self, paths: Iterable[Path | str]) -> OwnFiles:
         """These and others."""
-        return OwnFiles((*self._paths, *paths))
+        more = tuple(paths)
+        return OwnFiles((*self._paths, *more)) if more else self
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -24,8 +24,9 @@ from callgate.policy.ground import Ground
 from callgate.policy.groups import runs_programs
 from callgate.policy.guess import starts_programs
 from callgate.policy.hosts import Airspace, read_host
+from callgate.policy.kept import Kept
 from callgate.policy.looks import TooMany
-from callgate.policy.own_code import own_code, ways_to_code
+from callgate.policy.mounted import mounted
 from callgate.policy.own_files import OwnFiles, SecondNames
 from callgate.policy.paths import Paths, real_directory
 from callgate.policy.patterns import may_be_expanded
@@ -102,13 +103,13 @@ class Resources:
         self._families = Families(families)
         self._directory = real_directory(working_directory)
         self._own = OwnFiles(own_paths)
+        self._kept: Kept | None = None
         self._grounds: dict[tuple[str, str], Ground | None] = {}
         self._bases: dict[str, str] = {}
 
     def protect(self, paths: Iterable[Path | str]) -> tuple[str, ...]:
         """Put more files out of reach of every tool; all that are, by now."""
-        more = tuple(paths)
-        self._own = self._own.with_more(more) if more else self._own
+        self._own = self._own.with_more(paths)
         return self._own.paths
 
     def seek(self, reach: Reach, arguments: Arguments, *, context: Context) -> Sought:
@@ -141,7 +142,7 @@ class Resources:
         return Grounds(
             directory=paths.base,
             roots=paths.roots(),
-            closed=self._own.paths,
+            closed=paths.own.paths,
             git=paths.git,
             code=paths.code,
             ways_to_code=paths.ways_to_code,
@@ -151,7 +152,17 @@ class Resources:
             others=tuple(dict.fromkeys(self._granted_to_anybody((self._directory, *self._bases_of(context))))),
         )
 
+    def _keep(self) -> Kept:
+        try:
+            mounts = mounted()
+        except OSError as error:
+            raise Unfit(f"what is mounted cannot be seen ({error.strerror}), and so not where paths lead") from error
+        if self._kept is None or self._kept.named is not self._own or self._kept.mounts is not mounts:
+            self._kept = Kept.of(self._own, mounts)
+        return self._kept
+
     def _paths(self, tool: Tool, context: Context) -> Paths:
+        kept = self._keep()
         bases = self._bases_of(context)
         families = self._governing(tool, "paths", otherwise="fs")
         by_base = [[ground for name in families if (ground := self._ground(name, base))] for base in bases]
@@ -159,11 +170,12 @@ class Resources:
             tool,
             bases[-1],
             tuple(dict.fromkeys(chain.from_iterable(by_base))),
-            self._own,
-            SecondNames(self._own),
-            own_code(),
-            ways_to_code(),
+            kept.own,
+            SecondNames(kept.own),
+            kept.code,
+            kept.ways_to_code,
             tuple(reduce(overlap, ([root for ground in grounds for root in ground.git] for grounds in by_base))),
+            kept.mounts,
         )
 
     def _bases_of(self, context: Context) -> tuple[str, ...]:
@@ -211,7 +223,9 @@ class Resources:
             entries = self._families.known[family].paths
             beside = [entry for other in self._families.known.values() for entry in other.paths or ()]
             self._grounds[family, base] = (
-                None if entries is None else Ground.of(family, entries, working_directory=base, beside=beside)
+                None
+                if entries is None
+                else Ground.of(family, entries, working_directory=base, beside=beside, mounts=self._keep().mounts)
             )
         return self._grounds[family, base]
 

@@ -7,7 +7,7 @@ keeps what lies at the end of a path has to know of them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 _MOST_LINKS = 40
@@ -48,6 +48,15 @@ def follow(path: str) -> Way:
 def is_inside(path: str, root: str) -> bool:
     """Whether a path is that directory or lies in it."""
     return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+def way_to(path: str) -> Iterator[str]:
+    """Every directory from the top to an absolute path, and the path itself."""
+    at = path.find(os.sep)
+    while at != -1:
+        yield path[:at] or os.sep
+        at = path.find(os.sep, at + 1)
+    yield path
 
 
 def overlap(roots: Iterable[str], others: Iterable[str]) -> list[str]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from callgate.model.grounds import Grounds
+from callgate.policy.mounted import mounted
 
 LONGEST_PATH = 4096
 _LONGEST_NAME = 255
@@ -32,7 +33,6 @@ _DIRECTORY = _flags("O_RDONLY", "O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
 _FILE = _flags("O_RDONLY", "O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY")
 _NEW = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW", "O_CLOEXEC")
 _LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK})
-_PROCESSES = "/proc/self"
 _MOST_HELD = 64
 
 
@@ -64,7 +64,7 @@ class Confined:
 
     def __init__(self, grounds: Grounds) -> None:
         self.grounds = grounds
-        self._processes = _device(_PROCESSES)
+        self._processes = mounted().of_processes
 
     def show(self, place: str) -> str:
         """A real path as a model writes it: from the working directory where it lies in it."""
@@ -184,7 +184,7 @@ class Confined:
             PermissionError: With the reason.
         """
         reason = self.grounds.path_refused(place, status)
-        if reason is None and status is not None and status.st_dev == self._processes:
+        if reason is None and status is not None and status.st_dev in self._processes:
             reason = f"{place} is no file of a disk but shows what processes do and know, which no tool may read"
         if reason is not None:
             raise PermissionError(reason)
@@ -356,10 +356,3 @@ def _told(place: str) -> Generator[None]:
 def _is_link(place: str, error: OSError) -> bool:
     # Asked for a directory, the system says "not a directory" of a link.
     return error.errno == errno.ENOTDIR and os.path.islink(place)  # noqa: PTH114 - a text all along
-
-
-def _device(path: str) -> int | None:
-    try:
-        return os.stat(path).st_dev  # noqa: PTH116 - a text all along
-    except OSError:
-        return None

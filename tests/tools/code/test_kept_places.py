@@ -287,7 +287,7 @@ async def test_what_callgate_runs_from_is_read_and_started_and_not_written(
     program = place.ground / "env" / "lib" / "run"
     program.write_text(f"#!/bin/sh\necho {place.canary}\n")
     program.chmod(0o755)
-    monkeypatch.setattr("callgate.policy.resources.own_code", lambda: (str(place.ground / "env" / "lib"),))
+    monkeypatch.setattr("callgate.policy.kept.own_code", lambda: (str(place.ground / "env" / "lib"),))
     before = place.seen("env")
     assert (await place.run("env/lib/run"))["stdout"].strip() == place.canary
     await place.run(command)

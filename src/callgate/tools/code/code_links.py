@@ -18,25 +18,34 @@ MOST_NAMES = 1000
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
-def second_names(code: Sequence[str], roots: Iterable[str], *, opened: Container[str]) -> list[str]:
+def second_names(
+    code: Sequence[str],
+    roots: Iterable[str],
+    *,
+    opened: Container[str],
+    closed: Sequence[str] = (),
+    seen_twice: bool = False,
+) -> list[str]:
     """Files that lie in the code as well, and whole directories of packages that hold such.
 
     Args:
         code: What Callgate runs from.
         roots: What the program may write to.
         opened: Each `.git` among it; the others are read-only anyway.
+        closed: What it does not get of these.
+        seen_twice: Whether one name may be seen under two paths, because a directory is mounted twice.
 
     Raises:
         PermissionError: There are too many to be looked after.
     """
     linked: dict[Identity, list[str]] = {}
     names: dict[Identity, int] = {}
-    for path, status in _files(roots, without=code, opened=opened):
+    for path, status in _files(roots, without=(*code, *closed), opened=opened):
         if status.st_nlink > 1:
             linked.setdefault((status.st_dev, status.st_ino), []).append(path)
             names[status.st_dev, status.st_ino] = status.st_nlink
     # Where all names of a file were seen, it has none in the code.
-    doubtful = {identity for identity, paths in linked.items() if len(paths) < names[identity]}
+    doubtful = {identity for identity, paths in linked.items() if seen_twice or len(paths) < names[identity]}
     found = [path for identity in _in_code(code, doubtful) for path in linked[identity]]
     kept = list(dict.fromkeys(map(_around, found)))
     if len(kept) > MOST_NAMES:

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from callgate.model.grounds import Grounds
-from callgate.policy.git_places import lies_in_git
-from callgate.policy.own_files import is_git, key_of
+from callgate.policy.mounted import mounted
 from callgate.policy.ways import Way, follow, parts_of
 from callgate.tools.code import code_links
 from callgate.tools.code.aside import Spared, set_aside
@@ -22,6 +21,7 @@ from callgate.tools.code.git_folders import is_repository
 from callgate.tools.code.git_links import second_names
 from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, take
 from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, usable
+from callgate.tools.code.second_mounts import SecondMounts
 from callgate.tools.code.stand_ins import Covers, standing
 
 _CLOSED_AT_LAST = ("--remount-ro", "/")
@@ -65,19 +65,23 @@ def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[st
     own = _own_places(grounds.closed, writable)
     _refuse_own(own, (*writable, *readable))
     second = own_with_second_names(grounds.closed)
-    before = take(_looked_through(grounds, writable=writable, also=readable if second else ()), second)
-    git = _git_places(before, writable)
+    mounts = SecondMounts.within((*SYSTEM, *readable, *writable), mounted())
+    looked_through = _looked_through(grounds, writable=writable, also=readable if second else ())
+    before = take(looked_through, second, closed=mounts.processes)
+    mounts.note(before)
+    git = [*_git_places(before, writable), *_git_mounts(mounts, granted=grounds.git)]
     absent = [path for path in git if not os.path.lexists(path)]
     kept = [path for path in own if any(is_inside(path, root) for root in (*SYSTEM, *readable, *writable))]
     kept += _absent(grounds.code, writable)
     with standing(kept, writable) as covers:
-        layout = _Layout(writable=writable, readable=readable)
+        layout = _Layout(writable=writable, readable=readable, mounts=mounts)
         layout.keep_git(before, git, granted=grounds.git)
         layout.keep_git_links(before)
         layout.keep_code(grounds.code)
         layout.keep_code_links(grounds.code)
         layout.keep_others(before)
         layout.keep_own(covers, before.second_names)
+        layout.hide_processes()
         covered = {path: identity_of(path) for path in covers.covered}
         yield (enclosure := Enclosure(layout.options(), grounds, covered=covered))
     if writable:
@@ -107,8 +111,9 @@ class _As(Enum):
 class _Layout:
     """What a program gets, path by path; what lies deeper counts for itself."""
 
-    def __init__(self, *, writable: Sequence[str], readable: Sequence[str]) -> None:
+    def __init__(self, *, writable: Sequence[str], readable: Sequence[str], mounts: SecondMounts) -> None:
         self._writable = writable
+        self._mounts = mounts
         self.places = dict.fromkeys(readable, _As.READ) | dict.fromkeys(writable, _As.OPEN)
         self._opened: list[str] = []
         self.notes: list[str] = []
@@ -124,7 +129,7 @@ class _Layout:
         for path in (*self._there((*elsewhere, *before.unseen)), *opened):
             self._fix(path)
         for root in self._open_roots():
-            if _is_of_git(root) and not any(is_inside(root, each) for each in granted):
+            if self._mounts.is_of_git(root, granted=granted):
                 self._shut(root, "it lies in a git repository")
         self.places |= dict.fromkeys(opened, _As.OPEN)
 
@@ -134,7 +139,8 @@ class _Layout:
             return
         here = [path for path in before.git if not os.path.islink(path)]  # noqa: PTH114 - a text all along
         elsewhere = [way.real for way in before.behind if is_repository(way.real)]
-        for path in second_names((*here, *elsewhere), self._writable, granted=self._opened):
+        closed = self._mounts.processes
+        for path in second_names((*here, *elsewhere), self._writable, granted=self._opened, closed=closed):
             self._shut(path, "it is a hard link of a file in a git repository")
 
     def keep_code(self, code: Iterable[str]) -> None:
@@ -147,7 +153,9 @@ class _Layout:
 
     def keep_code_links(self, code: Sequence[str]) -> None:
         """Let what Callgate runs from only be read under its other names, too."""
-        for path in code_links.second_names(code, self._open_roots(), opened=self._opened):
+        roots, closed = self._open_roots(), self._mounts.processes
+        twice = bool(self._mounts.points)
+        for path in code_links.second_names(code, roots, opened=self._opened, closed=closed, seen_twice=twice):
             self._shut(path, "it is a hard link of what Callgate runs from, or holds such")
 
     def keep_others(self, before: Inventory) -> None:
@@ -172,6 +180,12 @@ class _Layout:
         # What is only to be read, and is not there, cannot be made either.
         hidden = [path for path in (*covers.covered, *second_names) if os.path.exists(path)]  # noqa: PTH110
         self.places |= dict.fromkeys(hidden, _As.HIDDEN)
+
+    def hide_processes(self) -> None:
+        """Hide what shows them: the sandbox has a /proc of its own."""
+        for path in self._mounts.processes:
+            self._fix(path)
+            self.places[path] = _As.HIDDEN
 
     def options(self) -> list[str]:
         """What lies deeper comes later, and so on top."""
@@ -245,14 +259,15 @@ def _git_places(before: Inventory, writable: Sequence[str]) -> list[str]:
     return [path for path in dict.fromkeys(real) if any(is_inside(path, root) for root in writable)]
 
 
+def _git_mounts(mounts: SecondMounts, *, granted: Sequence[str]) -> list[str]:
+    """Where something that is git's is mounted beside it."""
+    return [point for point in mounts.points if mounts.is_of_git(point, granted=granted)]
+
+
 def _absent(paths: Iterable[str], writable: Sequence[str]) -> list[str]:
     """Those that are not there, where a program could make them."""
     inside = [path for path in paths if any(is_inside(path, root) for root in writable)]
     return [path for path in inside if not os.path.lexists(path)]
-
-
-def _is_of_git(path: str) -> bool:
-    return any(map(is_git, key_of(path))) or lies_in_git(path)
 
 
 def _refuse_ways(links: Iterable[str], writable: Sequence[str]) -> None:

@@ -17,13 +17,16 @@ MOST_NAMES = 1000
 """Each is a mount, and these take time."""
 
 
-def second_names(git: Iterable[str], roots: Sequence[str], *, granted: Sequence[str]) -> list[str]:
+def second_names(
+    git: Iterable[str], roots: Sequence[str], *, granted: Sequence[str], closed: Iterable[str] = ()
+) -> list[str]:
     """Files in directories that a program gets, which lie in a `.git` that it may not write as well.
 
     Args:
         git: Git's directories, and files that are a `.git`.
         roots: What the program may write to.
         granted: What it may write to of git's.
+        closed: What it does not get of these.
 
     Raises:
         PermissionError: There are too many to be looked after.
@@ -33,7 +36,7 @@ def second_names(git: Iterable[str], roots: Sequence[str], *, granted: Sequence[
     if not linked:
         return []
     found: list[str] = []
-    for path, status in _files(roots, without=shut, still=granted):
+    for path, status in _files(roots, without=shut.union(closed), still=granted):
         if (status.st_dev, status.st_ino) in linked:
             found.append(path)
         if len(found) > MOST_NAMES:

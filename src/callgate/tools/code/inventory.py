@@ -10,7 +10,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from callgate.policy.own_files import is_configuration, is_store
@@ -43,22 +43,24 @@ class Inventory:
     stores: list[str] = field(default_factory=list[str])
     """Folders that some Callgate keeps its store in; only before."""
     unseen: list[str] = field(default_factory=list[str])
-    """Directories that cannot be looked into."""
+    """Directories that cannot be looked into, or are not to be."""
     too_long: str | None = None
     """A path that is too long to be looked at or kept."""
 
 
-def take(roots: Iterable[str], own: frozenset[Identity]) -> Inventory:
+def take(roots: Iterable[str], own: frozenset[Identity], *, closed: Sequence[str] = ()) -> Inventory:
     """Look through directories before a program has them, following no link.
 
     Args:
         roots: Where to look.
         own: Callgate's own files that have a second name somewhere.
+        closed: Where nobody looks, and so no program either.
 
     Raises:
         PermissionError: They hold too much, or too deep, to be looked after.
     """
-    look = _Look(own=own)
+    look = _Look(own=own, closed=frozenset(closed))
+    look.found.unseen += closed
     look.through(roots, most=MOST_ENTRIES)
     if look.found.too_long is not None:
         message = f"a path in the granted directories is too long to look after: {shown(look.found.too_long)}"
@@ -118,7 +120,7 @@ class _Look:
     known: frozenset[tuple[int, ...]] | None = None
     """Each `.git` that was there before the program; None when this is before."""
     closed: frozenset[str] = frozenset()
-    """Directories that could not be looked into before, and so were not open to the program either."""
+    """Directories that are not looked into, and so are not open to the program either."""
     found: Inventory = field(default_factory=Inventory)
 
     def through(self, roots: Iterable[str], *, most: int | None) -> None:
