@@ -232,3 +232,12 @@ def test_a_program_does_not_work_in_what_shows_processes(ground: Path) -> None:
     )
     assert not ran.ok
     assert "shows what processes know" in ran.said
+
+
+def test_a_search_does_not_walk_through_a_second_proc(ground: Path) -> None:
+    """It would find nothing that may be told there, and be at it until its time is over."""
+    (ground / "notes.txt").write_text("a needle\n")
+    search = ("search_files", {"pattern": "a needle|^Name:"})
+    (found,) = call_among([processes(ground / "other")], search, builtin_tools=FILES, working_directory=ground)
+    assert found.ok
+    assert "'count': 1" in found.said

@@ -19,6 +19,7 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
+from callgate.policy.mounted import mounted
 from callgate.policy.ways import is_inside
 from callgate.tools.confined import Below, Confined, Held, inside, kind_of
 from callgate.tools.files.arguments import DirectoryPath
@@ -171,7 +172,8 @@ def _excluded(grounds: Grounds, base: str, *, start: str, glob: str | None) -> l
 
     To what is hidden it only comes by a glob. One that is made meanwhile is not opened (`proving`).
     """
-    closed = [place for place in grounds.closed if place != start and is_inside(place, start)]
+    places = (*grounds.closed, *mounted().process_points)
+    closed = [place for place in places if place != start and is_inside(place, start)]
     return [
         _below(base, place)
         for place in closed
