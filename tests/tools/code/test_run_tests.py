@@ -56,6 +56,18 @@ async def test_settings_that_make_pytest_quiet_change_no_count(project: Path) ->
     (project / "pytest.ini").write_text("[pytest]\naddopts = -q -q\n")
     ran = (await ask(project)).unwrap()
     assert (ran["success"], ran["passed"], ran["failed"], ran["errors"]) == (False, 2, 1, 0)
+    assert "assert 1 == 2" in ran["output"]
+
+
+async def test_no_test_by_that_name_is_none(project: Path) -> None:
+    ran = (await ask(project, pattern="absent")).unwrap()
+    assert (ran["success"], ran["exit_code"], ran["passed"], ran["failed"], ran["errors"]) == (False, 5, 0, 0, 0)
+
+
+async def test_more_output_than_can_be_told_is_cut_and_counted_all_the_same(project: Path) -> None:
+    (project / "tests" / "test_a.py").write_text("def test_bad():\n    print('x' * 300_000)\n    assert 0\n")
+    ran = (await ask(project)).unwrap()
+    assert (len(ran["output"]), ran["truncated"], ran["failed"]) == (50_000, True, 1)
 
 
 async def test_what_is_printed_last_changes_no_count(project: Path) -> None:

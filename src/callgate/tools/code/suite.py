@@ -86,7 +86,9 @@ async def run_tests(
         timeout: Seconds until it is stopped.
         working_dir: The project's directory; the working directory if not given.
     """
-    options = ["--color=no", "-p", "no:cacheprovider", "-v" if verbose else "-q", *(("-k", pattern) if pattern else ())]
+    # A number: to a project's own -q another one would be added, and then nothing is said of what failed.
+    spoken = f"--verbosity={1 if verbose else -1}"
+    options = ["--color=no", "-p", "no:cacheprovider", spoken, *(("-k", pattern) if pattern else ())]
     async with in_turn(partial(_look, ctx, working_dir, path=path), ctx) as site:
         python, needed = _interpreter(site)
         async with enclosure(site.grounds, writable=site.roots, readable=needed) as inside, ctx.effect():
