@@ -24,11 +24,11 @@ def test_of_a_machine_where_nothing_is_mounted_twice_nothing_has_another_name():
         "30 22 0:21 /sys /proc/sys ro - proc proc rw",
         "31 27 254:0 /var/lib/containers/1/hosts /etc/hosts rw - ext4 /dev/vda rw",
         "32 27 254:0 /var/lib/containers/1/resolv.conf /etc/resolv.conf rw - ext4 /dev/vda rw",
-        "33 27 254:0 /home/ann/project /work rw - ext4 /dev/vda rw",
+        "33 27 254:0 /home/ann/project /ground rw - ext4 /dev/vda rw",
     )
     assert mounts.lasts
     assert mounts.points == ()
-    assert mounts.names("/work/a") == mounts.everywhere(["/work", "/etc"]) == mounts.called("/work/a") == ()
+    assert mounts.names("/ground/a") == mounts.everywhere(["/ground", "/etc"]) == mounts.called("/ground/a") == ()
 
 
 def test_no_table_says_nothing():
@@ -39,35 +39,35 @@ def test_no_table_says_nothing():
 
 
 def test_what_a_mount_shows_has_its_names_there_and_where_it_comes_from():
-    mounts = table(DISK, "40 27 254:0 /home/ann /work/home rw - ext4 /dev/vda rw")
+    mounts = table(DISK, "40 27 254:0 /home/ann /ground/home rw - ext4 /dev/vda rw")
     assert not mounts.lasts
-    assert mounts.names("/work/home/key") == ("/home/ann/key",)
-    assert mounts.names("/home/ann/key") == ("/work/home/key",)
-    assert mounts.names("/work/home") == ("/home/ann",)
+    assert mounts.names("/ground/home/key") == ("/home/ann/key",)
+    assert mounts.names("/home/ann/key") == ("/ground/home/key",)
+    assert mounts.names("/ground/home") == ("/home/ann",)
     assert mounts.names("/home/bob") == mounts.names("/home/ann2") == ()
-    assert mounts.names("/work") == ()
+    assert mounts.names("/ground") == ()
     assert mounts.everywhere(["/home/ann/.callgate", "/home/ann/absent"]) == (
-        "/work/home/.callgate",
-        "/work/home/absent",
+        "/ground/home/.callgate",
+        "/ground/home/absent",
     )
 
 
 def test_what_lies_in_a_place_counts_as_well_and_what_is_mounted_in_it():
     mounts = table(
         DISK,
-        "40 27 254:0 /home/ann/.callgate/plugins /work/plugins rw - ext4 /dev/vda rw",
+        "40 27 254:0 /home/ann/.callgate/plugins /ground/plugins rw - ext4 /dev/vda rw",
         "41 27 0:60 / /home/ann/.callgate/keys rw - tmpfs tmpfs rw",
-        "42 27 0:60 / /work/keys rw - tmpfs tmpfs rw",
+        "42 27 0:60 / /ground/keys rw - tmpfs tmpfs rw",
         "43 27 0:61 / /home/ann/.callgate/alone rw - tmpfs tmpfs rw",
     )
-    assert set(mounts.everywhere(["/home/ann/.callgate"])) >= {"/work/plugins", "/work/keys"}
-    assert mounts.names("/work/keys/root") == ("/home/ann/.callgate/keys/root",)
+    assert set(mounts.everywhere(["/home/ann/.callgate"])) >= {"/ground/plugins", "/ground/keys"}
+    assert mounts.names("/ground/keys/root") == ("/home/ann/.callgate/keys/root",)
     assert mounts.names("/home/ann/.callgate/alone/x") == ()
 
 
 def test_single_files_and_names_with_blanks_are_found():
-    mounts = table(DISK, r"40 27 254:0 /home/a\040b/callgate.yaml /work/c\134d\011e rw - ext4 /dev/vda rw")
-    assert mounts.everywhere(["/home/a b/callgate.yaml"]) == ("/work/c\\d\te",)
+    mounts = table(DISK, r"40 27 254:0 /home/a\040b/callgate.yaml /ground/c\134d\011e rw - ext4 /dev/vda rw")
+    assert mounts.everywhere(["/home/a b/callgate.yaml"]) == ("/ground/c\\d\te",)
 
 
 def test_names_that_are_no_text_are_kept_as_the_system_has_them():
@@ -76,8 +76,8 @@ def test_names_that_are_no_text_are_kept_as_the_system_has_them():
 
 
 def test_what_was_replaced_since_it_was_mounted_counts_by_its_path():
-    mounts = table(DISK, "40 27 254:0 /home/callgate.yaml//deleted /work/old.yaml rw - ext4 /dev/vda rw")
-    assert mounts.everywhere(["/home/callgate.yaml"]) == ("/work/old.yaml",)
+    mounts = table(DISK, "40 27 254:0 /home/callgate.yaml//deleted /ground/old.yaml rw - ext4 /dev/vda rw")
+    assert mounts.everywhere(["/home/callgate.yaml"]) == ("/ground/old.yaml",)
 
 
 def test_subvolumes_are_told_apart_by_what_they_are_called_in_their_file_system():
@@ -85,22 +85,22 @@ def test_subvolumes_are_told_apart_by_what_they_are_called_in_their_file_system(
         "27 1 0:30 /@ / rw - btrfs /dev/vda rw,subvol=/@",
         "28 27 0:30 /@home /home rw - btrfs /dev/vda rw,subvol=/@home",
         "29 27 0:30 / /mnt/all rw - btrfs /dev/vda rw,subvol=/",
-        "30 27 0:30 /@home/ann /work/home rw - btrfs /dev/vda rw,subvol=/@home",
+        "30 27 0:30 /@home/ann /ground/home rw - btrfs /dev/vda rw,subvol=/@home",
     )
-    assert set(mounts.names("/home/ann/key")) == {"/mnt/all/@home/ann/key", "/work/home/key"}
+    assert set(mounts.names("/home/ann/key")) == {"/mnt/all/@home/ann/key", "/ground/home/key"}
     assert mounts.names("/etc/x") == ("/mnt/all/@/etc/x",)
 
 
 def test_what_is_mounted_over_is_not_seen():
     mounts = table(
         DISK,
-        "40 27 254:0 /home /work rw - ext4 /dev/vda rw",
-        "41 40 0:60 / /work rw - tmpfs tmpfs rw",
+        "40 27 254:0 /home /ground rw - ext4 /dev/vda rw",
+        "41 40 0:60 / /ground rw - tmpfs tmpfs rw",
         "42 27 254:0 /home /mnt/a rw - ext4 /dev/vda rw",
         "43 27 0:61 / /mnt rw - tmpfs tmpfs rw",
     )
     assert mounts.names("/home/x") == ()
-    assert mounts.names("/work/x") == ()
+    assert mounts.names("/ground/x") == ()
     assert mounts.everywhere(["/home"]) == ()
 
 
@@ -111,32 +111,34 @@ def test_what_is_mounted_where_it_lies_anyway_has_no_other_name():
 
 
 def test_nothing_is_mounted_over_the_top_of_what_a_process_sees():
-    mounts = table("1 0 0:2 / / rw - rootfs rootfs rw", DISK, "40 27 254:0 /home /work rw - ext4 /dev/vda rw")
-    assert mounts.names("/work/x") == ("/home/x",)
+    mounts = table("1 0 0:2 / / rw - rootfs rootfs rw", DISK, "40 27 254:0 /home /ground rw - ext4 /dev/vda rw")
+    assert mounts.names("/ground/x") == ("/home/x",)
 
 
 def test_a_top_that_the_table_does_not_have_is_no_name_and_in_nobodys_way():
     """Somebody changed the root of the process to a directory."""
-    mounts = table("40 27 254:0 /home /work rw - ext4 /dev/vda rw", "41 27 254:0 /home /again rw - ext4 /dev/vda rw")
-    assert mounts.names("/work/x") == ("/again/x",)
+    mounts = table("40 27 254:0 /home /ground rw - ext4 /dev/vda rw", "41 27 254:0 /home /again rw - ext4 /dev/vda rw")
+    assert mounts.names("/ground/x") == ("/again/x",)
     assert mounts.names("/x") == mounts.everywhere(["/x"]) == mounts.called("/x") == ()
 
 
 @pytest.mark.parametrize("name", [".git", ".callgate", "callgate.yaml"])
 def test_what_a_mount_is_called_in_its_file_system_is_told_where_that_says_something(name: str):
-    mounts = table("27 1 0:50 / / rw - overlay overlay rw", f"40 27 254:0 /srv/{name}/in /work/x rw - ext4 /dev/vda rw")
+    mounts = table(
+        "27 1 0:50 / / rw - overlay overlay rw", f"40 27 254:0 /srv/{name}/in /ground/x rw - ext4 /dev/vda rw"
+    )
     assert not mounts.lasts
-    assert mounts.called("/work/x/y") == ("srv", name, "in")
-    assert mounts.called("/work") == ()
-    assert mounts.points == ("/work/x",)
-    assert mounts.holders == {"/work"}
+    assert mounts.called("/ground/x/y") == ("srv", name, "in")
+    assert mounts.called("/ground") == ()
+    assert mounts.points == ("/ground/x",)
+    assert mounts.holders == {"/ground"}
 
 
 @pytest.mark.parametrize("kind", ["proc", "debugfs", "tracefs"])
 def test_each_file_system_that_shows_processes_is_known_by_its_device(kind: str):
-    mounts = table(DISK, PROC, f"40 27 0:77 / /work/p rw - {kind} {kind} rw")
+    mounts = table(DISK, PROC, f"40 27 0:77 / /ground/p rw - {kind} {kind} rw")
     assert mounts.of_processes == {os.makedev(0, 21), os.makedev(0, 77)}
-    assert mounts.process_points == ("/proc", "/work/p")
+    assert mounts.process_points == ("/proc", "/ground/p")
     assert not mounts.lasts
 
 
