@@ -357,14 +357,16 @@ def test_a_directory_that_becomes_a_link_meanwhile_is_not_written_through(moving
     assert moving.witness() == before
 
 
-BEFORE = ["", "./", "sub/../", "{root}/", "../root/", "here/", "{root}/here/sub/../"]
+BEFORE = ["", "./", "sub/../", "{root}/", "../{name}/", "here/", "{root}/here/sub/../"]
 BEHIND = ["secret.txt", "deep/secret.txt", "deep/../secret.txt", "/deep//secret.txt", "../moving/./secret.txt"]
 
 
 async def test_no_path_leads_out_while_a_directory_becomes_a_link_and_back(moving: World) -> None:
     """All the ways, and as many that lead through that directory, which are open whenever it is one."""
     (moving.root / "here").symlink_to(".")
-    through = [f"{start}moving/{end}".format(root=moving.root) for start in BEFORE for end in BEHIND]
+    through = [
+        f"{start}moving/{end}".format(root=moving.root, name=moving.root.name) for start in BEFORE for end in BEHIND
+    ]
     before = moving.witness()
     async with asyncio.timeout(120), moving.gate() as gate:
         with swapping(moving.root / "moving", moving.outside) as rounds:
