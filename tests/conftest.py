@@ -17,6 +17,9 @@ __all__ = ["loopback_only"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in its background deaf to Ctrl-C, and the processes that tests start inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    # So does `nohup`. The tests stay deaf to it by a handler of their own, which nobody inherits.
+    signal.signal(signal.SIGHUP, lambda _number, _frame: None)
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

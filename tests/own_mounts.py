@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from callgate import Call as CallOfHost
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy
 from callgate.model.outcome import Pending
+from callgate.runtime.host_tools import host_tools
 from tests.needed import missing
 
 _UNSHARE = ("unshare", "--mount", "--propagation", "private")
@@ -39,7 +41,7 @@ def processes(where: Path | str) -> tuple[str, ...]:
 
 
 def call_among(mounts: Sequence[tuple[str, ...]], *calls: Call, late: bool = False, **opening: Any) -> list[Told]:
-    """Make calls one after the other where this is mounted; whoever is asked about one says yes.
+    """Make calls one after the other where this is mounted; whoever is asked about one says yes. A host's is judged.
 
     Args:
         mounts: Words for `mount`.
@@ -94,7 +96,15 @@ async def _answer(asked: dict[str, Any]) -> list[Told]:
         if asked["late"]:
             await _call(gate, "list_directory", {})
             _mount(asked["mounts"])
-        return [await _call(gate, name, arguments) for name, arguments in calls]
+        gate.add(*host_tools())
+        return [
+            await (_judge if name.startswith("host.") else _call)(gate, name, arguments) for name, arguments in calls
+        ]
+
+
+async def _judge(gate: Callgate, name: str, arguments: dict[str, Any]) -> Told:
+    judged = await gate.judge(CallOfHost(name, arguments), Context(autonomy=Autonomy.A4))
+    return Told(judged.allowed, str(judged.outcome and judged.outcome.error))
 
 
 async def _call(gate: Callgate, name: str, arguments: dict[str, Any]) -> Told:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,15 @@ def test_arguments_that_do_not_fit_are_refused_with_every_fault(cli: Cli):
     assert "refused: pay" in done.err
     assert "to must be a string" in done.err
     assert "amount" in done.err
+    assert f"what it takes  callgate tools show pay --module {TOOLS}" in done.err
     assert done.out == ""
+
+
+def test_a_mistyped_parameter_is_told_with_those_there_are(cli: Cli):
+    done = cli.call("pay", {"to": "bob", "amont": 5})
+    assert done.code == 3
+    assert "Unknown parameter: amont" in done.err
+    assert "Did you mean amount instead of amont? The tool takes to (needed), amount (needed)." in done.err
 
 
 def test_an_unknown_tool_is_refused(cli: Cli):
@@ -98,11 +107,22 @@ def test_an_unknown_tool_is_refused(cli: Cli):
     assert "Unknown tool: word_cont; did you mean word_count?" in shown.err
 
 
+def test_a_built_in_tool_that_the_configuration_does_not_enable_is_told_as_one(cli: Cli):
+    Path("callgate.yaml").write_text("builtin_tools: {enable: [files]}\n")
+    done = cli("call", "python_eval", '{"code": "1"}')
+    assert done.code == 3
+    assert "Unknown tool: python_eval (tool_not_found)" in done.err
+    advice = "is a built-in tool that is not enabled here; add it to builtin_tools.enable in callgate.yaml"
+    assert f"It {advice}" in done.err
+    assert f"Unknown tool: python_eval; it {advice}" in cli("tools", "show", "python_eval").err
+
+
 def test_without_any_tool_nothing_is_opened(cli: Cli):
     (cli.folder / "callgate.yaml").write_text("version: 1\n")
     done = cli("call", "word_count", "{}")
     assert done.code == 2
     assert "--module NAME" in done.err
+    assert "write in callgate.yaml `modules: [NAME]`, or `builtin_tools: {enable: [all]}`" in done.err
     assert not (cli.folder / ".callgate").exists()
 
 
@@ -139,6 +159,36 @@ def test_after_a_yes_the_same_call_runs_once_and_the_key_answers_from_then_on(cl
     assert (first.code, first.out) == (again.code, again.out) == (0, "paid 5 to bob\n")
     assert "answered from the ledger" in again.err
     assert PAID.read_text() == "k1\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [(["reject", "--why"], "ann rejected this call: Ask Bob"), (["respond", "--text"], "Ask Bob")]
+)
+def test_an_earlier_answer_says_that_it_is_one_and_how_to_ask_again(cli: Cli, answer: list[str], said: str):
+    word, option = answer
+    approval = cli.ask_to_pay(5)
+    cli("approvals", word, approval, option, "Ask Bob", "--by", "ann")
+    again = cli.call("pay", {"to": "bob", "amount": 5})
+    assert again.code == 3
+    assert said in again.err
+    assert re.search(rf"answered before +[a-z0-9 ]+ ago: callgate approvals show {approval}\n", again.err)
+    assert "the same call with --key and a name not used before, or in another --session" in again.err
+    assert cli.call("pay", {"to": "bob", "amount": 5}, "--distinct").code == 3
+    assert cli.call("pay", {"to": "bob", "amount": 5}, "--key", "new").code == 4
+
+
+def test_who_said_no_just_now_is_not_told_of_an_earlier_answer(cli: Cli):
+    words = ("call", "pay", '{"to": "bob", "amount": 5}', "--module", TOOLS)
+    with Terminal(*words, cwd=cli.folder) as terminal:
+        terminal.expect("> ")
+        terminal.type("n\n")
+        terminal.expect("why? ")
+        terminal.type("too much\n")
+        assert terminal.end() == 3
+    assert "answered before" not in terminal.seen
+    with Terminal(*words, cwd=cli.folder) as terminal:
+        assert terminal.end() == 3
+    assert "answered before" in terminal.seen
 
 
 def test_at_a0_the_preview_is_on_stdout_and_counts_as_success(cli: Cli):
@@ -280,6 +330,18 @@ def test_a_configuration_with_several_faults_tells_them_all(cli: Cli):
     error = json.loads(cli.call("word_count", "{}", "--json").out)["error"]
     assert error["exit_code"] == 2
     assert "nonsense" in error["message"]
+
+
+def test_built_in_tools_that_are_none_are_told_each_with_its_place_among_the_other_faults(cli: Cli):
+    Path("callgate.yaml").write_text("builtin_tools:\n  enable:\n  - math\n  - files\n  - read_fil\nautonmy: A2\n")
+    done = cli("tools", "list")
+    none = "there is no built-in tool or category"
+    assert (done.code, done.out) == (2, "")
+    assert [line.strip() for line in done.err.splitlines()] == [
+        f"callgate: callgate.yaml:3: builtin_tools.enable[0]: {none} math; did you mean maths?",
+        f"callgate.yaml:5: builtin_tools.enable[2]: {none} read_fil; did you mean read_file?",
+        "callgate.yaml:6: autonmy: unknown key 'autonmy'; did you mean autonomy?",
+    ]
 
 
 def test_texts_of_several_lines_are_shown_as_they_are_at_a_terminal_and_as_json_to_a_program(tmp_path: Path):

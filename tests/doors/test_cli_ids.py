@@ -72,6 +72,15 @@ def test_an_approval_goes_by_the_end_of_its_id(cli: Cli, words: list[str]):
     assert (done.code, done.body["id"]) == (0, question)
 
 
+@pytest.mark.parametrize("word", ["show", "approve"])
+def test_too_little_of_the_id_of_an_approval_is_told_as_that(cli: Cli, word: str):
+    asked = cli.ask_to_pay()
+    done = cli("approvals", word, asked[-3:])
+    assert done.code == 2
+    assert f"{asked[-3:]} is too little of an id: type at least four characters" in done.err
+    assert "Unknown approval: xyz" in cli("approvals", word, "xyz").err
+
+
 def test_an_approval_that_could_be_several_is_left_alone(cli: Cli):
     questions = [cli.ask_to_pay(amount) for amount in (5, 6)]
     done = cli("approvals", "approve", questions[0][:6])

@@ -98,4 +98,5 @@ async def test_files_of_too_many_are_refused(inner: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(enclosure, "_MOST_OTHERS", 0)
         told = await gate.call("run_shell", {"command": "touch ran"}, FREE)
     assert "files of more than 0 Callgates" in str(told)
+    assert f"such as {inner}/.callgate" in str(told)
     assert not (inner.parent / "ran").exists()

@@ -14,8 +14,8 @@ import pytest
 from pydantic import BaseModel
 
 from callgate import Call, Callgate, Context, Failed, Pending, Previewed, Refused, ToolContext, Unknown, tool
-from callgate.errors import OutcomeNotFound
-from callgate.model.levels import Autonomy, Effect, Origin
+from callgate.errors import InvalidArguments, OutcomeNotFound, ToolUnavailableError
+from callgate.model.levels import Autonomy, Category, Effect, Origin
 from callgate.model.tool import Tool
 from callgate.settings.load import parse_settings
 from callgate.settings.values import Settings
@@ -229,6 +229,67 @@ async def test_a_preview_that_fails_says_so_and_the_question_is_asked_all_the_sa
             assert isinstance(pending, Pending)
             shown = (await gate.approval(pending.approval_id)).preview
             assert shown == {"text": f"the preview failed: {text}"}
+
+
+@pytest.mark.usefixtures("on_each_store")
+async def test_what_a_preview_finds_that_cannot_work_is_refused_before_anybody_is_asked() -> None:
+    there = ["home"]
+
+    def preview(arguments: dict[str, Any], context: ToolContext) -> str:
+        if arguments["path"] == "closed":
+            raise ToolUnavailableError("the press is switched off; switch it on")
+        if arguments["path"] not in there:
+            raise InvalidArguments(f"there is no page {arguments['path']}; make it first")
+        return "would publish"
+
+    @tool(effects="system_state", risk="high", preview=preview)
+    async def publish(path: str) -> str:
+        """Publish a page."""
+        return "published"
+
+    async with gate_of(publish) as gate:
+        refused = await gate.call("publish", {"path": "away"})
+        assert isinstance(refused, Refused)
+        assert refused.error is not None
+        assert (refused.error.code, refused.error.category) == ("invalid_arguments", Category.USER_INPUT)
+        assert refused.error.message == "there is no page away; make it first"
+        closed = await gate.call("publish", {"path": "closed"})
+        assert isinstance(closed, Refused)
+        assert closed.error is not None
+        assert (closed.error.code, closed.error.message) == (
+            "tool_unavailable",
+            "the press is switched off; switch it on",
+        )
+        assert await gate.approvals() == []
+        shown = await gate.call("publish", {"path": "away"}, Context(autonomy=Autonomy.A0))
+        assert isinstance(shown, Previewed)
+        assert "the preview failed: there is no page away" in str(shown)
+
+        pending = await gate.call("publish", {"path": "home"})
+        assert isinstance(pending, Pending)
+        with pytest.raises(InvalidArguments, match="there is no page away"):
+            await gate.preview_edit(pending.approval_id, {"path": "away"})
+        await gate.approve(pending.approval_id, by="ann")
+        there.clear()
+        assert (await gate.call("publish", {"path": "home"})).ok  # its handler is who says so by now
+
+
+async def test_a_check_that_finds_the_arguments_wrong_says_so() -> None:
+    def check(arguments: dict[str, Any], context: Context) -> None:
+        if arguments["path"] != "home":
+            raise InvalidArguments(f"there is no page {arguments['path']}")
+
+    @tool(effects="system_state", risk="high", check=check)
+    async def publish(path: str) -> str:
+        """Publish a page."""
+        return "published"
+
+    async with memory_gate(publish) as gate:
+        refused = await gate.call("publish", {"path": "away"})
+        assert isinstance(refused, Refused)
+        assert refused.error is not None
+        assert (refused.error.code, refused.error.message) == ("invalid_arguments", "there is no page away")
+        assert isinstance(await gate.call("publish", {"path": "home"}), Pending)
 
 
 async def test_a_preview_that_shows_nothing_counts_as_none() -> None:

@@ -53,6 +53,21 @@ async def test_a_denied_call_is_recorded_and_leaves_no_question() -> None:
     assert ran == []
 
 
+async def test_who_is_denied_for_a_risk_that_was_raised_is_told_what_raised_it() -> None:
+    @tool(effects="system_state", risk="high", destructive=False)
+    async def note(text: str) -> str:
+        """Note something."""
+        return text
+
+    async with gate_of(note) as gate:
+        assert (await gate.call("note", {"text": "a"}, Context(autonomy=Autonomy.A4))).ok
+        outcome = await gate.call("note", {"text": "a"}, Context(autonomy=Autonomy.A0))
+        assert isinstance(outcome, Refused)
+        assert code(outcome) == "gate_denied"
+        assert "critical risk at autonomy A0 is deny" in str(outcome)
+        assert "an identical call of this session succeeded within the last 10 minutes" in str(outcome)
+
+
 @pytest.mark.requirement("GATE-10")
 async def test_each_step_answers_before_the_next_is_asked() -> None:
     """Not found before scopes, arguments before scopes, scopes before the gate, the ledger before the gate."""

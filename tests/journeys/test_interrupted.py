@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, Unknown, tool
+from callgate import Callgate, Context, Failed, Outcome, Refused, Succeeded, ToolContext, Unknown, tool
 from callgate.model.event import Event
 from callgate.model.levels import Autonomy
 from callgate.ports.promise import promised
@@ -208,6 +209,26 @@ async def test_a_rate_limit_is_waited_for_if_it_ends_in_time(seconds: float, tri
         outcome = await gate.call("look", {}, timeout=60)
         assert outcome.ok is (tries == 2)
     assert len(tried) == tries
+
+
+@pytest.mark.parametrize(("seconds", "tries"), [(0, 1), (60, 3)])
+async def test_a_handler_is_not_tried_again_past_the_seconds_that_it_gave_itself(seconds: int, tries: int) -> None:
+    ends: list[float | None] = []
+
+    @tool(effects="read_only")
+    async def look(ctx: ToolContext) -> str:
+        """Look in so many seconds, all tries together."""
+        ends.append(ctx.ends_at)
+        ctx.ends_at = ctx.ends_at or time.monotonic() + seconds
+        raise ConnectionResetError
+
+    async with memory_gate(look) as gate:
+        outcome = await gate.call("look", {}, timeout=120)
+        assert outcome.error is not None
+        assert outcome.error.retryable
+    assert len(ends) == tries
+    assert ends[0] is None
+    assert len(set(ends[1:])) <= 1
 
 
 # Plain functions, and the threads they run on.

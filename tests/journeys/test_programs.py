@@ -40,6 +40,13 @@ async def test_a_program_without_await_calls_plainly() -> None:
     assert run.unwrap() == 60
 
 
+async def test_a_program_rounds_as_python_does() -> None:
+    town = Town()
+    async with gate_of(*town.tools) as gate:
+        run = await gate.run_program("a = await price(2)\nround(a / 8 + 0.175, 2), round(a)")
+    assert run.unwrap() == [round(20 / 8 + 0.175, 2), 20] == [2.67, 20]
+
+
 async def test_calls_that_are_gathered_run_at_the_same_time() -> None:
     met = asyncio.Barrier(3)
 

@@ -292,6 +292,25 @@ async def test_only_what_speaks_of_the_other_side_opens_its_circuit(status: int,
         assert (code(refused) == "tool_unavailable") is opens
 
 
+async def test_what_one_of_many_places_does_opens_no_circuit() -> None:
+    @tool(effects="network_access", risk="medium", capabilities=["any_host"])
+    async def fetch(number: int) -> str:
+        """Fetch whatever page is wanted."""
+        if number == 1:
+            await asyncio.Event().wait()
+        if number == 2:
+            raise ConnectionRefusedError
+        if number < 10:
+            raise HttpError(503)
+        return "a page"
+
+    async with memory_gate(fetch, config=FREE) as gate:
+        for number in range(10):
+            assert not (await gate.call("fetch", {"number": number}, timeout=0.05)).ok
+        assert (await gate.call("fetch", {"number": 10})).ok
+        assert [event async for event in gate.events(types=["health.changed"])] == []
+
+
 async def test_a_last_try_that_did_nothing_takes_nothing_back_of_one_before_it() -> None:
     tries: list[Exception] = [HttpError(503), NoEffect("refused at the door")]
 

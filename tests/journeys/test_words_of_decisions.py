@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import Pending, tool
+from callgate import Call, Callgate, Pending, tool
 from callgate.model.approval import ApprovalState, GrantScope
 from callgate.model.layer import Layer, Rule
 from callgate.model.levels import Assurance, Risk, Verdict
@@ -49,9 +50,11 @@ async def test_what_is_no_word_is_refused_with_those_that_are(method: str, given
             await getattr(gate, method)(*target, **who, **given)
 
 
-async def test_a_call_that_waits_says_as_text_what_waits_why_and_how_to_look_at_it():
+async def test_a_call_that_waits_says_as_text_what_waits_why_and_how_to_look_at_it(tmp_path: Path):
     large = Rule(match="pay", when="args.amount > 5", verdict=Verdict.CONFIRM, why="large payment")
-    async with gate_of(pay, config=Settings(global_layer=Layer(name="global", rules=(large,)))) as gate:
+    settings = Settings(global_layer=Layer(name="global", rules=(large,)))
+    async with Callgate.open(f"sqlite:///{tmp_path}/kept.db", settings) as gate:
+        gate.add(pay)
         for amount, why in ((5, "high risk at autonomy A2 is confirm"), (6, "large payment")):
             asked = await gate.call("pay", {"amount": amount})
             assert isinstance(asked, Pending)
@@ -61,3 +64,13 @@ async def test_a_call_that_waits_says_as_text_what_waits_why_and_how_to_look_at_
             assert text.endswith(f"; to look at it: callgate approvals show {asked.approval_id}")
         asked.decision = None
         assert "waits for a person; to look at it" in str(asked)
+
+
+async def test_a_call_that_waits_in_memory_says_how_this_program_decides_it():
+    async with gate_of(pay) as gate:
+        asked = await gate.call("pay", {"amount": 5})
+        assert isinstance(asked, Pending)
+        decide = f"await gate.approve('{asked.approval_id}', by='NAME')"
+        assert str(asked).endswith(f"; its store is in memory, so only this program can decide it: {decide}")
+        plan = await gate.plan([Call("pay", {"amount": 6}), Call("pay", {"amount": 7})], ask=True)
+        assert all(f"gate.approve('{plan.approval_id}', by='NAME')" in str(each) for each in await gate.batch(plan))

@@ -88,6 +88,29 @@ def test_what_is_no_number_is_refused(number: float, shape: str) -> None:
         dumps(shapes[shape])
 
 
+NUMBERS = st.recursive(
+    st.none() | st.floats() | st.sampled_from(["null", ":null", "a,null", 1, True]),
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(TEXT, inner),
+    max_leaves=25,
+)
+
+
+def has_what_is_no_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    inside: Any = value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    return isinstance(value, dict | list | tuple) and any(map(has_what_is_no_number, inside))
+
+
+@given(NUMBERS)
+def test_what_is_no_number_is_found_among_any_nulls(value: Any) -> None:
+    if has_what_is_no_number(value):
+        with pytest.raises(NotCanonical):
+            dumps(value)
+    else:
+        assert json.loads(dumps(value)) == json.loads(json.dumps(value))
+
+
 @pytest.mark.parametrize("value", ["\ud800", ["a\udfff"], {"\udc00": 1}, [2**80, "\ud800"]])
 def test_half_a_character_is_refused(value: Any) -> None:
     with pytest.raises(NotCanonical):

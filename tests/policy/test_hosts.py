@@ -132,6 +132,13 @@ def test_what_two_readers_could_understand_differently_is_refused(text: str):
         "2606:4700::200:5efe:a9fe:a9fe",
         "2606:4700::100:5efe:a00:1",
         "fec0::1",
+        "192.0.0.8",
+        "192.0.0.192",
+        "192.88.99.1",
+        "2001:1::1",
+        "2001:db8::1",
+        "3fff::1",
+        "168.63.129.16",
     ],
 )
 def test_private_hosts_are_recognised_in_every_dress(name: str):
@@ -145,7 +152,16 @@ def test_private_hosts_are_recognised_in_every_dress(name: str):
 
 
 @pytest.mark.parametrize(
-    "name", ["example.com", "8.8.8.8", "2606:4700::1111", "2606:4700::5eff:7f00:1", "internal.example.com"]
+    "name",
+    [
+        "example.com",
+        "8.8.8.8",
+        "2606:4700::1111",
+        "2001:200::1",
+        "192.0.1.1",
+        "2606:4700::5eff:7f00:1",
+        "internal.example.com",
+    ],
 )
 def test_public_hosts_are_public(name: str):
     assert not is_private(name)
@@ -164,6 +180,7 @@ def test_public_hosts_are_public(name: str):
         (("example.com:8443",), "https://example.com:8443/", True),
         (("example.com:8443",), "https://example.com/", False),
         (("8.8.8.8",), "https://8.8.8.8/", True),
+        (("8.8.8.*",), "https://8.8.8.example.com/", True),
         (("[2606:4700::1111]",), "https://[2606:4700:0::1111]/", True),
         (("[2606:4700::1111]:443",), "https://[2606:4700::1111]:443/", True),
         (("2606:4700::1111",), "https://[2606:4700::2222]/", False),
@@ -199,6 +216,18 @@ def test_a_family_of_its_own_may_open_private_addresses_for_its_tools_only():
     database = make("query", "network_access", scopes={"db:query"}, input_schema=schema("url"))
     assert refusal(policy, "postgres://db.internal:5432/x", database) == ""
     assert "private host" in refusal(policy, "http://db.internal/")
+
+
+@pytest.mark.parametrize("given", [("*",), ("example.com", "*"), None])
+def test_who_opens_private_addresses_is_told_where_and_to_narrow_the_hosts_that_are_open(given: tuple[str, ...] | None):
+    text = refusal(Policy(Settings(families={"net": Family(hosts=given)})), "http://127.0.0.1:9472/x")
+    assert "names the private host 127.0.0.1:9472; in callgate.yaml, set scopes.net.private_addresses to true" in text
+    assert 'narrow scopes.net.hosts to what is needed, such as "127.0.0.1:9472"' in text
+
+
+def test_narrow_hosts_need_not_be_narrowed_to_open_private_addresses():
+    text = refusal(Policy(Settings(families={"net": Family(hosts=("127.0.0.1",))})), "http://127.0.0.1:9472/x")
+    assert text.endswith("in callgate.yaml, set scopes.net.private_addresses to true")
 
 
 def test_hosts_are_resources_and_a_reference_without_a_host_is_none():

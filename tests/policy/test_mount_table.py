@@ -110,6 +110,13 @@ def test_what_is_mounted_where_it_lies_anyway_has_no_other_name():
     assert mounts.names("/srv/app/x") == ()
 
 
+def test_a_point_may_have_what_ends_lines_elsewhere_in_its_name():
+    mounts = table(
+        DISK, "40 27 254:0 /home /a\rb\x0b\x0c rw - ext4 /dev/vda rw", "41 27 254:0 /srv /c rw - ext4 /dev/vda rw"
+    )
+    assert mounts.names("/home/x") == ("/a\rb\x0b\x0c/x",)
+
+
 def test_nothing_is_mounted_over_the_top_of_what_a_process_sees():
     mounts = table("1 0 0:2 / / rw - rootfs rootfs rw", DISK, "40 27 254:0 /home /ground rw - ext4 /dev/vda rw")
     assert mounts.names("/ground/x") == ("/home/x",)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -76,6 +78,20 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path):
         Mounted(str(tmp_path)).now()
 
 
+def test_one_that_may_not_be_read_is_none_that_is_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Root reads everything, so the system's no is ours here."""
+    one = Mounted(str(tmp_path / "mountinfo"))
+    with monkeypatch.context() as patch:
+        patch.setattr(reading.os, "open", denied)
+        for _ in range(2):
+            with pytest.raises(PermissionError, match="denied"):
+                one.now()
+
+
+def denied(*_: object) -> NoReturn:
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
 def test_a_table_with_other_names_is_read_each_time_and_new_only_where_it_says_something_new(tmp_path: Path):
     says = tmp_path / "mountinfo"
     says.write_text("40 0 0:60 / /a rw - tmpfs tmpfs rw\n41 0 0:60 / /b rw - tmpfs tmpfs rw\n")
@@ -87,6 +103,31 @@ def test_a_table_with_other_names_is_read_each_time_and_new_only_where_it_says_s
     assert one.now() is not before
     assert one.now().lasts
     one.forget()
+
+
+@pytest.mark.parametrize("broken", ["_top", "_all_of"])
+def test_what_could_not_be_seen_once_is_looked_at_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: str):
+    """The kernel tells of a change once, and who asks may be out of handles at that moment."""
+    says = tmp_path / "mountinfo"
+    says.write_text("40 0 0:60 / /a rw - tmpfs tmpfs rw\n")
+    one = Mounted(str(says))
+    assert one.now().lasts
+    says.write_text("40 0 0:60 / /a rw - tmpfs tmpfs rw\n41 0 0:60 / /b rw - tmpfs tmpfs rw\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(Mounted, "_has_changed", changed)
+        patch.setattr(reading, broken, out_of_handles)
+        with pytest.raises(OSError, match="Too many"):
+            one.now()
+    assert not one.now().lasts
+    one.forget()
+
+
+def changed(_: Mounted) -> bool:
+    return True
+
+
+def out_of_handles(*_: object) -> NoReturn:
+    raise OSError(errno.EMFILE, "Too many open files")
 
 
 def test_what_was_forgotten_is_read_again():

@@ -361,7 +361,7 @@ def test_what_a_git_link_or_file_leads_to_is_git_under_its_own_name(root: Path):
     for path in ("meta", "meta/hooks/pre-commit", "meta/new/deep"):
         assert "read-only to tools" in refused(authorize(in_folder(root), write_file(), {"path": path})), path
     (root / "tree").mkdir()
-    for said in ("gitdir: own\n", "gitdir:own", f"gitdir: {root}/tree/own\n"):
+    for said in ("gitdir: own\n", "gitdir:own", f"gitdir: {root}/tree/own\n", "gitdir: own\0what git does not read\n"):
         (root / "tree" / ".git").write_text(said)
         assert "read-only to tools" in refused(authorize(in_folder(root), write_file(), {"path": "tree/own/config"}))
         assert refused(authorize(in_folder(root), write_file(), {"path": "tree/owned"})) == ""

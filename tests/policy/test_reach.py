@@ -262,7 +262,10 @@ def test_what_a_tool_says_it_touches_is_judged_like_any_path_and_host(tmp_path: 
     good = authorize(policy, tool, {"p": "x", "h": "example.com"})
     assert good.resources == (f"path:{tmp_path.resolve()}/x", "host:example.com")
     bad = authorize(policy, tool, {"p": "/etc", "h": "localhost"})
-    assert len(bad.reasons) == 2
+    assert [reason.text.partition(": ")[0] for reason in bad.reasons] == [
+        "a path it would touch",
+        "the host it would reach",
+    ]
 
 
 def test_what_cannot_be_told_is_an_error_of_its_own():

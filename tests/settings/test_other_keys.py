@@ -178,6 +178,10 @@ def test_observe_mode_needs_a_source_a_beginning_an_end_and_a_name(entry: str, h
         ("timeout: true", "timeout: needs a duration such as 45s, 10m, 1h or 7d, not 'true'"),
         ("timeout: [5]", "timeout: needs a duration such as 45s, 10m, 1h or 7d, not a list or a mapping"),
         ("timeouts: 5", "timeouts: needs a mapping with keys such as tools, users"),
+        (
+            "builtin_tools: all",
+            "builtin_tools: needs a mapping with keys such as enable, web, github; write {enable: [all]}",
+        ),
         ("timeouts: {tools: 5}", "timeouts.tools: needs a mapping from names to values"),
         ("timeouts: {tools: {'a.*': 5}}", "timeouts.tools.'a.*': 'a.*' is no tool name; time limits are by exact name"),
         ("timeouts: {users: {' a': 5}}", "timeouts.users.' a': ' a' is no user"),

@@ -111,10 +111,14 @@ def test_a_missing_library_makes_its_tools_unavailable_and_harms_no_other(
     def find_spec(name: str, package: str | None = None) -> ModuleSpec | None:
         return None if name in needed else here(name, package)
 
+    category_of = {name: of for of, name in NAMES}
     monkeypatch.setattr(importlib.util, "find_spec", find_spec)
-    for tool in make_builtin([category], BuiltinToolsSettings()):
-        if CATEGORIES[category].tools[tool.name]:
-            assert f"pip install 'callgate[{CATEGORIES[category].extra}]'" in (tool.unavailable or "")
+    for tool in make_builtin(CATEGORIES, BuiltinToolsSettings()):
+        its = CATEGORIES[category_of[tool.name]]
+        if needed.isdisjoint(its.tools[tool.name]):
+            assert tool.unavailable == made(tool.name).unavailable
+        else:
+            assert f"pip install 'callgate[{its.extra}]'" in (tool.unavailable or "")
 
 
 def test_what_a_category_needs_is_brought_by_an_extra_that_exists() -> None:

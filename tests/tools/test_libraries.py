@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,9 +14,10 @@ from typing import Any
 import py7zr
 import pytest
 
-from callgate.tools.libraries import from_installed_only, out_of_reach
+from callgate.tools.libraries import find_library, from_installed_only, out_of_reach
 from tests.needed import missing
 from tests.tools.code.test_bounds import grounds_of
+from tests.tools.without import installed_without
 
 AGENT = """
 import asyncio, json, sys
@@ -61,6 +63,39 @@ def test_a_file_that_was_written_is_not_taken_for_a_library(
     assert f"{tool} succeeded" in done.stdout, done.stdout + done.stderr
     assert (work / f"{module}.py").exists()
     assert not witness.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "tool", "arguments", "extra"),
+    [
+        ("py7zr", "archive_open", {"path": "a.7z"}, "archives"),
+        ("duckdb", "sql_query", {"query": "SELECT 1", "engine": "duckdb"}, "duckdb"),
+        ("wordllama", "embed_text", {"text": "a horse"}, "language"),
+        ("texicode", "render_math", {"latex": "x^2"}, "data"),
+    ],
+    ids=["py7zr", "duckdb", "wordllama", "texicode"],
+)
+def test_a_library_that_is_really_not_there_is_told_with_what_installs_it(
+    tmp_path: Path, module: str, tool: str, arguments: dict[str, Any], extra: str
+) -> None:
+    """Nothing is faked here: this Python starts without the place where the library lies."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(26))
+    env = os.environ | {"PYTHONPATH": installed_without(module, tmp_path / "packages")}
+    words = [sys.executable, "-S", "-m", "callgate", "call", tool, json.dumps(arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, cwd=work, check=False, env=env)
+    assert f"pip install 'callgate[{extra}]'" in done.stderr, done.stdout + done.stderr
+    assert "unexpectedly" not in done.stderr
+
+
+def test_inside_a_tool_a_library_is_there_or_it_is_not() -> None:
+    names = ["py7zr", "callgate_has_no_such_library", "callgate_has_no_such.part"]
+    handler = from_installed_only(lambda _arguments, _context: [find_library(name) for name in names], is_async=False)
+    [there, *nowhere] = handler({}, SimpleNamespace(grounds=lambda: grounds_of(Path("/nowhere"))))
+    assert there is not None
+    assert nowhere == [None, None]
 
 
 def _shared_library() -> str:

@@ -11,7 +11,7 @@ from callgate.adapters.base_tool import BaseTool, ToolCallContext
 from callgate.adapters.call_secrets import running
 from callgate.adapters.declare import Declaration, declare
 from callgate.adapters.docstrings import read_docstring
-from callgate.adapters.fields import nearest
+from callgate.adapters.fields import guess
 from callgate.adapters.json_schema import compile_schema
 from callgate.adapters.tool_result import unpack
 from callgate.errors import ConfigurationError
@@ -75,7 +75,7 @@ def _refuse_unknown_actions(thing: BaseTool, table: str, *, actions: Mapping[str
     entries = getattr(thing, table)
     for action in cast("Mapping[str, Any]", entries) if isinstance(entries, Mapping) else ():
         if action not in actions:
-            hint = nearest(str(action), actions)
+            hint = guess(str(action), actions)
             raise ConfigurationError(
                 f"{type(thing).__qualname__} has no action {brief(str(action))!r}{hint}", key=table
             )

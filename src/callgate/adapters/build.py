@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Unpack
 
 from callgate.adapters.declare import Declaration, Fields, declare
-from callgate.adapters.fields import READERS, nearest
+from callgate.adapters.fields import READERS, guess
 from callgate.adapters.protocol_object import make_protocol_tool
 from callgate.errors import ConfigurationError
 from callgate.model.tool import Tool
@@ -53,7 +53,7 @@ def build_declared(definition: Mapping[str, Any], declaration: Declaration) -> T
 def _refuse_faulty(definition: Mapping[str, Any]) -> None:
     for key in definition:
         if key not in READERS and key not in _OWN:
-            hint = nearest(str(key), [*_OWN, *READERS])
+            hint = guess(str(key), [*_OWN, *READERS])
             raise ConfigurationError(f"build_tool knows no {brief(str(key))!r}{hint}", key=brief(str(key)))
     for key in _NEEDED:
         if definition.get(key) is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypedDict
 
-from callgate.adapters.fields import HOOKS, READERS, nearest
+from callgate.adapters.fields import HOOKS, READERS, guess
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Caller, Effect, Origin, Risk
 from callgate.model.tool import NO_HOOKS, Hooks, reading_fault
@@ -128,7 +128,7 @@ def declare(**fields: Any) -> Declaration:
         **fields: See `Fields`. None is the same as not stated.
 
     Raises:
-        ConfigurationError: An unknown field (naming the nearest), a value that cannot be, or values that
+        ConfigurationError: An unknown field (naming the guess), a value that cannot be, or values that
             contradict each other.
     """
     _refuse_unknown(fields)
@@ -188,7 +188,7 @@ def _plain(stated: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse_unknown(fields: Mapping[str, Any]) -> None:
     for key in fields:
         if key not in READERS:
-            hint = nearest(key, READERS) or f"; known are {', '.join(READERS)}"
+            hint = guess(key, READERS) or f"; known are {', '.join(READERS)}"
             raise ConfigurationError(f"a tool declares no {brief(key)!r}{hint}", key=brief(key))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import math
 import re
@@ -13,6 +12,7 @@ from callgate.errors import ConfigurationError
 from callgate.model.canonical import NotCanonical, dumps, loads
 from callgate.model.levels import Caller, Effect, Origin, Risk
 from callgate.model.naming import check_name
+from callgate.model.nearest import nearest
 from callgate.model.tool import Hooks
 from callgate.model.visible import brief, readable, visible
 
@@ -24,10 +24,10 @@ _ISOLATIONS = ("thread", "process")
 _LABEL_LENGTH = 200
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def guess(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or nothing when no known word is near."""
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    near = nearest(word, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def read_name(_key: str, value: Any) -> str:
@@ -167,7 +167,7 @@ def _member(key: str, value: Any, *, words: type[E]) -> E:
             if member.value == value:
                 return member
     known = [member.value for member in words]
-    hint = nearest(str(value), known) or f"; use {', '.join(known)}"
+    hint = guess(str(value), known) or f"; use {', '.join(known)}"
     raise ConfigurationError(f"unknown word {brief(str(value))!r}{hint}", key=key)
 
 

@@ -18,6 +18,7 @@ from callgate.cli.place import Place, place_options
 from callgate.cli.proposal import Proposals, approving, proposed, questions
 from callgate.cli.question import terminal_asker
 from callgate.cli.screen import Cell
+from callgate.cli.stopping import until_stopped
 from callgate.cli.trouble import wrong
 from callgate.errors import ToolNotFoundError
 from callgate.model.approval import Approval
@@ -54,18 +55,17 @@ def command(place: Place, /, **options: Any) -> ExitCode:
 
     async def work(gate: Callgate) -> tuple[Outcome, Approval | None]:
         asker = await _in_trace(gate, context, trace=options["trace"])
-        outcome = await gate.call(
-            options["name"], arguments, asker, **{name: options[name] for name in ("wait", "timeout", "distinct")}
-        )
+        more = {name: options[name] for name in ("wait", "timeout", "distinct")}
+        outcome = await until_stopped(gate.call(options["name"], arguments, asker, **more))
         outcome = _with_near_names(gate, outcome)
-        asked = [outcome.approval_id] if isinstance(outcome, Pending) else []
-        return outcome, (await questions(gate, asked)).get(asked[0]) if asked else None
+        asked = outcome.approval_id if isinstance(outcome, Pending) else outcome.metadata.get("approval_id")
+        return outcome, (await questions(gate, [asked])).get(asked) if asked else None
 
     ask = terminal_asker() if options["wait"] is None and stdin_is_terminal() else None
     try:
         outcome, question = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_left(place, None if ask is None else ask.waiting)) from None
+    except KeyboardInterrupt as error:
+        raise type(error)(_left(place, None if ask is None else ask.waiting)) from None
     return show_outcome(outcome, place, as_json=options["as_json"], question=question)
 
 

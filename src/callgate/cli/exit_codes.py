@@ -21,7 +21,10 @@ class ExitCode(enum.IntEnum):
     FAULT = 70
     UNWRITTEN = 74
     """As programs call it that cannot write (EX_IOERR)."""
+    HUNG_UP = 129
     INTERRUPTED = 130
+    TERMINATED = 143
+    """As shells tell a program that ended by a signal: 128 and its number."""
 
 
 _STATUSES = {

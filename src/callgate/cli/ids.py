@@ -19,6 +19,7 @@ T = TypeVar("T")
 _MADE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _PART = re.compile(r"[0-9a-f-]{4,36}")
 """Fewer characters would be a slip as often as an id."""
+_TOO_LITTLE = re.compile(r"[0-9a-f-]{1,3}")
 _SHOWN = 8
 """Ids of one moment begin alike, so that the end tells them apart; this much of it is shown."""
 _NAMED_AT_MOST = 5
@@ -74,10 +75,12 @@ async def approval_of(gate: Callgate, typed: str) -> str:
     """The whole id of an approval; what is none stays as it was typed.
 
     Raises:
-        ConfigurationError: Several go so.
+        ConfigurationError: Several go so, or it is too little of an id.
     """
     if is_made(typed):
         return typed
+    if _TOO_LITTLE.fullmatch(typed.lower()):
+        wrong(f"{typed} is too little of an id: type at least four characters of its end, or of its beginning")
     known = await gate.approvals(states=None)
     return the_one(typed, ((approval.id, approval.id) for approval in known), what="approvals") or typed
 

@@ -35,7 +35,8 @@ T = TypeVar("T")
 MEMORY = "memory://"
 EVERYTHING = ("all",)
 NO_TOOLS = (
-    "no tools are known here: name a module with --module NAME, or `modules:` or `builtin_tools:` in callgate.yaml"
+    "no tools are known here: name a module with --module NAME; or write in callgate.yaml `modules: [NAME]`, or"
+    " `builtin_tools: {enable: [all]}`"
 )
 
 

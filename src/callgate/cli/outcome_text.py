@@ -11,9 +11,10 @@ from callgate.cli.exit_codes import ExitCode, code_of_status
 from callgate.cli.moments import until
 from callgate.cli.place import Place
 from callgate.cli.proposal import Proposals, approving, proposed
-from callgate.cli.screen import Screen
+from callgate.cli.screen import Cell, Screen
 from callgate.cli.streams import Unwritten
 from callgate.cli.trouble import is_debugging
+from callgate.errors import ApprovalAnswered, ApprovalRejected, InvalidArguments
 from callgate.model.approval import Approval
 from callgate.model.levels import Happened
 from callgate.model.outcome import Failed, Outcome, Pending, Previewed, Succeeded, Unknown
@@ -26,8 +27,15 @@ _AT_THE_SHELL = ("say distinct=True", "add --distinct")
 """What an error tells programs, and what that is called here."""
 
 
+_SAID_BY_A_PERSON = frozenset({ApprovalRejected.code, ApprovalAnswered.code})
+
+_ASKS_AGAIN = (
+    "where you changed your mind: the same call with --key and a name not used before, or in another --session"
+)
+
+
 def show_outcome(outcome: Outcome, place: Place, *, as_json: bool, question: Approval | None = None) -> ExitCode:
-    """Print it, the output on stdout and the rest on stderr; the exit code for it. `question` is what it waits for."""
+    """Print it, the output on stdout and the rest on stderr; the exit code. `question` is what it waits for, or did."""
     try:
         if as_json:
             print_document(outcome_document(outcome))
@@ -101,7 +109,8 @@ def _show_end(screen: Screen, outcome: Outcome, *, place: Place, question: Appro
             if fault != error.message:
                 screen.say(f"- {fault}", indent=2)
     steps = _waiting_steps(outcome, place, question=question) if isinstance(outcome, Pending) else []
-    screen.facts([*steps, *_next_steps(outcome, place)], indent=2)
+    earlier = _earlier(outcome, place, question=question)
+    screen.facts([*steps, *_next_steps(outcome, place), *earlier], indent=2)
 
 
 def _headline(outcome: Outcome) -> str:
@@ -129,6 +138,17 @@ def _waiting_steps(outcome: Pending, place: Place, *, question: Approval | None)
     ]
 
 
+def _earlier(outcome: Outcome, place: Place, *, question: Approval | None) -> Proposals:
+    """That a person did not answer this call but one like it, and how to be asked about this one."""
+    if outcome.error is None or outcome.error.code not in _SAID_BY_A_PERSON:
+        return []
+    if question is None or question.call_id == outcome.call_id:
+        return []
+    ago = "" if question.decided_at is None else f"{until(question.decided_at)}: "
+    shown = place.command("approvals", "show", question.id)
+    return [("answered before", Cell(f"{ago}{shown}", whole=True)), ("to be asked again", _ASKS_AGAIN)]
+
+
 def _next_steps(outcome: Outcome, place: Place) -> Proposals:
     steps: Proposals = []
     if isinstance(outcome, Unknown) and outcome.key:
@@ -141,6 +161,8 @@ def _next_steps(outcome: Outcome, place: Place) -> Proposals:
             steps.append(("find out", proposed(place, "outcomes", "show", outcome.key)))
     if outcome.error is not None and outcome.error.suggestion:
         steps.append(("advice", outcome.error.suggestion))
+    if outcome.error is not None and outcome.error.code == InvalidArguments.code and outcome.tool:
+        steps.append(("what it takes", proposed(place, "tools", "show", outcome.tool, tools=True)))
     return steps
 
 

@@ -1,14 +1,16 @@
-"""A tool for a person, and as JSON: its arguments and what it declares."""
+"""A tool for a person, and as JSON: its arguments, what it returns, examples and what it declares."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from callgate.cli.place import Place
+from callgate.cli.schema_words import Field, Words
 from callgate.cli.screen import Cell, Column, Row, Screen
-from callgate.model.shapes import as_mapping, as_sequence
 from callgate.model.tool import YES_OR_NO, Hooks, Tool
+from callgate.model.visible import visible
 
 RISKS = {"low": "green", "medium": "yellow", "high": "red", "critical": "red"}
 
@@ -26,6 +28,7 @@ def tool_document(tool: Tool, *, held: str | None) -> dict[str, Any]:
         "description": tool.description,
         "parameters": tool.input_schema,
         "output": tool.output_schema,
+        "examples": [dict(example) for example in tool.examples],
         "connector": tool.connector,
         "source": tool.source.value,
         "source_name": tool.source_name,
@@ -47,19 +50,16 @@ def tool_document(tool: Tool, *, held: str | None) -> dict[str, Any]:
     return body | {word: getattr(tool, word) for word in YES_OR_NO}
 
 
-def show_tool(screen: Screen, tool: Tool, *, held: str | None) -> None:
-    """One tool in full."""
+def show_tool(screen: Screen, tool: Tool, *, held: str | None, place: Place) -> None:
+    """One tool in full; `place` is where its examples can be called."""
     screen.say(tool.name, style="bold")
     screen.say(tool.description or "(no description)", indent=2, mark="")
     screen.say()
     screen.facts(_facts(tool, held), indent=2)
-    rows = list(_parameters(tool.input_schema))
     screen.say()
-    if rows:
-        heads = [Column("ARGUMENT", whole=True), Column("TYPE"), Column("NEEDED"), Column("DESCRIPTION")]
-        screen.table(heads, rows)
-    else:
-        screen.say("It takes no arguments." if not tool.input_schema.get("properties") else "")
+    _show_arguments(screen, Words(tool.input_schema))
+    _show_returns(screen, tool.output_schema)
+    _show_examples(screen, tool, place=place)
 
 
 def _facts(tool: Tool, held: str | None) -> list[tuple[str, str | Cell]]:
@@ -101,24 +101,58 @@ def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
 
 
-def _parameters(schema: Mapping[str, Any]) -> Iterator[Row]:
-    needed = as_sequence(schema.get("required")) or []
-    for name, given in (as_mapping(schema.get("properties")) or {}).items():
-        about = as_mapping(given) or {}
-        default = f"no, {json.dumps(about['default'], default=str)}" if "default" in about else "no"
-        description = str(about.get("description", ""))
-        yield [str(name), _type(about), "yes" if name in needed else default, description]
+def _show_arguments(screen: Screen, words: Words) -> None:
+    arguments = words.fields()
+    if arguments:
+        screen.table(_heads("ARGUMENT", "TYPE", "NEEDED", "DESCRIPTION"), map(_argument, arguments))
+    elif (told := words.unnamed()) is None:
+        screen.say("It takes no arguments.")
+    elif told:
+        screen.say(f"It takes: {told}")
+    else:
+        screen.say("It names no arguments; its schema allows others (--json shows it).")
 
 
-def _type(about: Mapping[Any, Any]) -> str:
-    """A word for the type; whoever wants it exactly asks for the JSON."""
-    if "enum" in about or "const" in about:
-        return " or ".join(json.dumps(value, default=str) for value in about.get("enum", [about.get("const")]))
-    kinds = as_sequence(about.get("type")) or [about.get("type") or "any"]
-    inner = as_mapping(about.get("items"))
-    if kinds == ["array"] and inner is not None:
-        return f"list of {_type(inner)}"
-    choices = as_sequence(about.get("anyOf")) or as_sequence(about.get("oneOf")) or []
-    if choices and "type" not in about:
-        return " or ".join(_type(as_mapping(choice) or {}) for choice in choices)
-    return " or ".join(map(str, kinds))
+def _argument(field: Field) -> Row:
+    default = f"no, {json.dumps(field.about['default'], default=str)}" if "default" in field.about else "no"
+    return [field.name, field.type, "yes" if field.needed else default, _description(field)]
+
+
+def _show_returns(screen: Screen, schema: dict[str, Any] | None) -> None:
+    """What comes back: its fields on top, or its type."""
+    words = None if schema is None else Words(schema)
+    fields = None if words is None else words.fields()
+    screen.say()
+    if fields is None:
+        screen.say("RETURNS", style="bold")
+        screen.say("not declared" if words is None else words.type(), indent=2)
+        return
+    rows = [[each.name, each.type, "yes" if each.needed else "no", _description(each)] for each in fields]
+    described = any(row[-1] for row in rows)
+    heads = _heads("RETURNS", "TYPE", "ALWAYS", *(["DESCRIPTION"] if described else []))
+    screen.table(heads, [row[: len(heads)] for row in rows])
+
+
+def _show_examples(screen: Screen, tool: Tool, *, place: Place) -> None:
+    """Calls that can be pasted."""
+    if not tool.examples:
+        return
+    screen.say()
+    screen.say("EXAMPLES", style="bold")
+    calls = (place.command("call", tool.name, _pasted(example), tools=True) for example in tool.examples)
+    screen.facts([("", Cell(call, whole=True)) for call in calls])
+
+
+def _pasted(example: Mapping[str, Any]) -> str:
+    """JSON that is seen as what it is: a hidden character that we made visible would be another one when pasted."""
+    text = json.dumps(dict(example), ensure_ascii=False)
+    return text if visible(text) == text else json.dumps(dict(example))
+
+
+def _description(field: Field) -> str:
+    return str(field.about.get("description", ""))
+
+
+def _heads(*titles: str) -> list[Column]:
+    """Columns of which none is cut: where they do not fit beside each other, they are shown below each other."""
+    return [Column(title, whole=True) for title in titles]

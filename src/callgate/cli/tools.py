@@ -53,7 +53,7 @@ def list_tools(place: Place, /, *, role: str | None, as_json: bool) -> ExitCode:
 @json_option
 @click.pass_obj
 def show(place: Place, /, *, name: str, as_json: bool) -> None:
-    """Show one tool: its arguments, and everything it declares."""
+    """Show one tool: its arguments, what it returns, examples, and everything it declares."""
 
     async def work(gate: Callgate) -> tuple[Tool, str | None]:
         return gate.tool(name), _held(gate).get(name)
@@ -62,7 +62,7 @@ def show(place: Place, /, *, name: str, as_json: bool) -> None:
     if as_json:
         print_document(tool_document(found, held=held))
     else:
-        show_tool(Screen(sys.stdout), found, held=held)
+        show_tool(Screen(sys.stdout), found, held=held, place=place)
 
 
 @command.command("search")

@@ -12,10 +12,15 @@ import click
 from callgate.cli.document import print_document
 from callgate.cli.exit_codes import ExitCode, code_of_error
 from callgate.cli.screen import Screen
+from callgate.cli.stopping import HungUp, Terminated
 from callgate.cli.streams import Unwritten
 from callgate.errors import CallgateError, ConfigurationError, ToolNotFoundError
 
 DEBUG = "CALLGATE_DEBUG"
+_ENDED: dict[type[BaseException], tuple[str, ExitCode]] = {
+    Terminated: ("terminated (SIGTERM)", ExitCode.TERMINATED),
+    HungUp: ("the terminal was closed (SIGHUP)", ExitCode.HUNG_UP),
+}
 
 
 def wrong(message: str) -> NoReturn:
@@ -74,7 +79,8 @@ def _describe(error: BaseException) -> tuple[str, ExitCode]:
     if isinstance(error, click.ClickException):
         return _usage(error), ExitCode.USAGE
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return "; ".join(["interrupted", *map(str, error.args)]), ExitCode.INTERRUPTED
+        how, code = _ENDED.get(type(error), ("interrupted", ExitCode.INTERRUPTED))
+        return "; ".join([how, *map(str, error.args)]), code
     if isinstance(error, Unwritten):
         return str(error), ExitCode.UNWRITTEN
     told = f"a fault in callgate itself ({type(error).__name__}: {error}); run it again with {DEBUG}=1 to see where"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import json
 import math
+from collections.abc import Iterator
 from typing import Any, cast
 
 import orjson
@@ -21,6 +22,7 @@ SORTED = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 """How orjson writes the canonical form, of what it can write so."""
+_NEVER_NULL = frozenset({str, int, bool})
 
 
 class NotCanonical(ValueError):
@@ -48,11 +50,12 @@ def quick(value: Any) -> bytes | None:
     except orjson.JSONEncodeError:
         return None
     # orjson writes NaN as null without a word; only where one stands as a value is the walk needed.
-    at = text.find(b"null")
-    while at > 0 and text[at - 1] not in b":,[":
+    nulls, at = 0, text.find(b"null")
+    while at >= 0:
+        nulls += at == 0 or text[at - 1] in b":,["
         at = text.find(b"null", at + 4)
-    if at >= 0:
-        _refuse_nan(value)
+    if nulls:
+        _refuse_nan(value, nulls=nulls)
     return text
 
 
@@ -110,7 +113,7 @@ def _write_object(value: dict[Any, Any]) -> str:
 def _write_scalar(value: Any) -> str:
     if isinstance(value, float):
         value = float(value)
-        _refuse_nan(value)
+        _refuse_infinite(value)
     elif isinstance(value, str):
         value = str.__str__(value)
         value.encode()
@@ -120,17 +123,38 @@ def _write_scalar(value: Any) -> str:
         raise NotCanonical(f"{type(value).__name__} is not JSON") from error
 
 
-def _refuse_nan(value: Any) -> None:
-    if isinstance(value, enum.Enum):
-        value = value.value
-    if isinstance(value, float) and not math.isfinite(value):
+def _refuse_nan(value: Any, *, nulls: int) -> None:
+    """Find what is None and was written as null: where that is all of them, nothing else was."""
+    for item in _outermost_first(value):
+        if item is None:
+            nulls -= 1
+            if not nulls:
+                return
+        elif isinstance(item, float):
+            _refuse_infinite(item)
+
+
+def _outermost_first(value: Any) -> Iterator[Any]:
+    """What is in it, level by level, but what is never written as null."""
+    level = [value]
+    while level:
+        below: list[Any] = []
+        for item in level:
+            if type(item) in _NEVER_NULL:
+                continue
+            plain = item.value if isinstance(item, enum.Enum) else item
+            if isinstance(plain, dict):
+                below += cast("dict[Any, Any]", plain).values()
+            elif isinstance(plain, (list, tuple)):
+                below += cast("list[Any]", plain)
+            else:
+                yield plain
+        level = below
+
+
+def _refuse_infinite(value: float) -> None:
+    if not math.isfinite(value):
         raise NotCanonical(f"{value} has no canonical form")
-    if isinstance(value, dict):
-        for item in value.values():  # pyright: ignore[reportUnknownVariableType]
-            _refuse_nan(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:  # pyright: ignore[reportUnknownVariableType]
-            _refuse_nan(item)
 
 
 def _refuse_constant(word: str) -> None:

@@ -190,6 +190,8 @@ class Pending(Outcome):
     status: ClassVar[str] = "pending"
     approval_id: str = ""
     expires_at: float = 0.0
+    lasting: bool = field(default=True, compare=False)
+    """Whether its store outlives the process; else nobody outside of it can decide."""
 
     def _raised(self) -> errors.ToolError:
         return errors.ApprovalRequired(
@@ -205,8 +207,13 @@ class Pending(Outcome):
 
     def __str__(self) -> str:
         why = "" if self.decision is None else f" ({'; '.join(self.decision.asks)})"
-        look = f"to look at it: callgate approvals show {self.approval_id}"
-        return f"{self.tool} {self.status}: approval {self.approval_id} waits for a person{why}; {look}"
+        return f"{self.tool} {self.status}: approval {self.approval_id} waits for a person{why}; {self._next()}"
+
+    def _next(self) -> str:
+        if self.lasting:
+            return f"to look at it: callgate approvals show {self.approval_id}"
+        decide = f"await gate.approve({self.approval_id!r}, by='NAME')"
+        return f"its store is in memory, so only this program can decide it: {decide}"
 
     def to_machine(self) -> dict[str, Any]:
         """Pending counts as ok in the envelope: nothing went wrong."""

@@ -45,7 +45,7 @@ class Hooks:
     preview: Callable[..., Any] | None = None
     """(arguments, ToolContext) -> what would happen: text, a mapping, or a `Preview`."""
     check: Callable[..., Any] | None = None
-    """(arguments, Context) -> None; raises PermissionError to refuse."""
+    """(arguments, Context) -> None or True; a text, False or a PermissionError refuses, the text as the reason."""
     verify: Callable[..., Any] | None = None
     """(arguments, key) -> "happened" | "absent" | "cannot_tell"."""
     undo: Callable[..., Any] | None = None

@@ -78,6 +78,11 @@ class ToolContext:
     """Whether the point of no return was passed."""
     effect_inside: bool = field(default=False, init=False)
     """Whether a call made inside entered its effect; what a read marks by itself is none."""
+    ends_at: float | None = field(default=None, init=False)
+    """`time.monotonic()` at which a time ends that the handler has for all its tries: past it, there is no other one.
+
+    It says so itself, in the first, and finds in the next what it said; not in a process of its own.
+    """
     closed: bool = field(default=False, init=False)
     nested: set[Callable[[], object]] = field(default_factory=set["Callable[[], object]"], init=False)
     """How to stop the calls that the handler made through the gate and that still run; from any thread."""

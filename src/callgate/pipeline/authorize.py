@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from callgate.errors import InvalidArguments
 from callgate.model.decision import Reason
 from callgate.model.levels import Verdict
 from callgate.model.shapes import own_copy
 from callgate.pipeline.fingerprint import fingerprint
 from callgate.pipeline.hooks import hook_limit, only_looking, run_hook
 from callgate.pipeline.parts import Asked, Parts, running
-from callgate.pipeline.stopped import Stopped, refused
+from callgate.pipeline.stopped import Stopped, cannot_work, refused
 from callgate.policy.answers import NOTHING_TOUCHED, Authorization
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ async def _own_check(parts: Parts, asked: Asked, tool: Tool, arguments: Argument
     try:
         with only_looking(parts, asked, tool):
             answer = await run_hook(parts, tool, check, own_copy(arguments), asked.context, seconds=seconds)
+    except InvalidArguments as error:
+        raise cannot_work(asked, tool, error) from None
     except PermissionError as error:
         reason = Reason("check", f"{tool.name} refuses: {error}", Verdict.DENY, "policy_denied")
         raise _denied(asked, tool, reason, (reason,)) from None

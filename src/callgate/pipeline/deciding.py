@@ -225,6 +225,8 @@ async def _rebound(parts: Parts, edited: Authorized) -> dict[str, object]:
             f"{edited.tool.name} with these arguments is not allowed: {'; '.join(reasons_shown(decision))}"
         )
     shown = await preview(parts, edited)
+    if shown.cannot_work is not None:
+        raise shown.cannot_work
     view = shown.preview
     return {
         "final_fingerprint": edited.fingerprint,

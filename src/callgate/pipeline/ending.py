@@ -173,7 +173,7 @@ def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
     tool = executed.permit.tool
     category = categorize(error)
     message = parts.striker.strike_text(speak(tool.name, error))
-    waiting = _waiting(executed, error)
+    waiting = _waiting(parts, executed, error)
     known = None if waiting is None else {"approval_id": waiting.approval_id}
     if known is not None:
         info = _with(_info(tool, "approval_required", message, Category.PERMISSION), known)
@@ -198,11 +198,12 @@ def _raised(parts: Parts, executed: Executed, error: BaseException) -> Ending:
     return ending
 
 
-def _waiting(executed: Executed, error: BaseException) -> Pending | None:
+def _waiting(parts: Parts, executed: Executed, error: BaseException) -> Pending | None:
     """A call made inside waits for a person, and so does this one, where it may go on under its own key."""
     if not isinstance(error, ApprovalRequired) or not _goes_on(executed):
         return None
-    return Pending(approval_id=error.approval_id, expires_at=error.expires_at, **_common(executed))
+    waits: dict[str, Any] = {"approval_id": error.approval_id, "expires_at": error.expires_at}
+    return Pending(lasting=parts.lasting, **waits, **_common(executed))
 
 
 def _goes_on(executed: Executed) -> bool:

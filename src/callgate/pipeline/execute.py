@@ -192,8 +192,14 @@ def _pause(parts: Parts, executed: Executed, error: Exception) -> float | None:
     else:
         # Jitter spreads callers apart; it needs no cryptographic randomness.
         pause = _FIRST_PAUSE * 2 ** (executed.tries - 1) * random.uniform(0.5, 1.5)  # noqa: S311
-    left = executed.context.remaining(parts.clock.monotonic()) or 0.0
-    return pause if pause < left else None
+    return pause if pause < _left(executed, parts.clock.monotonic()) else None
+
+
+def _left(executed: Executed, now: float) -> float:
+    """Seconds left for another try: of the limit, and of what the handler gave itself."""
+    context = executed.context
+    left = context.remaining(now) or 0.0
+    return left if context.ends_at is None else min(left, context.ends_at - now)
 
 
 def _may_repeat(executed: Executed) -> bool:

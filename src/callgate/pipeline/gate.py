@@ -111,6 +111,9 @@ def is_revoked(reader: Reader, grant: Grant) -> bool:
 def _denied(authorized: Authorized, decision: Decision) -> Stopped:
     decisive = [reason for reason in decision.reasons if reason.verdict is Verdict.DENY]
     text = decisive[-1].text if decisive else f"{authorized.tool.name} is denied at this risk and autonomy"
+    if decisive and decisive[-1].step == "matrix":
+        # A call like one that was let through before is denied for what raised its risk since.
+        text = "; ".join([text, *(reason.text for reason in decision.reasons if reason.raises)])
     code = decision.code or "gate_denied"
     return refused(authorized.asked, code, text, tool=authorized.tool, decision=decision, event="gate.denied")
 

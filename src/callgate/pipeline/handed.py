@@ -38,6 +38,7 @@ class Handed(ToolContext):
         self.on_mark = None
         self.entered_effect = False
         self.effect_inside = False
+        self.ends_at = None
         self.closed = False
         self.nested = set()
         self.runs_in = None

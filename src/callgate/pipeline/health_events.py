@@ -8,11 +8,12 @@ from callgate.errors import StoreError
 from callgate.model.event import Draft
 from callgate.model.levels import HealthStatus, Severity
 from callgate.model.outcome import Outcome, Succeeded
-from callgate.pipeline.trouble import limit_of_connector, status_of
-from callgate.registry.health import connector_of, speaks_of_connector
+from callgate.pipeline.trouble import resets_at, status_of
+from callgate.registry.health import ANY_HOST, connector_of, speaks_of_connector
 
 if TYPE_CHECKING:
     from callgate.model.health import Health
+    from callgate.model.levels import Category
     from callgate.pipeline.executed import Executed
     from callgate.pipeline.parts import Parts
 
@@ -30,13 +31,22 @@ def note_health(parts: Parts, executed: Executed, outcome: Outcome) -> None:
     if error is None:
         board.succeeded(connector, now)
     else:
-        raised = executed.error
-        resets, status = (None, None) if raised is None else (limit_of_connector(raised), status_of(raised))
-        counts = speaks_of_connector(error.category, status=status)
+        resets, counts = _said_of_connector(executed, error.category)
         board.failed(connector, error.message, now, resets_at=resets, counts=counts)
     after = board.of(connector)
     if before.status is not after.status:
         _tell(parts, executed, before.status, after)
+
+
+def _said_of_connector(executed: Executed, category: Category) -> tuple[float | None, bool]:
+    """When the rate limit of all behind the tool ends, and whether the trouble counts against it."""
+    raised = executed.error
+    if ANY_HOST in executed.permit.tool.capabilities:
+        # Whoever asks for a page that is down must not take the tool from everybody else.
+        return None, False
+    if raised is None:
+        return None, speaks_of_connector(category)
+    return resets_at(raised), speaks_of_connector(category, status=status_of(raised))
 
 
 def _tell(parts: Parts, executed: Executed, before: HealthStatus, after: Health) -> None:

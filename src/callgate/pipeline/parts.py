@@ -97,6 +97,8 @@ class Parts:
     limits: Limits = field(default_factory=NoLimits)
     asker: Asker | None = None
     working_directory: str = "."
+    lasting: bool = True
+    """Whether its store outlives the process."""
     watches: tuple[Watch, ...] = ()
     reading_order: ReadingOrder = field(default_factory=ReadingOrder)
     told: Told = field(default_factory=Told)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from callgate.errors import ToolError
+from callgate.errors import InvalidArguments, Refusal, ToolError, ToolUnavailableError
 from callgate.model.levels import FOREIGN
 from callgate.model.shapes import as_mapping, own_copy
 from callgate.model.tool import Preview
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from callgate.pipeline.authorize import Authorized
     from callgate.pipeline.parts import Parts
 
+_CANNOT_WORK = (InvalidArguments, ToolUnavailableError)
+"""Raised on purpose by a preview; whatever else goes wrong in one is its own trouble, and a person is asked."""
+
 
 @dataclass(slots=True)
 class Shown:
@@ -26,6 +29,8 @@ class Shown:
 
     preview: Preview | None
     supported: bool
+    cannot_work: Refusal | None = None
+    """Why the call cannot work, where the tool knows it already: nobody is asked about that."""
 
 
 async def preview(parts: Parts, authorized: Authorized) -> Shown:
@@ -41,7 +46,10 @@ async def preview(parts: Parts, authorized: Authorized) -> Shown:
             )
     except Exception as error:  # noqa: BLE001 - the question is asked all the same, with this said
         text = str(error) if isinstance(error, ToolError | ValueError | OSError) else type(error).__name__
-        return Shown(Preview(text=parts.striker.strike_text(f"the preview failed: {text}")), supported=True)
+        why = parts.striker.strike_text(text)
+        # A kind of its own may want more than words.
+        cannot_work = next((kind(why) for kind in _CANNOT_WORK if isinstance(error, kind)), None)
+        return Shown(Preview(text=f"the preview failed: {why}"), supported=True, cannot_work=cannot_work)
     return Shown(_as_preview(parts, raw), supported=raw is not None)
 
 

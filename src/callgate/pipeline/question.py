@@ -23,7 +23,7 @@ from callgate.pipeline.looking import authorized_looking
 from callgate.pipeline.parts import Asked
 from callgate.pipeline.preview import preview
 from callgate.pipeline.recall import attempt_key, meet, met
-from callgate.pipeline.stopped import Stopped, declared_effects, refused, refused_by, void
+from callgate.pipeline.stopped import Stopped, cannot_work, declared_effects, refused, refused_by, void
 from callgate.pipeline.under_one_id import UnderOneId, trusted, whole, write_age
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ async def ask(parts: Parts, authorized: Authorized, decision: Decision) -> Admit
             approval = await _again(parts, authorized, approval)
             authorized, decision = await decide_again(parts, authorized, decision, approval)
         elif until is None or parts.clock.monotonic() >= until:
-            raise _pending(authorized, approval, decision)
+            raise _pending(parts, authorized, approval, decision)
         else:
             await asyncio.sleep(min(next(pause), max(0.0, until - parts.clock.monotonic())))
             approval = await _again(parts, authorized, approval)
@@ -96,7 +96,10 @@ async def _open_question(parts: Parts, authorized: Authorized, decision: Decisio
     found = await parts.store.read(lambda reader: _standing_question(parts, authorized, reader))
     if found is not None:
         return found
-    new = new_approval(parts, authorized, decision, await preview(parts, authorized))
+    shown = await preview(parts, authorized)
+    if shown.cannot_work is not None:
+        raise cannot_work(authorized.asked, authorized.tool, shown.cannot_work)
+    new = new_approval(parts, authorized, decision, shown)
     blob = sealed_call(parts, authorized, new)
 
     def unit(tx: Transaction) -> Approval | Attempt | str:
@@ -157,12 +160,18 @@ def said(authorized: Authorized, approval: Approval) -> Stopped:
     """What became of the question, as the end of the call; of a later call, it names the one that asked."""
     stop = refused_by(authorized.asked, authorized.tool, approval)
     stop.payload["approval_id"] = approval.id
+    stop.outcome.metadata["approval_id"] = _decided_as(approval)
     if approval.call_id != authorized.asked.call_id:
         stop.payload["original_call"] = approval.call_id
     return stop
 
 
-def _pending(authorized: Authorized, approval: Approval, decision: Decision) -> Stopped:
+def _decided_as(approval: Approval) -> str:
+    """The id people decide it by: a call of a plan is decided with the plan."""
+    return approval.id if approval.part is None else approval.part.plan_id
+
+
+def _pending(parts: Parts, authorized: Authorized, approval: Approval, decision: Decision) -> Stopped:
     outcome = Pending(
         tool=authorized.tool.name,
         call_id=approval.call_id,
@@ -170,7 +179,8 @@ def _pending(authorized: Authorized, approval: Approval, decision: Decision) -> 
         key=approval.key,
         decision=decision,
         side_effects=declared_effects(authorized.tool),
-        approval_id=approval.id if approval.part is None else approval.part.plan_id,
+        approval_id=_decided_as(approval),
         expires_at=approval.expires_at,
+        lasting=parts.lasting,
     )
     return Stopped(outcome, event="gate.required", recorded=True)

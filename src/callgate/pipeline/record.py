@@ -52,7 +52,9 @@ def _strike(parts: Parts, stop: Stopped) -> None:
     if error is None:
         return
     faults = tuple(strike(fault) for fault in error.faults)
-    stop.outcome.error = replace(error, message=strike(error.message), tool=strike(error.tool or ""), faults=faults)
+    words = {"message": error.message, "tool": error.tool or "", "suggestion": error.suggestion}
+    struck = {name: text if text is None else strike(text) for name, text in words.items()}
+    stop.outcome.error = replace(error, faults=faults, **struck)
     stop.outcome.tool = strike(stop.outcome.tool)
 
 

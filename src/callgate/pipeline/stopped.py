@@ -10,6 +10,7 @@ from callgate.model.levels import Category, Severity
 from callgate.model.outcome import ErrorInfo, Outcome, Refused
 
 if TYPE_CHECKING:
+    from callgate.errors import Refusal
     from callgate.model.decision import Decision, Reason
     from callgate.model.tool import Tool
     from callgate.pipeline.parts import Asked
@@ -78,6 +79,7 @@ _SUGGESTIONS: dict[str, str] = {
     "tool_quarantined": "The operator has to review its change first: callgate tools diff, callgate tools review.",
 }
 _CHECKED = "Call again if the reason says how; otherwise choose another way."
+_FORESEEN = "Do what the message says first, or correct the arguments, and call again."
 _UNREPAIRED: dict[str, Any] = {
     "category": Category.CONFIGURATION,
     "retryable": False,
@@ -107,11 +109,12 @@ def refused(  # noqa: PLR0913 - a refusal says everything it knows
     event: str = REFUSED,
     details: dict[str, Any] | None = None,
     key: str | None = None,
+    advice: str | None = None,
 ) -> Stopped:
-    """A refusal, ready to raise."""
+    """A refusal, ready to raise; `advice` is what to do next, where that is known better than by its code."""
     # A tool whose code is missing stays so until somebody puts it there: no time heals it.
     broken = code == "tool_unavailable" and tool is not None and tool.unavailable is not None
-    known = _UNREPAIRED if broken else {"suggestion": _advice(code, reasons)}
+    known = _UNREPAIRED if broken else {"suggestion": advice or _advice(code, reasons)}
     info = refusal(code, message, tool=asked.call.tool, faults=faults, details=details or {}, **known)
     outcome = Refused(
         tool=asked.call.tool,
@@ -129,6 +132,11 @@ def refused(  # noqa: PLR0913 - a refusal says everything it knows
     if found:
         payload["reasons"] = [reason.to_json() for reason in found]
     return Stopped(outcome, event=event, payload=payload)
+
+
+def cannot_work(asked: Asked, tool: Tool, why: Refusal) -> Stopped:
+    """The refusal of a call that its own tool knows to fail; what would help is said by the tool."""
+    return refused(asked, why.code, str(why), tool=tool, advice=_FORESEEN)
 
 
 def void(asked: Asked, tool: Tool | None, approval: Approval, why: str) -> Stopped:

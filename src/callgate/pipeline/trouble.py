@@ -111,11 +111,6 @@ def resets_at(error: BaseException) -> float | None:
         return math.inf
 
 
-def limit_of_connector(error: BaseException) -> float | None:
-    """When a rate limit of all that the tool asks ends; a place that is one of many (`one_of_many`) says no such."""
-    return None if _look(error, "one_of_many") is True else resets_at(error)
-
-
 def suggestion(category: Category) -> str:
     """Something a model can act on."""
     return _SUGGESTIONS[category]

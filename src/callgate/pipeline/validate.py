@@ -10,6 +10,7 @@ from callgate.errors import InvalidArguments
 from callgate.model.canonical import dumps, quick
 from callgate.model.context import LONGEST_NAME, writable
 from callgate.model.tool import Arguments, Tool
+from callgate.pipeline.parameters import advise
 from callgate.pipeline.parts import Asked, Parts
 from callgate.pipeline.resolve import Resolved
 from callgate.pipeline.stopped import refused
@@ -46,7 +47,8 @@ def validate(parts: Parts, resolved: Resolved) -> Valid:
         arguments = tool.validator(given)
         text = quick(arguments) or dumps(arguments)
     except InvalidArguments as error:
-        raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults) from None
+        advice = advise(tool, given)
+        raise refused(asked, "invalid_arguments", str(error), tool=tool, faults=error.faults, advice=advice) from None
     except Exception as error:  # noqa: BLE001 - arguments may be objects of anybody's class
         fault = f"the arguments cannot be read ({type(error).__name__})"
         raise refused(asked, "invalid_arguments", fault, tool=tool, faults=(fault,)) from None

@@ -11,10 +11,10 @@ import stat
 
 from callgate.policy.mount_table import MountTable
 from callgate.policy.own_files import is_git, key_of
-from callgate.policy.ways import way_to
+from callgate.policy.ways import is_inside, way_to
 
 _LONGEST_SAID = 4096
-_SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
+SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 """What makes a directory a repository, or the part of one that belongs to another working tree."""
 
 
@@ -34,31 +34,41 @@ def told_by(path: str) -> str | None:
     """Where a `.git` that is a link or a file says that the directory is; None for anything else."""
     try:
         mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
-            return os.path.realpath(path)
-        if not stat.S_ISREG(mode):
-            return None
-        said = _beginning(path)
     except (OSError, ValueError):
         return None
-    if not said.startswith("gitdir:"):
+    if stat.S_ISLNK(mode):
+        return os.path.realpath(path)
+    named = named_by(path) if stat.S_ISREG(mode) else None
+    return None if named is None else os.path.realpath(named)
+
+
+def named_by(path: str) -> str | None:
+    """The path that a `.git` which is a file names, as it is written; None for anything else."""
+    said = said_in(path)
+    if said is None or not said.startswith("gitdir:"):
         return None
-    return os.path.realpath(os.path.join(os.path.dirname(path), said.removeprefix("gitdir:").strip()))  # noqa: PTH118, PTH120
+    return os.path.join(os.path.dirname(path), said.removeprefix("gitdir:").strip())  # noqa: PTH118, PTH120 - a text all along
+
+
+def said_in(path: str) -> str | None:
+    """The text of a small file of git's; None where there is none. To git, it ends at a NUL."""
+    # A pipe that takes the file's place must not keep the call waiting.
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return None
+    try:
+        return os.fsdecode(os.read(fd, _LONGEST_SAID).partition(b"\0")[0]).strip()
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
 
 
 def _leads_around(folder: str, place: str) -> bool:
     target = told_by(os.path.join(folder, ".git"))  # noqa: PTH118 - a text all along
-    return target is not None and (place == target or place.startswith(target.rstrip(os.sep) + os.sep))
+    return target is not None and is_inside(place, target)
 
 
 def _has_shape(folder: str) -> bool:
-    return any(all(os.path.lexists(f"{folder}/{name}") for name in names) for names in _SHAPES)
-
-
-def _beginning(path: str) -> str:
-    # A pipe that takes the file's place must not keep the call waiting.
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
-    try:
-        return os.fsdecode(os.read(fd, _LONGEST_SAID))
-    finally:
-        os.close(fd)
+    return any(all(os.path.lexists(f"{folder}/{name}") for name in names) for names in SHAPES)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from callgate.policy.showing import name_all, show
 
+_ANY = "*"
 _LONGEST = 8192
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HIDDEN = re.compile(r"[\x00-\x20\x7f\\]")
@@ -23,6 +24,21 @@ _LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
 _HOST_AND_PORT = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::\d+)?")
 _PORT = re.compile(r"(.*):(\d{1,5})")
 _PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",
+            "192.88.99.0/24",
+            "2001::/23",
+            "2001:db8::/32",
+            "3fff::/20",
+            "168.63.129.16/32",
+        ),
+    )
+)
+"""For purposes of their own (IANA), of which Python knows more or fewer with each of its versions; and the door of a
+cloud's host to its machines, which has a public number."""
 _UNICAST = ipaddress.IPv6Network("2000::/3")
 _ISATAP = 0x00005EFE
 _WITHOUT_FLAGS = 0xFCFFFFFF
@@ -62,12 +78,18 @@ class Airspace:
             Unfit: It is private, or not among the hosts.
         """
         if not self.private_addresses and is_private(host.name):
-            advice = f"set scopes.{self.family}.private_addresses to true to allow such hosts"
-            raise Unfit(f"{show(text)} names the private host {host}; {advice}")
+            raise Unfit(f"{show(text)} names the private host {host}; {self._opening(host)}")
         if self.hosts is not None and not any(_fits(host, pattern) for pattern in self.hosts):
             allowed = name_all(self.hosts) or "none"
             advice = f"add it to scopes.{self.family}.hosts"
             raise Unfit(f"{show(text)} names the host {host}, and {self.family} allows {allowed}; {advice}")
+
+    def _opening(self, host: Host) -> str:
+        """How to allow a private host, and not with it every other that a redirect leads to."""
+        opened = f"in callgate.yaml, set scopes.{self.family}.private_addresses to true"
+        if self.hosts is not None and _ANY not in self.hosts:
+            return opened
+        return f'{opened} and narrow scopes.{self.family}.hosts to what is needed, such as "{host}"'
 
 
 def read_host(text: str) -> Host | None:
@@ -133,6 +155,8 @@ def _canonical(name: str, text: str) -> str:
 
 def _is_public(address: Address) -> bool:
     if not address.is_global or address.is_multicast or address.is_reserved:
+        return False
+    if any(address in network for network in _NOT_PUBLIC):
         return False
     if isinstance(address, ipaddress.IPv4Address):
         return True

@@ -138,7 +138,7 @@ class MountTable:
 
 def read(table: bytes) -> Iterator[Mount]:
     """What the lines of /proc/self/mountinfo say."""
-    for line in table.splitlines():
+    for line in filter(None, table.split(b"\n")):  # a point may have other characters that end lines in it
         fields = line.split(b" ")
         number, on, device, shows, point = (_text(field) for field in fields[:5])
         kind = _text(fields[fields.index(b"-", 6) + 1])

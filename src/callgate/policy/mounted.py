@@ -28,7 +28,10 @@ class Mounted:
         self._table = MountTable()
 
     def now(self) -> MountTable:
-        """The table; the same object as long as it says the same. Where the system has none it is empty.
+        """The table; the same object as long as it says the same.
+
+        It is empty where the system has none, as one that is not Linux, or a container without /proc: a path has one
+        name to us there. One that is there and cannot be read says nothing of what is mounted, and is never empty.
 
         Raises:
             OSError: It cannot be seen.
@@ -53,16 +56,18 @@ class Mounted:
         return bool(changes.poll(0))
 
     def _look(self) -> None:
+        # The kernel tells its news once: what cannot be seen now has to be looked at again.
+        before, self._said = self._said, None
         said = self._read()
-        if said != self._said:
+        if said != before:
             self._table = MountTable(read(said), top=_top() if said else "", processes=_devices_of_processes())
-            self._said = said
+        self._said = said
 
     def _read(self) -> bytes:
         if self._handle is None:
             try:
                 self._handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            except (FileNotFoundError, PermissionError):
+            except FileNotFoundError:
                 return b""
         os.lseek(self._handle, 0, os.SEEK_SET)
         return _all_of(self._handle)

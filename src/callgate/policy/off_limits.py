@@ -95,9 +95,8 @@ class OffLimits:
 
     def _refuse(self, text: str, place: str, *, status: os.stat_result | None) -> None:
         self._refuse_own(text, place, literal=place, status=status)
-        if not self.tool.read_only:
-            self._refuse_git(text, place, literal=place)
-            self._refuse_code(text, place, literal=place)
+        self._refuse_git(text, place, literal=place)
+        self._refuse_code(text, place, literal=place)
         self._refuse_another(text, place, literal=place)
         self._refuse_outside(text, place)
 
@@ -140,8 +139,10 @@ class OffLimits:
         return not all(is_inside(root, place) for root in self.roots())
 
     def _refuse_git(self, text: str, place: str, *, literal: str) -> None:
+        if self.tool.read_only:
+            return
         names = (place, *self.mounts.names(place))
-        if self.tool.read_only or any(is_inside(name, root) for name in names for root in self.git):
+        if any(is_inside(name, root) for name in names for root in self.git):
             return
         if any(map(is_git, key_of(literal))) or is_in_git(place, self.mounts):
             advice = "list that .git in the paths of the scope family to open it"

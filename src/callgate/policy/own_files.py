@@ -56,6 +56,9 @@ def _folder(path: str) -> Key:
 def part_of_key(name: str) -> str:
     """One part of a path in that spelling."""
     # Some file systems drop case, invisible characters, trailing dots and spaces, or what follows a colon.
+    if name.isascii():  # as nearly all are, and of these nothing is invisible
+        folded = name.lower()
+        return (folded.partition(":")[0] or folded).rstrip(". ") or name
     visible = "".join(letter for letter in unicodedata.normalize("NFKC", name) if unicodedata.category(letter) != "Cf")
     folded = unicodedata.normalize("NFKC", visible.casefold())
     return (folded.partition(":")[0] or folded).rstrip(". ") or name

@@ -34,6 +34,8 @@ MOST_REACHES = 16_384
 """So many tools are remembered; beyond it, remembering starts anew."""
 _DEEPEST = 64
 _MOST_INSIDE = 20_000
+_TOLD = "resources()"
+"""Stands for the argument where the tool itself said what it touches: that may be of no argument at all."""
 _ANSWERS = frozenset({"paths", "hosts"})
 _FILE_FAMILIES = frozenset({"fs", "shell", "*"})
 _FILE_EFFECTS = frozenset({Effect.MODIFIES_FILES, Effect.LOCAL_EXEC})
@@ -47,6 +49,13 @@ class Found(NamedTuple):
     argument: str
     confined: bool = True
     """Whether the scope families say where it may lie; else only Callgate's own files are kept away."""
+
+    @property
+    def title(self) -> str:
+        """What to call it before people and models, who know the arguments and no hook."""
+        if self.argument != _TOLD:
+            return f"argument {self.argument}"
+        return "the host it would reach" if self.kind is Kind.HOST else "a path it would touch"
 
 
 class Unjudged(Exception):
@@ -109,8 +118,8 @@ class Reach:
         if not isinstance(answer, Mapping) or not _ANSWERS.issuperset(cast("Mapping[Any, Any]", answer)):
             raise Unjudged(f'resources() of {self.tool.name} must give {{"paths": […], "hosts": […]}} and nothing else')
         listed = cast("Mapping[str, Any]", answer)
-        yield from (Found(Kind.PATH, text, "resources()") for text in self._texts(listed.get("paths")))
-        yield from (Found(Kind.HOST, text, "resources()") for text in self._texts(listed.get("hosts")))
+        yield from (Found(Kind.PATH, text, _TOLD) for text in self._texts(listed.get("paths")))
+        yield from (Found(Kind.HOST, text, _TOLD) for text in self._texts(listed.get("hosts")))
 
     def _texts(self, listed: Any) -> Iterator[str]:
         is_one = isinstance(listed, str) or hasattr(listed, "__fspath__")

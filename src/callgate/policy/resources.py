@@ -84,9 +84,9 @@ class Sought:
                 resources.update(dict.fromkeys(map(_as_text, names)))
             except (Unfit, hosts.Unfit) as error:
                 advice = _ADVICE if item.kind is Kind.TEXT else ""
-                reasons.append(_refuse(f"argument {item.argument}: {error}{advice}"))
+                reasons.append(_refuse(f"{item.title}: {error}{advice}"))
             except TooMany:
-                reasons.append(_refuse(f"argument {item.argument}: {_TOO_MUCH}"))
+                reasons.append(_refuse(f"{item.title}: {_TOO_MUCH}"))
                 break
         return Authorization(refusal=next(iter(reasons), None), reasons=tuple(reasons), resources=tuple(resources))
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from callgate.model.nearest import nearest
 from callgate.settings.values import DEFAULT_FAMILIES, Family
-from callgate.settings.wording import nearest, quote
+from callgate.settings.wording import quote
 
 ANY = "*"
 SECRETS = "secrets"

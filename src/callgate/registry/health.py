@@ -17,6 +17,8 @@ from callgate.model.levels import Category, HealthStatus
 from callgate.model.tool import Tool
 from callgate.ports import Clock
 
+ANY_HOST = "any_host"
+"""The capability of a tool that asks whichever place it is told to: how one of them does says nothing of the others."""
 _SERVER_ERROR = 500
 _TOO_MANY_REQUESTS = 429
 _SPEAKING = frozenset({Category.NETWORK, Category.TIMEOUT, Category.API})

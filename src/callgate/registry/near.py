@@ -38,4 +38,4 @@ def _pairs(name: str) -> frozenset[str]:
 
 
 _known_pairs = lru_cache(maxsize=32_768)(_pairs)
-"""Names of tools, which are few and stay; never the names that were asked for."""
+"""Names of tools and of their parameters, which are few and stay; never the names that were asked for."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from callgate.errors import ToolNotFoundError
 from callgate.model.attempt import AttemptKey
 from callgate.pipeline.stored_outcome import read_outcome
+from callgate.runtime.builtin import as_not_enabled
 from callgate.runtime.opened import Face
 
 if TYPE_CHECKING:
@@ -26,9 +28,12 @@ class Administration(Face):
         """One registered tool, whoever may use it.
 
         Raises:
-            ToolNotFoundError: There is none of that name; near matches are named.
+            ToolNotFoundError: There is none of that name; near matches are named, and how to enable a built-in one.
         """
-        return self._registry.get(name)
+        try:
+            return self._registry.get(name)
+        except ToolNotFoundError as error:
+            raise as_not_enabled(error, name) from None
 
     def search_all(self, words: str, *, limit: int = 10) -> list[Tool]:
         """The tools that fit the words best among all of them, whoever may use them."""

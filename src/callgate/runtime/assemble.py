@@ -33,6 +33,7 @@ from callgate.runtime.watching import note_sources
 from callgate.secrets.handout import SecretsDoor
 from callgate.secrets.keys import KeyRing, config_folder, open_keys, throwaway_keys
 from callgate.secrets.private_files import writing_folder
+from callgate.secrets.root_keys import ANCHORS, KEYS, PROGRAMS
 from callgate.secrets.sources import open_secrets
 from callgate.secrets.strike import process_striker
 from callgate.settings.load import DEFAULT_FILE
@@ -190,7 +191,7 @@ def _opened(choices: Choices, made: _Made) -> Opened:
         acceptance=Acceptance(accepted_file(made.settings, Path(choices.working_directory))),
         default_context=choices.context,
         progress=progress,
-        lasting=not made.url.startswith("memory:"),
+        lasting=parts.lasting,
         around=choices.around,
         sources=sources,
     )
@@ -225,6 +226,7 @@ def _parts(choices: Choices, made: _Made) -> Parts:
         background=lambda work: work.close(),
         asker=choices.ask,
         working_directory=choices.working_directory,
+        lasting=not made.url.startswith("memory:"),
         watches=(note_sources,),
         quarantined=made.registry.quarantined.get,
     )
@@ -238,7 +240,14 @@ def secrets_file() -> Path:
 def own_paths(settings: Settings, url: str, choices: Choices) -> tuple[Path, ...]:
     """Callgate's own files, out of reach of every tool, also where they do not exist yet."""
     folder = Path(choices.working_directory)
-    paths = [config_folder(), secrets_file(), folder / DEFAULT_FILE, folder / STORE_FOLDER]
+    kept = config_folder()
+    paths = [
+        kept,
+        *(kept / name for name in (KEYS, ANCHORS, PROGRAMS)),
+        secrets_file(),
+        folder / DEFAULT_FILE,
+        folder / STORE_FOLDER,
+    ]
     accepted = accepted_file(settings, folder)
     paths += [accepted, written_in(accepted)]
     if settings.file is not None:

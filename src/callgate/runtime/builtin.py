@@ -1,10 +1,12 @@
-"""Adding the built-in tools that a configuration enables, or a developer names."""
+"""Adding the built-in tools that a configuration enables, or a developer names; and telling one that is not there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from callgate.errors import ToolNotFoundError
 from callgate.runtime.modules import placed
 from callgate.tools.services import NOTHING, Services
 
@@ -53,3 +55,13 @@ def builtin_tools(settings: Settings, named: Sequence[str] = (), services: Servi
         tools = {tool.name: tool for tool in make_builtin(enabled, settings.builtin_tools, services=services)}
     more = make_builtin(named, settings.builtin_tools, services=services)
     return [*tools.values(), *(tool for tool in more if tool.name not in tools)]
+
+
+def as_not_enabled(error: ToolNotFoundError, name: str) -> ToolNotFoundError:
+    """The error for a tool that is not there; for a built-in one, how it comes to be there."""
+    from callgate.tools.catalogue import ALL, meant_by  # noqa: PLC0415 - only who meets one pays for them
+
+    if error.info is None or name not in meant_by(ALL):
+        return error
+    advice = "It is a built-in tool that is not enabled here; add it to builtin_tools.enable in callgate.yaml."
+    return ToolNotFoundError(error.message, info=replace(error.info, suggestion=advice))

@@ -1,4 +1,4 @@
-"""Reading the configuration whole: the conditions of its rules are tried as well, so that all faults come at once."""
+"""Reading the configuration whole: conditions and names of tools are tried as well, so that all faults come at once."""
 
 from __future__ import annotations
 
@@ -19,4 +19,10 @@ def read_configuration(path: str | Path | None, *, required: bool) -> Settings:
     Raises:
         ConfigurationError: It is missing though required, or wrong; with every complaint, each with file, line and key.
     """
-    return load_settings(path, required=required, check_condition=compile_condition)
+    return load_settings(path, required=required, check_condition=compile_condition, check_builtin=_check_builtin)
+
+
+def _check_builtin(name: str) -> None:
+    from callgate.tools.catalogue import meant_by  # noqa: PLC0415 - only who names one pays for them
+
+    meant_by(name)

@@ -18,7 +18,7 @@ from callgate.runtime import disk
 from callgate.runtime.doctor_extras import EXTRAS
 from callgate.runtime.offline import store_file
 from callgate.secrets.keys import open_keys
-from callgate.secrets.root_keys import VARIABLE, config_folder, keys_of_environment
+from callgate.secrets.root_keys import KEYS, VARIABLE, config_folder, keys_of_environment
 from callgate.stores.sqlite.connection import OLDEST_SQLITE
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _key(url: str) -> Iterator[Fact]:
         keys = open_keys(None, create=False)
         yield Fact("key", OK, f"{keys.key_id}, from {VARIABLE}")
         return
-    folder, file = config_folder() / "keys", store_file(url)
+    folder, file = config_folder() / KEYS, store_file(url)
     if not folder.exists() and file is not None and file.exists():
         advice = (
             f"bring it back from a backup, or set {VARIABLE}; a new key could neither read nor prove what is stored"

@@ -36,7 +36,7 @@ EXTRAS = {
     "archives": Extra("built-in tools for archives", ("py7zr",)),
     "cel": Extra("conditions (`when:`) in policies", ("common-expression-language",)),
     "claude": Extra("tools for the Claude Agent SDK", ("claude-agent-sdk",)),
-    "code": Extra("built-in tools for code", ("pydantic-monty", "ruff")),
+    "code": Extra("built-in tools for code", ("pydantic-monty", "pytest", "ruff")),
     "data": Extra("built-in tools for data", ("jmespath", "pillow", "texicode")),
     "duckdb": Extra("built-in tools that query tables", ("duckdb",)),
     "files": Extra("built-in tools for files", ("ripgrep",)),

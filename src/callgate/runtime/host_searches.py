@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 from callgate.model.call import Call
 from callgate.model.grounds import Grounds
 from callgate.model.outcome import Outcome, Refused
+from callgate.policy.mounted import mounted
 from callgate.policy.own_files import STORE_FOLDER, key_of, listed
 from callgate.runtime.host_globs import Chosen
 
@@ -108,8 +109,12 @@ class _Walk:
         self._grounds = grounds
         self._left = _MOST_LOOKED_AT
         self._gone: set[tuple[str, ...]] = set()
-        self._known = tuple(self._where_known())
-        self._known_keys = frozenset(key_of(os.path.realpath(os.path.dirname(path))) for path in grounds.closed)  # noqa: PTH120
+        mounts = mounted()
+        above = [os.path.realpath(os.path.dirname(path)) for path in (*grounds.closed, *mounts.points)]  # noqa: PTH120 - a text all along
+        above.extend(map(os.path.dirname, mounts.process_points))
+        self._known = tuple(self._where_known(above))
+        self._known_keys = frozenset(map(key_of, above))
+        self._endless = frozenset(mounts.process_points)
         self._second_names = _have_second_names(grounds.closed)
 
     def go(self) -> None:
@@ -126,12 +131,11 @@ class _Walk:
                 self._stop(all_known=not first)
                 return
 
-    def _where_known(self) -> Iterator[tuple[str, ...]]:
-        """The folders in which own files are known to lie."""
-        for path in self._grounds.closed:
-            above = Path(os.path.realpath(os.path.dirname(path)))  # noqa: PTH120 - a text all along
-            if above.is_relative_to(self._top):
-                parts = above.relative_to(self._top).parts
+    def _where_known(self, folders: Iterable[str]) -> Iterator[tuple[str, ...]]:
+        """Of the folders in which such files are known to lie, those that it goes through."""
+        for folder in map(Path, folders):
+            if folder.is_relative_to(self._top):
+                parts = folder.relative_to(self._top).parts
                 if not any(map(self._chosen.passes_by, parts)):
                     yield parts
 
@@ -144,7 +148,11 @@ class _Walk:
                 return
             out = closed or self._is_closed(entry, known=known)
             if entry.is_dir(follow_symlinks=False):
-                if not self._chosen.passes_by(entry.name):
+                if self._chosen.passes_by(entry.name):
+                    continue
+                if entry.path in self._endless:
+                    self._note((*place, entry.name))
+                else:
                     yield (*place, entry.name), out
             elif out and not entry.is_symlink() and not self._chosen.leaves_out((*place, entry.name)):
                 self._note((*place, entry.name))

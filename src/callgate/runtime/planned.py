@@ -105,6 +105,7 @@ class _Running:
             side_effects=() if tool is None else tool.side_effects,
             approval_id=question.id,
             expires_at=question.expires_at,
+            lasting=self._opened.lasting,
         )
 
     async def _said(self, place: int, question: Approval) -> Outcome:

@@ -14,7 +14,16 @@ from pathlib import Path
 
 from callgate.errors import ConfigurationError, KeyMissing
 from callgate.secrets.private import Private
-from callgate.secrets.root_keys import VARIABLE, KeyFolder, RootKey, config_folder, keys_of_environment, new_root_key
+from callgate.secrets.root_keys import (
+    ANCHORS,
+    KEYS,
+    VARIABLE,
+    KeyFolder,
+    RootKey,
+    config_folder,
+    keys_of_environment,
+    new_root_key,
+)
 from callgate.secrets.sealing import Sealer
 from callgate.secrets.signing import SigningKey, signing_key
 
@@ -152,7 +161,7 @@ def open_keys(expected_key_id: str | tuple[str, ...] | None, folder: Path | None
     expected = (expected_key_id,) if isinstance(expected_key_id, str) else expected_key_id or ()
     roots, files = keys_of_environment(), None
     if roots is None:
-        files = KeyFolder((folder or config_folder()) / "keys")
+        files = KeyFolder((folder or config_folder()) / KEYS)
         roots = files.load() or (files.add(first=True) if create and not expected else ())
     where = VARIABLE if files is None else str(files.path)
     gone = [key_id for key_id in expected if key_id not in {root.key_id for root in roots}]
@@ -171,7 +180,7 @@ def throwaway_keys() -> KeyRing:
 
 def _anchors(folder: Path | None) -> Path | None:
     try:
-        return (folder or config_folder()) / "anchors"
+        return (folder or config_folder()) / ANCHORS
     except ConfigurationError:
         # A user without a home has the key in the variable, and nowhere to anchor.
         return None

@@ -14,6 +14,8 @@ from callgate.secrets.private import Private
 from callgate.secrets.private_files import make_private_folder, open_folder, read_private, write_once
 
 VARIABLE = "CALLGATE_KEY"
+KEYS, ANCHORS, PROGRAMS = "keys", "anchors", "programs"
+"""Folders in the config folder; each may be a link to somewhere else."""
 KEY_BYTES = 32
 KEY_ID_BYTES = 8
 

@@ -44,6 +44,8 @@ class Reading:
     """Scope families known so far; the description reads `scopes` before what uses them."""
     check_condition: Callable[[str], object] | None = None
     """Raises ConfigurationError for a condition that cannot be read; None leaves that to the policy."""
+    check_builtin: Callable[[str], object] | None = None
+    """Raises ConfigurationError where no built-in tool or category is called so; None leaves that to who makes them."""
 
     def attempt(self, kind: Kind, node: Node) -> Any:
         """Read a node; `WRONG`, with a complaint at its place, if it cannot be."""
@@ -91,10 +93,13 @@ class Block:
     """Makes the value of the fields that were given; may raise Fault for what does not fit together."""
     elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
     """What to write here instead of keys that people know from elsewhere."""
+    example: str = ""
+    """What to write where people may well expect that a single word does."""
 
     def read(self, node: Node, reading: Reading) -> Any:
         if not isinstance(node, MapNode):
-            raise Fault(f"needs a mapping with keys such as {', '.join(list(self.keys)[:3])}")
+            write = f"; write {self.example}" if self.example else ""
+            raise Fault(f"needs a mapping with keys such as {', '.join(list(self.keys)[:3])}{write}")
         told = self._refuse_unknown(node, reading)
         given = {entry.name: entry.value for entry in node.entries if entry.name in self.keys}
         fields = {name: reading.attempt(key.kind, given[name]) for name, key in self.keys.items() if name in given}

@@ -17,10 +17,16 @@ DEFAULT_FILE = "callgate.yaml"
 
 CheckCondition = Callable[[str], object]
 """Raises ConfigurationError for a condition (`when:`) that cannot be read."""
+CheckBuiltin = Callable[[str], object]
+"""Raises ConfigurationError where no built-in tool or category is called so."""
 
 
 def load_settings(
-    path: str | Path | None, *, required: bool, check_condition: CheckCondition | None = None
+    path: str | Path | None,
+    *,
+    required: bool,
+    check_condition: CheckCondition | None = None,
+    check_builtin: CheckBuiltin | None = None,
 ) -> Settings:
     """Read a configuration file.
 
@@ -29,6 +35,7 @@ def load_settings(
         required: Whether it must exist. If it need not and does not, the answer is `Settings()`.
         check_condition: Tries the conditions of rules, so that their faults come with the others; None leaves that to
             the policy.
+        check_builtin: Tries the names of built-in tools likewise; None leaves that to whoever makes them.
 
     Raises:
         ConfigurationError: The file is missing, cannot be read or is wrong; with every complaint, each with file, line
@@ -39,12 +46,17 @@ def load_settings(
     if text is None:
         return Settings()
     # Absolute, because the working directory may change and the file must stay out of every tool's reach.
-    settings = parse_settings(text, file=name, check_condition=check_condition)
+    settings = parse_settings(text, file=name, check_condition=check_condition, check_builtin=check_builtin)
     return replace(settings, file=str(Path(name).absolute()))
 
 
 def parse_settings(
-    text: str, *, file: str, now: float | None = None, check_condition: CheckCondition | None = None
+    text: str,
+    *,
+    file: str,
+    now: float | None = None,
+    check_condition: CheckCondition | None = None,
+    check_builtin: CheckBuiltin | None = None,
 ) -> Settings:
     """Read the text of a configuration file.
 
@@ -53,6 +65,7 @@ def parse_settings(
         file: What to call it in complaints.
         now: Seconds since the epoch, for the end of observe mode; None is the present.
         check_condition: As for `load_settings`.
+        check_builtin: Likewise.
 
     Raises:
         ConfigurationError: With every complaint, each with file, line and key.
@@ -60,4 +73,4 @@ def parse_settings(
     from callgate.settings.reader import read_settings  # noqa: PLC0415 - YAML is slow to import, and often not needed
 
     present = time.time() if now is None else now
-    return read_settings(text, file=file, now=present, check_condition=check_condition)
+    return read_settings(text, file=file, now=present, check_condition=check_condition, check_builtin=check_builtin)

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from callgate.errors import ConfigurationError
 from callgate.settings.complaints import Fault
 from callgate.settings.kinds import Block, Fields, Key, ListOf, Reading
 from callgate.settings.leaves import Text
+from callgate.settings.nodes import Node
 from callgate.settings.read_api_tools import GITHUB_TOOLS, LANGUAGE_TOOLS
 from callgate.settings.read_web_tools import WEB_TOOLS
 from callgate.settings.values import BuiltinToolsSettings, VaultSettings
 
 _NAME = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
+
+
+@dataclass(frozen=True, slots=True)
+class _Enabled:
+    """What a built-in tool or category may be called, as far as anybody here can tell whether there is one."""
+
+    text: Text
+
+    def read(self, node: Node, reading: Reading) -> str:
+        name: str = self.text.read(node, reading)
+        if reading.check_builtin is not None:
+            try:
+                reading.check_builtin(name)
+            except ConfigurationError as error:
+                raise Fault(error.message) from None
+        return name
+
+    def schema(self) -> dict[str, Any]:
+        return self.text.schema()
 
 
 def _build_vault(fields: Fields, _: Reading) -> VaultSettings:
@@ -39,7 +62,7 @@ def _build(fields: Fields, _: Reading) -> BuiltinToolsSettings:
 BUILTIN_TOOLS = Block(
     {
         "enable": Key(
-            ListOf(Text(pattern=_NAME, needs="the name of a category or a tool, all, or read_only")),
+            ListOf(_Enabled(Text(pattern=_NAME, needs="the name of a category or a tool, all, or read_only"))),
             "Categories, single tools, all, or read_only; docs/builtin.md lists them.",
             [],
         ),
@@ -49,4 +72,5 @@ BUILTIN_TOOLS = Block(
         "vault": Key(_VAULT, "Where the notes of the category vault lie."),
     },
     _build,
+    example="{enable: [all]}",
 )

@@ -104,7 +104,9 @@ _FAMILIES = MapOf(
                 ListOf(Text(needs="a host name or a glob such as *.example.com", parse=parse_host)),
                 "Hosts that may be reached: names, globs or addresses, with or without a port.",
             ),
-            "private_addresses": Key(Flag(), "Whether private and loopback addresses may be reached.", default=False),
+            "private_addresses": Key(
+                Flag(), "Whether loopback, private and link-local addresses may be reached.", default=False
+            ),
             "custom": Key(Flag(), "true makes a family of your own; the others exist already.", default=False),
         },
         _read_family,

@@ -16,7 +16,12 @@ from callgate.settings.yaml_source import read_nodes
 
 
 def read_settings(
-    text: str, *, file: str, now: float, check_condition: Callable[[str], object] | None = None
+    text: str,
+    *,
+    file: str,
+    now: float,
+    check_condition: Callable[[str], object] | None = None,
+    check_builtin: Callable[[str], object] | None = None,
 ) -> Settings:
     """Make settings of the text of a file.
 
@@ -27,7 +32,7 @@ def read_settings(
     check_text(text, complaints)
     # Past hidden characters and tabs the parser would only repeat, less clearly, what has been said.
     root = None if complaints else read_nodes(text, complaints)
-    reading = Reading(complaints, now, set(DEFAULT_FAMILIES), check_condition)
+    reading = Reading(complaints, now, set(DEFAULT_FAMILIES), check_condition, check_builtin)
     settings = Settings() if root is None else reading.attempt(DOCUMENT, root)
     if complaints or settings is WRONG:
         complaints.raise_all()

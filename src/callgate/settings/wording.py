@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
+from callgate.model.nearest import nearest
 from callgate.model.visible import visible
 
 _LONGEST_SHOWN = 60
-_NEAR = 0.65
-"""Two of three letters the same, as in mpc for mcp; at less, the guess misleads more than it helps."""
 _CREDENTIAL = re.compile(
     r"""
       \b(?:sk|pk|rk|hf|npm|whsec)[-_]\w | \bgh[pousr]_ | github_pat_ | glpat- | \bxox[a-z]- | \bA[KS]IA[A-Z0-9]{8}
@@ -35,15 +33,6 @@ def quote(text: str) -> str:
     if not is_presentable(text):
         return f"a text of {len(text)} characters (not shown)"
     return repr(text) if visible(text) == text else ascii(text)
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant."""
-    if len(word) > _LONGEST_SHOWN:
-        return None
-    folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold().replace("-", "_").strip(), folded, n=1, cutoff=_NEAR)
-    return folded[near[0]] if near else None
 
 
 def instead(word: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from callgate.adapters.fields import nearest
+from callgate.adapters.fields import guess
 from callgate.adapters.registry_files.handlers import find_handler
 from callgate.adapters.registry_files.parameters import input_schema
 from callgate.adapters.told import told
@@ -153,5 +153,5 @@ def _fields(text: str, *, file: str) -> Mapping[str, Any]:
         raise ConfigurationError("is no skill: it needs tools: and a function")
     for key in cast("Mapping[Any, Any]", body):
         if key not in _KEYS:
-            raise ConfigurationError(f"a skill's file has no {brief(str(key))!r}{nearest(str(key), _KEYS)}")
+            raise ConfigurationError(f"a skill's file has no {brief(str(key))!r}{guess(str(key), _KEYS)}")
     return cast("Mapping[str, Any]", body)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 from callgate.adapters.declare import declare
-from callgate.adapters.fields import nearest
+from callgate.adapters.fields import guess
 from callgate.adapters.function import keep_hints
 from callgate.adapters.target import find_target
 from callgate.errors import ConfigurationError
@@ -145,6 +145,6 @@ def marked_skill(thing: Any) -> Skill | None:
 def _check_fields(fields: Mapping[str, Any]) -> None:
     for key in fields:
         if key not in FIELDS:
-            advice = nearest(key, FIELDS) or "; what it does follows from its tools"
+            advice = guess(key, FIELDS) or "; what it does follows from its tools"
             raise ConfigurationError(f"a skill declares no {brief(key)!r}{advice}", key=brief(key))
     declare(**fields)

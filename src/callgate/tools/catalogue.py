@@ -6,9 +6,7 @@ there makes it unavailable with the command that installs it, and harms no other
 
 from __future__ import annotations
 
-import difflib
 import importlib
-import importlib.util
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +16,7 @@ from callgate.adapters.convert import convert
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
+from callgate.registry.near import near
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools import (
     agents,
@@ -36,7 +35,7 @@ from callgate.tools import (
     web,
 )
 from callgate.tools.category import Category
-from callgate.tools.libraries import from_installed_only
+from callgate.tools.libraries import find_library, from_installed_only
 from callgate.tools.programs import find_program
 from callgate.tools.services import NOTHING, Services
 
@@ -106,25 +105,29 @@ def shipped_tools(enable: Iterable[str]) -> frozenset[str]:
 
 
 def _wanted(enable: Iterable[str]) -> set[str]:
-    return {tool for name in enable for tool in _meant(name)}
+    return {tool for name in enable for tool in meant_by(name)}
 
 
-def _meant(name: str) -> list[str]:
-    """The tools that a name stands for."""
+def meant_by(name: str) -> list[str]:
+    """The tools that a name stands for; of `read_only` none, as only made tools say that of themselves.
+
+    Raises:
+        ConfigurationError: There is no category or tool of that name.
+    """
     groups = {category: tuple(body.tools) for category, body in CATEGORIES.items()} | dict(SHIPPED)
     everything = [tool for tools in groups.values() for tool in tools]
     if name == READ_ONLY:
-        return []  # a declaration says so, and those are not made yet
+        return []
     if name == ALL:
         return everything
     if name in groups:
         return list(groups[name])
     if name in everything:
         return [name]
-    near = difflib.get_close_matches(name, [*groups, *everything], n=1)
+    found = near(name, [*groups, *everything], limit=1)
     hint = (
-        f"did you mean {near[0]}?"
-        if near
+        f"did you mean {found[0]}?"
+        if found
         else f"there are {', '.join(groups)}, the tools in them, {ALL} and {READ_ONLY}"
     )
     raise ConfigurationError(f"there is no built-in tool or category {name}; {hint}")
@@ -142,15 +145,8 @@ def _as_builtin(tool: Tool, name: str, *, needs: Category) -> Tool:
 
 
 def _missing(tool: str, category: Category) -> str | None:
-    modules = [module for module in category.tools[tool] if not _is_installed(module)]
+    modules = [module for module in category.tools[tool] if find_library(module) is None]
     if modules:
         return f"it needs {' and '.join(modules)}; install with: pip install 'callgate[{category.extra}]'"
     program = category.programs.get(tool)
     return None if program is None or find_program(program) else f"it needs {_INSTALLING[program]}"
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False

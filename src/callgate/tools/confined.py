@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from callgate.model.grounds import Grounds
-from callgate.policy.mounted import mounted
 
 LONGEST_PATH = 4096
 _LONGEST_NAME = 255
@@ -64,7 +63,6 @@ class Confined:
 
     def __init__(self, grounds: Grounds) -> None:
         self.grounds = grounds
-        self._processes = mounted().of_processes
 
     def show(self, place: str) -> str:
         """A real path as a model writes it: from the working directory where it lies in it."""
@@ -184,8 +182,6 @@ class Confined:
             PermissionError: With the reason.
         """
         reason = self.grounds.path_refused(place, status)
-        if reason is None and status is not None and status.st_dev in self._processes:
-            reason = f"{place} is no file of a disk but shows what processes do and know, which no tool may read"
         if reason is not None:
             raise PermissionError(reason)
 

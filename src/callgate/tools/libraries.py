@@ -8,6 +8,7 @@ be taken for a library. What Callgate runs from is read-only to tools, and count
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -40,6 +41,17 @@ def out_of_reach(named: Iterable[str]) -> list[str]:
     kept = (*(own_code() if grounds is None else grounds.code), _OWN)
     real = dict.fromkeys(os.path.realpath(place) for place in named if os.path.isabs(place))  # noqa: PTH117
     return [place for place in real if _is_kept(place, writable, kept=kept)]
+
+
+def find_library(module: str) -> ModuleSpec | None:
+    """A library as an import here would find it, without importing it; None where it is not installed.
+
+    Inside a built-in tool Python's own question never ends in None: what is not installed is an error of the import.
+    """
+    try:
+        return importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
 
 
 def from_installed_only(handler: Handler, *, is_async: bool) -> Handler:

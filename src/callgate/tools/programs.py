@@ -1,7 +1,8 @@
 """Programs: where a program lies that a tool starts, outside of every sandbox.
 
 Never where a tool may write: what lies there may be a model's own, and the process that starts it has Callgate's keys.
-What Callgate itself runs from is no such place, also in the middle of a project, since it is read-only to tools.
+Where `/` is granted that means the working directory alone. What Callgate itself runs from is no such place, also in
+the middle of a project, since it is read-only to tools.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def _is_out_of_reach(program: str, grounds: Grounds) -> bool:
         way = follow(program)
     except PermissionError:
         return False
+    # Where everything is granted no program would be left: decision 0022.
     writable = [grounds.directory if root == os.sep else root for root in (*grounds.roots, *grounds.others)]
     return not any(
         is_inside(place, root) and not any(is_inside(place, code) for code in grounds.code)

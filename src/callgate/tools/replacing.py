@@ -11,8 +11,10 @@ import secrets
 import stat
 from collections.abc import Generator
 
+from callgate.errors import NoEffect
 from callgate.model.visible import CUT
-from callgate.tools.confined import Held, create, write_all
+from callgate.tools.confined import Held, Spot, create, write_all
+from callgate.tools.file_rights import FileRights, grant
 
 SHOWN = 20_000
 """So many characters of a difference are shown."""
@@ -23,25 +25,35 @@ _RANDOM = 8
 """So many bytes of a name are by chance."""
 _NAMELESS: int = getattr(os, "O_TMPFILE", os.O_DIRECTORY)  # where there are none, a folder is no file to write
 _NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
-_PERMISSIONS = 0o777
-"""Kept of the file that is replaced; what makes a program run as another is not."""
+_ANYBODY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_MAKERS_ONLY, _ANYBODYS = 0o600, 0o666
+"""What a new file may be opened for before it has its rights, and where it gets no others."""
+
+
+class NotRenamed(NoEffect, OSError):
+    """What is finished could not get its name, and everything is as it was."""
+
+
+class RenameForbidden(NotRenamed, PermissionError):
+    """Nor will it, unless a person changes something."""
 
 
 @contextlib.contextmanager
-def beside(folder: Held, content: bytes, *, like: os.stat_result | None, writer: str = "") -> Generator[str]:
+def beside(folder: Held, content: bytes, *, like: FileRights | None, writer: str = "") -> Generator[str]:
     """A finished file beside the one it is to replace; gone again if it does not.
 
     Args:
         folder: Where.
         content: What is in it.
-        like: The file whose permissions it gets; None is a new one.
+        like: The rights of the file that it is to replace; None is a new one.
         writer: Who sweeps up after this one, where turns keep those of one name apart, and those of others not.
     """
     name = name_beside(writer)
-    fd = create(folder, name)
+    fd = create(folder, name, mode=_ANYBODYS if like is None else _MAKERS_ONLY)
     try:
         try:
-            _keep_permissions(fd, like)
+            if like is not None:
+                grant(fd, like)
             write_all(fd, content)
             os.fsync(fd)
         finally:
@@ -53,9 +65,63 @@ def beside(folder: Held, content: bytes, *, like: os.stat_result | None, writer:
         raise
 
 
+def take_place(folder: Held, name: str, *, of: str, shown: str) -> None:
+    """Let a finished file take the place of another.
+
+    Args:
+        folder: Where both are.
+        name: The finished one.
+        of: The other one.
+        shown: How that is told.
+
+    Raises:
+        NotRenamed: The system refuses, and says why; nothing happened.
+        OSError: Something went wrong, and it may have taken it.
+    """
+    try:
+        os.replace(name, of, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
+    except OSError as error:
+        # A file system far away may do it and lose its answer: while it has its own name, it has not got the other.
+        if not is_there(folder, name):
+            raise
+        why = _why_not(error, folder)
+        raise not_renamed(error, f"{shown} cannot be replaced, and stays as it is: {why}") from error
+
+
+def not_renamed(error: OSError, said: str) -> NotRenamed:
+    """An error that came before anything happened, in words that say so."""
+    forbidden = isinstance(error, PermissionError) or error.errno == errno.EBUSY
+    return RenameForbidden(said) if forbidden else NotRenamed(said)
+
+
+def is_there(folder: Held, name: str) -> bool:
+    """Whether something has that name in a directory."""
+    try:
+        os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def name_beside(writer: str = "") -> str:
     """A name that nothing has, and that `sweep` knows."""
     return f"{_BEGINNING}{writer}{secrets.token_hex(_RANDOM)}{_ENDING}"
+
+
+def refuse_protected(spot: Spot, shown: str) -> None:
+    """To put another file in its place, the directory's right is enough; a person who protected the file means both.
+
+    The system lets an administrator write whatever the file says, so there the file is asked whether anybody may.
+
+    Raises:
+        PermissionError: It is protected.
+    """
+    if spot.status is None or not stat.S_ISREG(spot.status.st_mode):
+        return
+    mine = os.access in os.supports_effective_ids
+    may = os.access(spot.name, os.W_OK, dir_fd=spot.folder.fd, effective_ids=mine)
+    if not may or not spot.status.st_mode & _ANYBODY_WRITES:
+        raise PermissionError(f"{shown} is protected against writing, and stays as it is unless a person lifts that")
 
 
 def try_out(folder: Held) -> None:
@@ -117,9 +183,10 @@ def shown(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}{CUT}\n{CUT} {len(text) - SHOWN} more characters"
 
 
-def _keep_permissions(fd: int, before: os.stat_result | None) -> None:
-    if before is None:
-        return
-    with contextlib.suppress(PermissionError):  # only an administrator may give a file away
-        os.fchown(fd, before.st_uid, before.st_gid)
-    os.fchmod(fd, stat.S_IMODE(before.st_mode) & _PERMISSIONS)
+def _why_not(error: OSError, folder: Held) -> str:
+    """What the system says, so that a person can do something about it."""
+    if error.errno == errno.EBUSY:
+        return "it is mounted by itself, as a file that is the volume of a container; mount its directory instead"
+    if error.errno == errno.EPERM and os.fstat(folder.fd).st_mode & stat.S_ISVTX:
+        return "in its directory only the owner of a file may replace it (the sticky bit), and that is somebody else"
+    return error.strerror or str(error)

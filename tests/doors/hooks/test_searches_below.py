@@ -13,6 +13,7 @@ from callgate import Call, Callgate, Context
 from callgate.runtime import host_searches
 from callgate.runtime.host_tools import host_tools
 from tests.needed import missing
+from tests.own_mounts import bind, call_among, processes
 
 MARK = "approver-of-last-resort"
 RIPGREP = Path(sys.prefix) / "bin" / "rg"
@@ -68,6 +69,22 @@ async def test_the_store_of_another_callgate_is_left_out(gate: Callgate, tmp_pat
 async def test_own_files_under_a_second_name_are_left_out(gate: Callgate, tmp_path: Path):
     os.link(tmp_path / "callgate.yaml", tmp_path / "src" / "second.txt")
     assert await advised(gate, tmp_path, path="src") == {"open.txt"}
+
+
+def test_a_second_mount_of_processes_and_of_a_store_are_left_out(tmp_path: Path):
+    work, home = tmp_path / "work", tmp_path / "home"
+    for folder in (work / "a" / "p", work / "a" / "m", work / "b", home / ".callgate"):
+        folder.mkdir(parents=True)
+    (home / ".callgate" / "callgate.db").write_text(MARK)
+    everything, beside, without = call_among(
+        [processes(work / "a" / "p"), bind(home / ".callgate", work / "a" / "m")],
+        *(("host.grep", {"pattern": MARK, **chosen}) for chosen in ({}, {"path": "b"}, {"glob": "!{m,p}"})),
+        working_directory=str(work),
+    )
+    assert not everything.ok
+    assert all(part in everything.said for part in ("a/p", "a/m/callgate.db", "!{m,p}")), everything.said
+    assert beside.ok
+    assert without.ok
 
 
 async def test_what_is_kept_beside_a_database_belongs_to_it(gate: Callgate, tmp_path: Path):

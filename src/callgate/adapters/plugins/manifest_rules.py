@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from callgate.adapters.fields import READERS, nearest
+from callgate.adapters.fields import READERS, guess
 from callgate.errors import ConfigurationError
 from callgate.model.naming import LONGEST, check_name, is_name_part
 from callgate.model.visible import brief
@@ -56,7 +56,7 @@ def look(body: Mapping[str, Any], rules: Rules, *, at: str = "") -> Faults:
     faults = [f"{at}{key}: is missing" for key in rules.needed if key not in body]
     for key, value in body.items():
         check = rules.checks.get(key)
-        fault = f"is no key{nearest(key, rules.checks)}" if check is None else check(value)
+        fault = f"is no key{guess(key, rules.checks)}" if check is None else check(value)
         if fault is not None:
             faults.append(f"{at}{brief(key)}: {fault}")
     return faults

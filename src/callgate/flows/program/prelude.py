@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from callgate.adapters.border import RESERVED, Malformed, place_of, places, tree_of, written_down
+from callgate.adapters.rounding import ROUND
 from callgate.flows.program.handed import DEEPEST, LONGEST_NUMBER, MOST_BYTES, MOST_VALUES, Unplain
 from callgate.flows.program.steps import Start
 from callgate.model.shapes import as_sequence
@@ -107,9 +108,9 @@ _callgate_at_once, _callgate_later, _callgate_handing = _callgate_border(
 _callgate_hand_over = _callgate_handing(_callgate_functions['_callgate_hand_over'], _callgate_most)
 """
 _FORGET = """_callgate_border = _callgate_json = _callgate_functions = _callgate_most = None
-_callgate_at_once = _callgate_later = _callgate_handing = None
+_callgate_at_once = _callgate_later = _callgate_handing = _callgate_rounding = None
 """
-EDITION = hashlib.sha256((_BORDER + _FORGET).encode()).hexdigest()[:16]
+EDITION = hashlib.sha256((_BORDER + ROUND + _FORGET).encode()).hexdigest()[:16]
 """Which prelude it is: in the state of an interpreter that ran another one, its places are elsewhere."""
 _PLAIN = places(_BORDER, "function(*positional, **named)")
 _WRITTEN = places(_BORDER, "function(written([positional, named]))")
@@ -136,7 +137,7 @@ def prelude_of(source: str, start: Start, *, function: Callable[[str], Any]) -> 
     at_once = frozenset[str]() if tree is None or start.plain else frozenset(_awaited_only(tree))
     wrapped = (f"{name} = _callgate_{'at_once' if name in at_once else 'later'}({_given(name)})\n" for name in names)
     functions = {name: function(name) for name in (*names, "_callgate_hand_over")}
-    text = "".join((_BORDER, *wrapped, _FORGET))
+    text = "".join((_BORDER, ROUND, *wrapped, _FORGET))
     return Prelude(text, {"_callgate_functions": functions, "_callgate_most": start.output_bytes})
 
 

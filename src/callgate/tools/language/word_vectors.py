@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import importlib.util
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from callgate.errors import ConfigurationError, NoEffect
 from callgate.model.tool_context import ToolContext
 from callgate.tools.language.vectors import Vector, unit
+from callgate.tools.libraries import find_library
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +103,7 @@ def find_package() -> Path:
     Raises:
         ModelMissing: It is nowhere.
     """
-    found = importlib.util.find_spec("wordllama")
+    found = find_library("wordllama")
     if found is None or found.origin is None:
         raise ModelMissing("it needs wordllama; install with: pip install 'callgate[language]'")
     return Path(found.origin).parent

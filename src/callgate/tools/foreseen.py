@@ -1,0 +1,24 @@
+"""Foreseen: what a preview finds that cannot work is refused before a person is asked.
+
+The look may be wrong by the time the call runs, so a handler looks again and says the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+
+from callgate.errors import InvalidArguments
+
+
+@contextlib.contextmanager
+def foreseen() -> Generator[None]:
+    """Around a preview's look at what its arguments name.
+
+    Raises:
+        InvalidArguments: They name what is not there, or is something else.
+    """
+    try:
+        yield
+    except (ValueError, FileNotFoundError, NotADirectoryError) as error:
+        raise InvalidArguments(str(error)) from error

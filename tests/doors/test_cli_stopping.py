@@ -1,0 +1,135 @@
+"""`callgate call` that is told to stop: its call comes to an orderly end first, and the exit code says which signal."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.doors.running import Cli, environment
+
+pytestmark = pytest.mark.crash
+_SECONDS = 30
+TOOLS = """
+import asyncio
+from pathlib import Path
+from callgate import tool
+
+def say(word):
+    with open("said", "w") as pipe:
+        pipe.write(word)
+
+@tool(effects="network_access", risk="low")
+async def wait_for_ever() -> None:
+    say("begun")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        Path("tidied").touch()
+
+@tool(effects="network_access", risk="low")
+async def never_end() -> None:
+    say("begun")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        say("stopping")
+        await asyncio.Event().wait()
+
+@tool(effects="read_only")
+async def wait_for_a_word() -> str:
+    say("begun")
+    return await asyncio.to_thread(Path("heard").read_text)
+"""
+
+
+class Calling:
+    """`callgate call` in a process of its own, whose tool says through a pipe how far it is."""
+
+    def __init__(self, tool: str, *, folder: Path, deaf_to: str = "") -> None:
+        self.said = os.open(folder / "said", os.O_RDWR)  # one that is only read ends with each who wrote
+        words = [sys.executable, "-m", "callgate", "call", tool, "--module", "waiting_tools.py"]
+        if deaf_to:
+            words = ["/bin/sh", "-c", f'trap "" {deaf_to}; exec "$@"', "sh", *words]
+        self.process = subprocess.Popen(
+            words, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def says(self, word: str) -> None:
+        assert select.select([self.said], [], [], _SECONDS)[0], "it says nothing"
+        assert os.read(self.said, 100).decode() == word
+
+    def send(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def ended(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=_SECONDS)
+        return self.process.returncode, out, err
+
+    def leave(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        os.close(self.said)
+
+
+@pytest.fixture
+def calling(cli: Cli) -> Iterator[Callable[..., Calling]]:
+    (cli.folder / "waiting_tools.py").write_text(TOOLS)
+    (cli.folder / "callgate.yaml").write_text("autonomy: A4\n")
+    for name in ("said", "heard"):
+        os.mkfifo(cli.folder / name)
+    made: list[Calling] = []
+
+    def call(tool: str, **more: str) -> Calling:
+        made.append(Calling(tool, folder=cli.folder, **more))
+        return made[-1]
+
+    yield call
+    for each in made:
+        each.leave()
+
+
+ENDS = [
+    pytest.param(signal.SIGTERM, 143, "terminated (SIGTERM)", id="terminated"),
+    pytest.param(signal.SIGHUP, 129, "the terminal was closed (SIGHUP)", id="hung-up"),
+    pytest.param(signal.SIGINT, 130, "interrupted", id="interrupted"),
+]
+
+
+@pytest.mark.parametrize(("number", "code", "said"), ENDS)
+def test_a_call_that_is_told_to_stop_is_cancelled_and_recorded(
+    calling: Callable[..., Calling], cli: Cli, number: int, code: int, said: str
+):
+    one = calling("wait_for_ever")
+    one.says("begun")
+    one.send(number)
+    ended, out, err = one.ended()
+    assert (ended, out) == (code, "")
+    assert err.startswith(f"callgate: {said}; if the tool had begun, what is known of it is in: callgate outcomes list")
+    assert (cli.folder / "tidied").exists()
+    (left,) = cli("outcomes", "list", "--json").body["outcomes"]
+    assert (left["tool"], left["state"]) == ("wait_for_ever", "unknown")
+    assert cli("audit", "verify").code == 0
+
+
+def test_a_second_signal_ends_it_at_once(calling: Callable[..., Calling]):
+    one = calling("never_end")
+    one.says("begun")
+    one.send(signal.SIGTERM)
+    one.says("stopping")
+    one.send(signal.SIGTERM)
+    assert one.ended()[0] == -signal.SIGTERM
+
+
+def test_what_was_started_deaf_to_a_signal_stays_so(calling: Callable[..., Calling], cli: Cli):
+    """As by `nohup`: a terminal that is closed does not end it."""
+    one = calling("wait_for_a_word", deaf_to="HUP")
+    one.says("begun")
+    one.send(signal.SIGHUP)
+    (cli.folder / "heard").write_text("a word")
+    code, out, _ = one.ended()
+    assert (code, out) == (0, "a word\n")
