@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import errno
 import math
 import os
+from collections.abc import Generator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -93,10 +97,28 @@ async def test_a_pattern_does_not_climb(tree: Path, pattern: str) -> None:
 
 
 async def test_there_are_at_most_a_thousand(tmp_path: Path) -> None:
-    """TOOL-12: listing has at most 1000 entries."""
-    for number in range(1005):
+    """TOOL-12: listing has at most 1000 entries, and says how many it leaves out."""
+    for number in range(1000):
         (tmp_path / f"{number:04}").touch()
-    assert len(await paths(tmp_path)) == 1000
+    for further, said in ((0, None), (5, "not listed: 5 more")):
+        for number in range(1000, 1000 + further):
+            (tmp_path / f"{number:04}").touch()
+        entries = (await once(tmp_path, "list_directory", path=".")).unwrap()
+        assert [entry["name"] for entry in entries] == [f"{number:04}" for number in range(1000)]
+        assert not any("note" in entry for entry in entries[:-1])
+        assert (said or "") in entries[-1].get("note", "")
+        assert ("note" in entries[-1]) == (said is not None)
+
+
+async def test_what_is_left_out_is_said_beside_what_else_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MOST", 1)
+    monkeypatch.setattr(listing, "_DEEPEST", 0)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    [entry] = (await once(tmp_path, "list_directory", path=".", recursive=True)).unwrap()
+    assert entry["note"].startswith("not looked into: more than 0 levels down; not listed: 1 more")
 
 
 async def test_a_tree_that_is_too_large_says_so(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,3 +145,41 @@ async def test_a_listing_that_takes_too_long_is_given_up(tree: Path, monkeypatch
     outcome = await once(tree, "list_directory", path=".", recursive=True)
     assert outcome.error is not None
     assert outcome.error.category is Category.TIMEOUT
+
+
+@contextlib.contextmanager
+def mounted_and_gone(folder: Path) -> Generator[None]:
+    """A mount of a program that has ended: the system knows its name, and that it is a directory."""
+    system = ctypes.CDLL(None, use_errno=True)
+    try:
+        fuse = os.open("/dev/fuse", os.O_RDWR)
+    except OSError:
+        pytest.skip("only who has /dev/fuse can mount what a program shows")
+    try:
+        options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0".encode()
+        if system.mount(b"test", bytes(folder), b"fuse", 0, options) != 0:
+            pytest.skip("only root, and not everywhere, may mount something")
+    finally:
+        os.close(fuse)
+    try:
+        yield
+    finally:
+        system.umount2(bytes(folder), 2)
+
+
+async def test_what_cannot_be_looked_at_is_listed_with_a_note_and_the_rest_as_ever(tmp_path: Path) -> None:
+    (tmp_path / "gone.d").mkdir()
+    (tmp_path / "a.txt").touch()
+    with mounted_and_gone(tmp_path / "gone.d"):
+        entries = (await once(tmp_path, "list_directory", path=".")).unwrap()
+        assert entries[0] == {
+            "name": "gone.d",
+            "path": "gone.d",
+            "type": "dir",
+            "size": 0,
+            "modified": "unknown",
+            "note": f"could not be looked at: {os.strerror(errno.ENOTCONN)}",
+        }
+        assert [entry["name"] for entry in entries] == ["gone.d", "a.txt"]
+        assert await paths(tmp_path, pattern="*.txt") == ["a.txt"]
+        assert await paths(tmp_path, pattern="*.txt", recursive=True) == ["gone.d", "a.txt"]

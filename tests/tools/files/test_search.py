@@ -20,6 +20,7 @@ from callgate.adapters.tether import Tether
 from callgate.model.event import Event
 from callgate.model.levels import Category
 from callgate.tools.files import ripgrep, search
+from callgate.tools.files.ripgrep import Looked
 from callgate.tools.files.ripgrep_lines import Hit, Lines
 from callgate.tools.programs import find_program
 from tests.tools.files.calling import call, once, opened
@@ -103,6 +104,56 @@ async def test_what_is_hidden_is_left_out_whatever_an_ignore_file_takes_back(tre
     assert [path for path, _, _ in await found(tree, search, path=".env")] == [".env"]
     assert [path for path, _, _ in await found(tree, search, glob="*.txt")] == ["seen.txt"]
     assert [path for path, _, _ in await found(tree, search, glob=".env")] == [".env"]
+
+
+@pytest.mark.parametrize("glob", ["*", "**", "**/*", "!*.md", "*.{txt,env}", "sub/**", "e*"])
+async def test_a_glob_that_means_no_hidden_files_shows_none(tree: Path, glob: str) -> None:
+    for hidden in (".env", "sub/.env", "sub/.hid/notes.txt"):
+        (tree / hidden).parent.mkdir(exist_ok=True)
+        (tree / hidden).write_text("needle-in-a-haystack")
+    (tree / "sub" / "e.txt").write_text("needle-in-a-haystack")
+    assert [path for path, _, _ in await found(tree, "needle-in-a-haystack", glob=glob)] == ["sub/e.txt"]
+
+
+@pytest.mark.parametrize("glob", [".env", "**/.env", "{.env,x}", "[.]env", ".e*"])
+async def test_a_glob_that_means_hidden_files_shows_them(tree: Path, glob: str) -> None:
+    (tree / ".env").write_text("needle-in-a-haystack")
+    (tree / "e.md").write_text("needle-in-a-haystack")
+    assert [path for path, _, _ in await found(tree, "needle-in-a-haystack", glob=glob)] == [".env"]
+
+
+WRITTEN_OUT = {
+    "build/**": ["build/out.txt", "build/sub/out.txt"],
+    "build/*.txt": ["build/out.txt"],
+    "build/sub/*": ["build/sub/out.txt"],
+    "**/build/**": ["build/out.txt", "build/sub/out.txt", "sub/build/out.txt"],
+    "sub/*/out.txt": [],
+    "sub/build/out.txt": ["sub/build/out.txt"],
+    "sub/**": ["sub/b.md", "sub/build/out.txt"],
+    "{build,x}/*": [],
+    "*.txt": [],
+    "!a.py": ["sub/b.md"],
+    "!build/**": ["a.py", "sub/b.md"],
+    ".hid/**": [".hid/.notes.txt", ".hid/build/notes.txt"],
+    "**/.hid/build/*.txt": [".hid/build/notes.txt"],
+    ".h*/**": [],
+}
+
+
+@pytest.mark.parametrize("glob", WRITTEN_OUT)
+async def test_an_ignored_or_hidden_directory_is_looked_into_where_the_glob_writes_it_out(
+    tree: Path, glob: str
+) -> None:
+    for name in ("build/sub/out.txt", "sub/build/out.txt", ".hid/.notes.txt", ".hid/build/notes.txt"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("needle\n")
+    assert [path for path, _, _ in await found(tree, "needle", glob=glob)] == WRITTEN_OUT[glob]
+
+
+@pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
+async def test_an_ignore_file_of_more_than_a_megabyte_is_not_read(tree: Path, more: int, *, is_read: bool) -> None:
+    (tree / ".gitignore").write_bytes(b"build/\n#".ljust(1024 * 1024 + more, b"x"))
+    assert [path for path, _, _ in await found(tree, "^needle$")] == ([] if is_read else ["build/out.txt"])
 
 
 async def test_lines_of_a_large_file_have_their_numbers(tree: Path) -> None:
@@ -198,6 +249,22 @@ async def test_of_a_binary_file_that_is_named_the_lines_before_its_first_nul_are
     both = ["needle 1", "needle 2"]
     assert told == {"begins": [], "within": ["needle 1"], "behind": both, "far": both}
     assert {path for path, _, _ in await found(tree, "needle")} - {"far"} == {"a.py", "sub/b.md"}
+
+
+async def test_of_a_file_that_is_named_not_found_is_told_apart_from_not_searched(tree: Path) -> None:
+    contents = {
+        "utf16": "a needle\n".encode("utf-16"),
+        "binary": b"needle\n\0needle\n",
+        "far": b"x\n" * 1_000_000 + b"\0needle\n",
+        "plain": b"nothing\n" * 1_000_000,
+        "empty": b"",
+    }
+    for name, content in contents.items():
+        (tree / name).write_bytes(content)
+    said = {name: (await once(tree, "search_files", pattern="needle", path=name)).unwrap() for name in contents}
+    assert {name for name, output in said.items() if "NUL" in (output["note"] or "")} == {"utf16", "binary", "far"}
+    assert {name: output["count"] for name, output in said.items() if output["count"]} == {"binary": 1}
+    assert (await once(tree, "search_files", pattern="needle")).unwrap()["note"] is None
 
 
 async def test_lines_that_are_no_utf8_and_names_that_are_none_are_found(tree: Path) -> None:
@@ -356,10 +423,10 @@ async def test_what_the_program_says_and_no_file_has_is_not_told(tree: Path, mon
         Hit("gone.txt", 0, 1, b"gone\n", 0),
     ]
 
-    def said(*_: Any, take: Callable[[list[Hit]], None], **__: Any) -> bool:
+    def said(*_: Any, take: Callable[[list[Hit]], None], **__: Any) -> Looked:
         take(sorted([true, *lies]))
         take([Hit("sub/b.md", 12, 3, b"Needle\n", 0), Hit("sub/b.md", 0, 1, b"# A needle\n", 0)])  # backwards
-        return False
+        return Looked.AT_EVERYTHING
 
     monkeypatch.setattr(search, "find", said)
     assert await found(tree, "needle") == [("a.py", 2, "needle = 1"), ("sub/b.md", 3, "Needle")]
@@ -377,18 +444,19 @@ async def test_a_file_that_grows_while_it_is_read_is_read_in_large_pieces(
         reads.append(length)
         return pread(fd, length, start)
 
-    def said(*_: Any, take: Callable[[list[Hit]], None], **__: Any) -> bool:
+    def said(*_: Any, take: Callable[[list[Hit]], None], **__: Any) -> Looked:
         monkeypatch.setattr(os, "pread", reading)
         take([Hit("a.log", 4_000_000, 2_000_001, b"needle\n", 0)])
-        return False
+        return Looked.AT_EVERYTHING
 
     monkeypatch.setattr(search, "find", said)
     assert await found(tree, "needle") == [("a.log", 2_000_001, "needle")]
     assert len(reads) < 10
 
 
-async def test_more_than_can_be_held_is_cut(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ripgrep, "_MOST_HITS", 0)
+@pytest.mark.parametrize("limit", ["_MOST_HITS", "_MOST_OUTPUT"])
+async def test_more_than_can_be_held_is_cut(tree: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(ripgrep, limit, 0)
     output = (await once(tree, "search_files", pattern="needle")).unwrap()
     assert output["truncated"] is True
 

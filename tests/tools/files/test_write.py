@@ -8,14 +8,16 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Failed, Pending, Previewed
+from callgate import Callgate, Context, Failed, Pending, Previewed, Refused
 from callgate.events.staleness import content_hash
 from callgate.model.levels import Autonomy, Category, Happened
 from callgate.model.outcome import Outcome
@@ -23,7 +25,7 @@ from callgate.pipeline import pipeline
 from callgate.pipeline.executed import Executed
 from callgate.pipeline.parts import Parts
 from callgate.pipeline.permit import Permit
-from callgate.tools import replacing
+from callgate.tools import replacing, turns
 from callgate.tools.files import read, write
 from tests.journeys.gates import parts_of
 from tests.tools.files.calling import call, once, opened
@@ -103,6 +105,25 @@ async def test_a_turn_that_never_comes_is_given_up(tmp_path: Path) -> None:
     finally:
         os.close(held)
     assert not outcome.ok
+    assert names(tmp_path) == []
+
+
+async def test_a_turn_is_waited_for_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, waited = time.monotonic(), 0.0
+
+    def wait(_: float) -> None:
+        nonlocal waited
+        waited += 0.5
+
+    monkeypatch.setattr(turns, "time", SimpleNamespace(monotonic=lambda: begun + waited, sleep=wait))
+    held = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        outcome = await once(tmp_path, "write_file", path="a.txt", content="x")
+    finally:
+        os.close(held)
+    assert "others are writing" in str(outcome)
+    assert 10 <= waited <= 11
     assert names(tmp_path) == []
 
 
@@ -331,6 +352,27 @@ async def shown(folder: Path, **arguments: Any) -> str:
         assert isinstance(outcome, Previewed)
         assert outcome.preview is not None
         return outcome.preview.text
+
+
+async def test_nobody_is_asked_about_a_file_in_a_directory_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    async with opened(tmp_path) as gate:
+        for path, said in (
+            ("newdir/a.txt", "there is no directory newdir; make it first"),
+            ("new/dir/a.txt", "there is no directory new/dir; make it first"),
+            ("file/a.txt", "file is no directory; name another place"),
+        ):
+            refused = await gate.call("write_file", {"path": path, "content": "x"})
+            assert isinstance(refused, Refused), refused
+            assert refused.error is not None
+            assert (refused.error.code, refused.error.category) == ("invalid_arguments", Category.USER_INPUT)
+            assert said in refused.error.message
+            failed = await gate.call("write_file", {"path": path, "content": "x"}, Context(autonomy=Autonomy.A4))
+            assert isinstance(failed, Failed)
+            assert said in str(failed)
+        assert await gate.approvals() == []
+        asked = await gate.call("write_file", {"path": "a.txt", "content": "x"})
+        assert isinstance(asked, Pending)
 
 
 async def test_a_preview_is_bounded_and_changes_nothing(tmp_path: Path) -> None:

@@ -285,3 +285,36 @@ async def test_many_writers_at_once_lose_nothing(tmp_path: Path) -> None:
         assert all(outcome.ok for outcome in outcomes)
         assert (await done(gate, "vault_list"))["count"] == 20
         assert (await done(other, "vault_search", query="note", limit=20))["count"] == 20
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("vault_write", {"path": "kept.md", "body": "new"}),
+        ("vault_create_index", {"folder": "drinks"}),
+        ("vault_move", {"old_path": "tea.md", "new_path": "drinks/chai.md"}),
+    ],
+)
+async def test_a_note_that_is_protected_against_writing_stays_as_it_is(
+    tmp_path: Path, name: str, arguments: dict[str, Any]
+) -> None:
+    notes = {"tea.md": "x", "kept.md": "[[tea]]", "drinks/index.md": "by hand", "drinks/mate.md": "y"}
+    put(tmp_path, notes)
+    for kept in ("kept.md", "drinks/index.md"):
+        (home(tmp_path) / kept).chmod(0o444)
+    async with opened(tmp_path) as gate:
+        told = await call(gate, name, **arguments)
+        assert "is protected against writing" in str(told)
+        assert isinstance(told, Failed)
+        assert told.happened is Happened.NONE
+        shown = await gate.call(name, arguments, Context(autonomy=Autonomy.A0))
+        assert "is protected against writing" in str(shown)
+        assert texts(tmp_path) == notes
+
+
+async def test_a_note_that_is_protected_can_get_another_name(tmp_path: Path) -> None:
+    put(tmp_path, {"tea.md": "x", "a.md": "[[tea]]"})
+    (home(tmp_path) / "tea.md").chmod(0o444)
+    async with opened(tmp_path) as gate:
+        await done(gate, "vault_move", old_path="tea.md", new_path="chai.md")
+    assert texts(tmp_path) == {"chai.md": "x", "a.md": "[[chai]]"}

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import translate
-from operator import itemgetter
-from typing import Annotated, Any
+from operator import attrgetter
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held, inside
 from callgate.tools.files.arguments import DirectoryPath
+from callgate.tools.files.unread import is_unread
 from callgate.tools.moments import moment
 
 MOST = 1000
@@ -41,6 +42,10 @@ _ENTRY: dict[str, Any] = {
         "type": {"enum": ["file", "dir", "link", "other"]},
         "size": {"type": "integer"},
         "modified": {"type": "string"},
+        "note": {
+            "type": "string",
+            "description": "Why it could not be looked at, or into if it had to be; at the last entry: how many more.",
+        },
     },
     "required": ["name", "path", "type", "size", "modified"],
     "additionalProperties": False,
@@ -60,6 +65,8 @@ def list_directory(
 ) -> list[dict[str, Any]]:
     """List what lies in a directory, directories first, then by name; at most 1000 entries. Links are not followed.
 
+    Where there are more, the last entry has a note that says how many.
+
     Args:
         path: The directory.
         pattern: Only names like this: *.py; with a slash, paths from the directory like this: src/*.py, src/**/*.py.
@@ -72,6 +79,10 @@ def list_directory(
         listing = _Listing(confined, grounds.path_refused, _wanted(pattern, recursive=recursive), ctx)
         listing.look(held, listing.wanted.begin(), depth=0)
     found = sorted(listing.found, key=lambda entry: (entry["type"] != "dir", entry["path"]))
+    if len(found) > MOST:
+        left_out = f"not listed: {len(found) - MOST} more; narrow the pattern, or name a directory further down"
+        last = found[MOST - 1]
+        last["note"] = f"{last['note']}; {left_out}" if "note" in last else left_out
     return found[:MOST]
 
 
@@ -95,7 +106,7 @@ class _Listing:
     """Entries found so far, and how many names were looked at for them."""
 
     confined: Confined
-    refused: Callable[[str, os.stat_result], str | None]
+    refused: Callable[[str, os.stat_result | None], str | None]
     wanted: _Wanted
     ctx: ToolContext
     found: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -103,25 +114,41 @@ class _Listing:
 
     def look(self, folder: Held, reached: _Reached, *, depth: int) -> None:
         """Take in what lies in a directory that is held, and then what lies below as far as the pattern leads there."""
-        below: list[tuple[str, _Reached]] = []
-        for name, status in self._entries(folder):
+        below: list[_Next] = []
+        for name, status in self._entries(folder, reached):
             further = self.wanted.follow(reached, name)
-            if self.wanted.ends_at(further):
-                self.found.append(self._entry(folder, name, status=status))
+            entry = self._entry(folder, name, status=status) if self.wanted.ends_at(further) else None
+            if entry is not None:
+                self.found.append(entry)
             if stat.S_ISDIR(status.st_mode) and self.wanted.goes_on_from(further):
-                below.append((name, further))
-        if depth >= _DEEPEST:
-            return
-        for name, further in sorted(below, key=itemgetter(0)):
-            try:
-                with self.confined.directory_at(folder, name) as held:
-                    self.look(held, further, depth=depth + 1)
-            except TimeoutError:
-                raise
-            except OSError:  # gone, closed to us, or a link by now: it is left out as a link is
-                continue
+                below.append(_Next(name, further, status, entry))
+        for each in sorted(below, key=attrgetter("name")):
+            why_not = self._look_into(folder, each, depth=depth + 1)
+            if why_not is not None:
+                self._note(folder, each, note=f"not looked into: {why_not}")
 
-    def _entries(self, folder: Held) -> Iterator[tuple[str, os.stat_result]]:
+    def _look_into(self, folder: Held, below: _Next, *, depth: int) -> str | None:
+        """Go on in a directory; or why that could not be, where it is there and not closed to tools."""
+        if depth > _DEEPEST:
+            return f"more than {_DEEPEST} levels down"
+        try:
+            with self.confined.directory_at(folder, below.name) as held:
+                self.look(held, below.reached, depth=depth)
+        except TimeoutError:
+            raise
+        except OSError as error:  # gone, closed to us, or a link by now: it is left out as a link is
+            return error.strerror if is_unread(error) else None
+        return None
+
+    def _note(self, folder: Held, below: _Next, *, note: str) -> None:
+        """Tell it at the directory, also where that is not like what is asked for: in it there may be such."""
+        entry = below.entry
+        if entry is None:
+            entry = self._entry(folder, below.name, status=below.status)
+            self.found.append(entry)
+        entry["note"] = note
+
+    def _entries(self, folder: Held, reached: _Reached) -> Iterator[tuple[str, os.stat_result]]:
         with os.scandir(folder.fd) as entries:
             for entry in entries:
                 self.seen += 1
@@ -132,8 +159,29 @@ class _Listing:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
+                except OSError as error:
+                    self._note_unknown(folder, entry, reached=reached, error=error)
+                    continue
                 if self.refused(inside(folder.place, entry.name), status) is None:
                     yield entry.name, status
+
+    def _note_unknown(self, folder: Held, entry: os.DirEntry[str], *, reached: _Reached, error: OSError) -> None:
+        """Tell what the system knows nothing of but its name, as a mount whose other side is gone.
+
+        Raises:
+            OSError: It is the directory that nobody may look into.
+        """
+        if not os.access(".", os.X_OK, dir_fd=folder.fd):
+            raise error
+        place = inside(folder.place, entry.name)
+        further = self.wanted.follow(reached, entry.name)
+        is_directory = entry.is_dir(follow_symlinks=False)
+        asked_for = self.wanted.ends_at(further) or (is_directory and self.wanted.goes_on_from(further))
+        if asked_for and self.refused(place, None) is None:
+            told = {"name": _shown(entry.name), "path": _shown(self.confined.show(place))}
+            kind = "dir" if is_directory else "other"
+            note = f"could not be looked at: {error.strerror}"
+            self.found.append({**told, "type": kind, "size": 0, "modified": "unknown", "note": note})
 
     def _refuse_too_long(self) -> None:
         if self.ctx.closed or self.ctx.remaining(time.monotonic()) == 0:
@@ -147,6 +195,16 @@ class _Listing:
             "size": status.st_size,
             "modified": moment(status.st_mtime),
         }
+
+
+class _Next(NamedTuple):
+    """A directory in which something like this may be."""
+
+    name: str
+    reached: _Reached
+    status: os.stat_result
+    entry: dict[str, Any] | None
+    """How it is told, if it is like this itself."""
 
 
 def _type(status: os.stat_result) -> str:

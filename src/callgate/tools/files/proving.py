@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from callgate.tools.confined import Below, Confined, Held
 from callgate.tools.files.ripgrep_lines import Hit
+from callgate.tools.files.unread import is_unread
 
 _SHOWN = 300
 """Characters of a line."""
@@ -44,6 +45,8 @@ class Proving:
         """What comes behind this path is not among the first ones any more."""
         self._path: str | None = None
         self._file: _File | None = None
+        self.unread = False
+        """Whether a file that was found could not be read."""
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +66,8 @@ class Proving:
             try:
                 for number, text in file.lines(some):
                     kept.append((path, {"path": file.shown, "line": number, "text": text}))
-            except OSError:
+            except OSError as error:
+                self.unread |= is_unread(error)
                 self._leave()
         if len(kept) >= 2 * self._most:
             self._last = self.firsts()[-1][0]
@@ -81,8 +85,9 @@ class Proving:
             try:
                 held = self._below.file(path).held
                 self._file = _File(held, _shown(self._confined, held))
-            except (OSError, ValueError):
+            except (OSError, ValueError) as error:
                 self._file = None  # gone, changed, or never to be read: it is as if it had not been found
+                self.unread |= is_unread(error)
 
     def _leave(self) -> None:
         file, self._file = self._file, None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import io
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held, read_all
 from callgate.tools.file_facts import digest_of, what_was_seen
-from callgate.tools.files.arguments import FilePath, digest_of_open
+from callgate.tools.files.arguments import FilePath
 from callgate.tools.moments import moment
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ _DIGESTED = 256 * 1024 * 1024
 _FURTHEST = 1024 * 1024 * 1024
 """So far into a larger file lines are looked for."""
 _CHUNK = 64 * 1024
+_PIECE = 1024 * 1024
 _NOT_FOR_FILES = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
 
 Line = Annotated[int, Field(ge=1)]
@@ -152,8 +155,20 @@ def _source(held: Held, check: Callable[[], None]) -> tuple[BinaryIO, str | None
     if held.status.st_size <= _WHOLE and len(content) <= _WHOLE:
         return io.BufferedReader(_Checked(io.BytesIO(content), check)), digest_of(content)
     # The size was told, or it grew since, or was never true.
-    digest = None if held.status.st_size > _DIGESTED else digest_of_open(held.fd, _DIGESTED, check=check)
+    digest = None if held.status.st_size > _DIGESTED else _digest_of_open(held.fd, check)
     return io.BufferedReader(_Checked(io.FileIO(held.fd, closefd=False), check)), digest
+
+
+def _digest_of_open(fd: int, check: Callable[[], None]) -> str | None:
+    """The digest of an open file, unless it is too large for one. Between its pieces `check` may end it."""
+    digest, at = hashlib.sha256(), 0
+    while piece := os.pread(fd, _PIECE, at):
+        check()
+        at += len(piece)
+        if at > _DIGESTED:
+            return None
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _refuse_too_long(ctx: ToolContext) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from typing import IO, cast
 
@@ -45,6 +47,22 @@ _TROUBLE = 2
 """Its return code when it could not read something: a file among others, or what it was asked for."""
 _ENDING_SECONDS = 10
 _HANDLES = Path("/dev/fd")
+_NAMES_HIDDEN = re.compile(r"(^!?|[/{,\[])\.")
+"""A glob with a part that begins with a dot means hidden files; any other that fits them would show them as well."""
+
+
+_CHOICE = re.compile(r"[][{}\\]")
+_ANYTHING = frozenset("*?")
+
+
+class Looked(Enum):
+    """How far ripgrep looked."""
+
+    AT_EVERYTHING = auto()
+    UNTIL_ENOUGH = auto()
+    """It was stopped because it found so much."""
+    NOT_AT_EVERYTHING = auto()
+    """It could not read a file, or look into a directory. It says which by name, and so is not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +88,8 @@ def find(
     ignored: int | None,
     take: Callable[[list[Hit]], None],
     stop: Callable[[], bool],
-) -> bool:
-    """Have ripgrep look; whether it was stopped before its end because it found so much.
+) -> Looked:
+    """Have ripgrep look.
 
     Args:
         search: What and where.
@@ -110,11 +128,15 @@ def find(
             _await_end(process)
         finally:
             process.kill()
-    if not cut and process.returncode not in {0, _NOTHING_FOUND, _TROUBLE}:
+    if cut:
+        return Looked.UNTIL_ENOUGH
+    if process.returncode not in {0, _NOTHING_FOUND, _TROUBLE}:
         raise OSError(f"ripgrep ended with {process.returncode} before it had looked at everything; search again")
-    if not cut and not hits and process.returncode not in {0, _NOTHING_FOUND} and complaint:
+    if process.returncode != _TROUBLE:
+        return Looked.AT_EVERYTHING
+    if complaint and not hits:
         raise ValueError(f"pattern or glob cannot be used: {complaint.decode('utf-8', 'replace').strip()}")
-    return cut
+    return Looked.NOT_AT_EVERYTHING
 
 
 def program_of(grounds: Grounds) -> str:
@@ -138,12 +160,26 @@ def _arguments(search: Search, ignored: int | None) -> Iterator[str]:
     if ignored is not None:
         yield f"--ignore-file={_HANDLES / str(ignored)}"
     if search.glob is not None:
+        yield from (f"--glob={directory}" for directory in _directories(search.glob))
         yield f"--glob={search.glob}"
+        if not _NAMES_HIDDEN.search(search.glob):
+            yield "--glob=!.*"
     # The last one that matches counts, so these come behind what is asked for.
     yield from (f"--glob=!/{_literal(path)}" for path in search.excluded)
     yield f"--regexp={search.pattern}"
     yield "--"
     yield f"./{search.target}"
+
+
+def _directories(glob: str) -> Iterator[str]:
+    """Those that a glob writes out. Into what is hidden or ignored ripgrep only looks if a glob fits the directory."""
+    way = ""
+    for part in () if glob.startswith("!") else glob.lstrip("/").split("/")[:-1]:
+        if _CHOICE.search(part):  # there, a slash need not be the end of a part
+            return
+        way += f"/{part}"
+        if part and _ANYTHING.isdisjoint(part):
+            yield f"{way}/"
 
 
 def _literal(path: str) -> str:

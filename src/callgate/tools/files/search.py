@@ -11,7 +11,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import IO, Annotated, Any
 
 from pydantic import Field
@@ -24,13 +24,21 @@ from callgate.policy.ways import is_inside
 from callgate.tools.confined import Below, Confined, Held, inside, kind_of
 from callgate.tools.files.arguments import DirectoryPath
 from callgate.tools.files.proving import Proving
-from callgate.tools.files.ripgrep import Search, find, program_of
+from callgate.tools.files.ripgrep import Looked, Search, find, program_of
 
 _MOST = 1000
 _IGNORING = ".gitignore"
 _LARGEST_IGNORING = 1024 * 1024
 _HIDDEN_TOO = b"\n.*\n"
 """The last line that matches counts: ripgrep would show what an ignore file takes back (`!.env.example`), if hidden."""
+
+_UNREAD = (
+    "not everything could be searched: there are files or directories that cannot be read, or paths that are too long"
+)
+_BINARY = (
+    "the file is no plain text (it has a NUL byte, as binary files and UTF-16 do): only what lies before was searched"
+)
+_PIECE = 1024 * 1024
 
 _OUTPUT: dict[str, Any] = {
     "type": "object",
@@ -51,8 +59,9 @@ _OUTPUT: dict[str, Any] = {
         },
         "count": {"type": "integer"},
         "truncated": {"type": "boolean", "description": "Whether there are more."},
+        "note": {"type": ["string", "null"], "description": "Where not everything could be searched."},
     },
-    "required": ["pattern", "matches", "count", "truncated"],
+    "required": ["pattern", "matches", "count", "truncated", "note"],
     "additionalProperties": False,
 }
 
@@ -75,7 +84,9 @@ def search_files(
 ) -> dict[str, Any]:
     """Find the lines of text files that match a regular expression, by path and line.
 
-    Left out are hidden files, what the .gitignore of the working directory names, binary files and those over 64 MiB.
+    Left out are hidden files unless the glob has a part that begins with a dot, what the .gitignore of the working
+    directory names unless the glob fits it, binary files and those over 64 MiB. To look into a directory that is hidden
+    or that it names, write it out in glob (build/**) or give it as path.
 
     Args:
         pattern: A regular expression, in the syntax of ripgrep (Rust); matched line by line.
@@ -105,7 +116,7 @@ def search_files(
             most_in_a_file=limit + 1,
             excluded=_excluded(grounds, base.place, start=start, glob=glob),
         )
-        cut = find(
+        looked = find(
             search,
             program=program_of(grounds),
             folder=base.fd,
@@ -113,12 +124,17 @@ def search_files(
             take=proving.take,
             stop=stop,
         )
+        unread = looked is Looked.NOT_AT_EVERYTHING
+        if unread:
+            _refuse_unreadable(below, search, named=path)
+        cut = is_file and _has_nul(below, target, stop=stop)
     found = proving.firsts()
     return {
         "pattern": pattern,
         "matches": [line for _, line in found[:limit]],
         "count": len(found[:limit]),
-        "truncated": cut or len(found) > limit,
+        "truncated": looked is Looked.UNTIL_ENOUGH or len(found) > limit,
+        "note": _UNREAD if unread or proving.unread else _BINARY if cut else None,
     }
 
 
@@ -141,6 +157,30 @@ def _start(confined: Confined, path: str, *, grounds: Grounds) -> Generator[tupl
         base = os.path.dirname(place)  # noqa: PTH120
     with confined.directory(base) as held:
         yield held, "" if base == place else _below(base, place), stat.S_ISREG(status.st_mode)
+
+
+def _refuse_unreadable(below: Below, search: Search, *, named: str) -> None:
+    """Of what somebody named it is an error that it cannot be read, and no remark; the system says why.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if search.is_file:
+        with below.file(search.target):
+            raise OSError(f"{named} could not be read to its end")
+    if search.target:
+        below.at(inside(search.target, "anything"))
+
+
+def _has_nul(below: Below, target: str, *, stop: Callable[[], bool]) -> bool:
+    """Of a file that somebody named, not found must not mean not searched; among others it is left out."""
+    at = 0
+    with below.file(target) as held:
+        while not stop() and (piece := os.pread(held.fd, _PIECE, at)):
+            if b"\0" in piece:
+                return True
+            at += len(piece)
+    return False
 
 
 @contextlib.contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import stat
+from collections.abc import Generator
 from typing import Any, Literal
 
 from callgate.adapters.function import tool
@@ -11,13 +12,14 @@ from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Spot, read_all
 from callgate.tools.file_facts import digest_of, what_was_seen
+from callgate.tools.file_rights import FileRights, rights_of
 from callgate.tools.files.arguments import FilePath, Text
-from callgate.tools.replacing import beside, difference, sweep, version_of
+from callgate.tools.foreseen import foreseen
+from callgate.tools.replacing import beside, difference, refuse_protected, sweep, take_place, version_of
 from callgate.tools.turns import one_writer
 
 _LARGEST = 64 * 1024 * 1024
 """What a file may have in the end, in bytes."""
-_ANYBODY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _WRITER = "write-"
 """What it puts beside a file is its own: a note that the vault moves at that moment has no turn in this folder."""
 
@@ -36,9 +38,9 @@ _OUTPUT = {
 def would_write(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
     """The difference it would make, and which file with which content it was worked out from."""
     confined = Confined(ctx.grounds())
-    with confined.spot(arguments["path"]) as spot:
-        _refuse_protected(confined, spot)
-        before = _current(confined, spot)
+    with foreseen(), _spot(confined, arguments["path"]) as spot:
+        refuse_protected(spot, confined.show(spot.place))
+        before, _ = _current(confined, spot)
         after = _after(before, arguments["content"], mode=arguments["mode"])
     name = confined.show(spot.place)
     text = difference(before or b"", after, name=name, new=before is None)
@@ -68,21 +70,36 @@ def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", 
         ctx: Where it may go.
     """
     confined = Confined(ctx.grounds())
-    with confined.spot(path) as found, one_writer(found.folder, ctx) as alone:
+    with _spot(confined, path) as found, one_writer(found.folder, ctx) as alone:
         spot = confined.spot_in(found.folder, found.name)  # who wrote before us may have replaced it
-        _refuse_protected(confined, spot)
-        before = _current(confined, spot)
+        refuse_protected(spot, confined.show(spot.place))
+        before, rights = _current(confined, spot)
         if not ctx.is_as_shown(_state(spot, before)):
             raise PermissionError(f"{path} is not the file, or not as it was, when this was approved; ask again")
         after = _after(before, content, mode=mode)
         if alone:
             sweep(spot.folder, _WRITER)
-        with beside(spot.folder, after, like=spot.status, writer=_WRITER) as name:
+        with beside(spot.folder, after, like=rights, writer=_WRITER) as name:
             _refuse_changed(confined, spot)
             with ctx.effect_sync():
-                os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
+                take_place(spot.folder, name, of=spot.name, shown=confined.show(spot.place))
         os.fsync(spot.folder.fd)
     return {"path": spot.place, "bytes_written": len(content.encode()), "digest": digest_of(after)}
+
+
+@contextlib.contextmanager
+def _spot(confined: Confined, path: str) -> Generator[Spot]:
+    """Where the file is, or would be: its directory has to be there."""
+    with contextlib.ExitStack() as held:
+        try:
+            spot = held.enter_context(confined.spot(path))
+        except FileNotFoundError:
+            folder = confined.show(confined.locate(path).rpartition("/")[0])
+            raise FileNotFoundError(f"there is no directory {folder}; make it first") from None
+        except NotADirectoryError as error:
+            shown = confined.show(str(error.filename))
+            raise NotADirectoryError(f"{shown} is no directory; name another place") from None
+        yield spot
 
 
 def _state(spot: Spot, before: bytes | None) -> str:
@@ -96,29 +113,15 @@ def _after(before: bytes | None, content: str, *, mode: str) -> bytes:
     return after
 
 
-def _current(confined: Confined, spot: Spot) -> bytes | None:
-    """What is in the file now; None where there is none."""
+def _current(confined: Confined, spot: Spot) -> tuple[bytes | None, FileRights | None]:
+    """What is in the file now, and who may do what with it; None where there is none."""
     if spot.status is None:
-        return None
+        return None, None
     with confined.file_at(spot.folder, spot.name) as held:
-        content = read_all(held.fd, _LARGEST + 1)
+        content, rights = read_all(held.fd, _LARGEST + 1), rights_of(held)
     if len(content) > _LARGEST:
         raise ValueError(f"{confined.show(spot.place)} is larger than {_LARGEST} bytes, and is not written to")
-    return content
-
-
-def _refuse_protected(confined: Confined, spot: Spot) -> None:
-    """To put another file in its place, the directory's right is enough; a person who protected the file means both.
-
-    The system lets an administrator write whatever the file says, so there the file is asked whether anybody may.
-    """
-    if spot.status is None or not stat.S_ISREG(spot.status.st_mode):
-        return
-    mine = os.access in os.supports_effective_ids
-    may = os.access(spot.name, os.W_OK, dir_fd=spot.folder.fd, effective_ids=mine)
-    if not may or not spot.status.st_mode & _ANYBODY_WRITES:
-        name = confined.show(spot.place)
-        raise PermissionError(f"{name} is protected against writing, and stays as it is unless a person lifts that")
+    return content, rights
 
 
 def _refuse_changed(confined: Confined, spot: Spot) -> None:

@@ -50,6 +50,7 @@ def make_index(vaults: Vaults) -> Any:
             if project is None:
                 raise FileNotFoundError("there are no notes in this project yet")
             before = project.notes.read(path)
+            project.notes.refuse_protected((path,))
             listed = _listed(project, ctx, folder=folder, but=path, summaries=arguments["include_summaries"])
         after = compose(before, listed, title=_title(arguments.get("title"), folder))
         text = difference(b"" if before is None else before.content, after, name=path, new=before is None)

@@ -17,7 +17,7 @@ from callgate.tools.schemas import fields
 from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, touching
 from callgate.tools.vault.keeping_step import keep_step, look_up
 from callgate.tools.vault.links import Form
-from callgate.tools.vault.moving import carry_out, refuse_endless
+from callgate.tools.vault.moving import carry_out, refuse_endless, refuse_protected
 from callgate.tools.vault.names import note_path
 from callgate.tools.vault.planning import Plan, plan_move
 from callgate.tools.vault.resolving import refuse_unlinkable
@@ -140,4 +140,5 @@ def _paths(old_path: str, new_path: str) -> tuple[str, str]:
 def _plan(project: Project, ctx: ToolContext, *, old: str, new: str) -> Plan:
     plan = look_up(project, ctx, work=lambda index: plan_move(project.notes, index, old=old, new=new))
     refuse_endless(plan)
+    refuse_protected(project.notes, plan)
     return plan

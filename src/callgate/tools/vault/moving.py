@@ -60,6 +60,16 @@ def carry_out(notes: Notes, plan: Plan, *, ctx: ToolContext) -> int:
     return done
 
 
+def refuse_protected(notes: Notes, plan: Plan) -> None:
+    """The moved note itself only gets another name, unless it has links to be changed.
+
+    Raises:
+        PermissionError: A note whose links were to follow is protected against writing.
+    """
+    paths = (rewriting.path for rewriting in plan.rewritings)
+    notes.refuse_protected(plan.old if path == plan.new else path for path in paths)
+
+
 def refuse_endless(plan: Plan) -> None:
     """What is written down of a move has to be readable afterwards.
 

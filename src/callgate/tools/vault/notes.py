@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from callgate.tools.confined import Below, Confined, Held, Spot, read_all
 from callgate.tools.file_facts import digest_of
-from callgate.tools.replacing import beside, sweep, try_out, version_of
+from callgate.tools.file_rights import FileRights, rights_of
+from callgate.tools.replacing import beside, refuse_protected, sweep, take_place, try_out, version_of
 from callgate.tools.vault.names import folder_of
 from callgate.tools.vault.placing import are_two_names, give_name, status_of, take_away
 
@@ -24,6 +25,7 @@ class Note:
 
     content: bytes
     status: os.stat_result
+    rights: FileRights
 
     @property
     def digest(self) -> str:
@@ -86,15 +88,17 @@ class Notes:
 
         Raises:
             ChangedMeanwhile: It is not as it was.
+            NotRenamed: The system does not let it be replaced.
             OSError: It cannot be written.
         """
-        status = None if before is None else before.status
-        with self._at(path, make=before is None) as spot, beside(spot.folder, content, like=status) as name:
+        self.refuse_protected((path,))
+        status, rights = (None, None) if before is None else (before.status, before.rights)
+        with self._at(path, make=before is None) as spot, beside(spot.folder, content, like=rights) as name:
             if version_of(spot.status) != version_of(status) or version_of(status_of(spot)) != version_of(status):
                 raise ChangedMeanwhile(f"{path} was changed by somebody else meanwhile; nothing is written")
             if point is not None:
                 point()
-            os.replace(name, spot.name, src_dir_fd=spot.folder.fd, dst_dir_fd=spot.folder.fd)
+            take_place(spot.folder, name, of=spot.name, shown=path)
             os.fsync(spot.folder.fd)
 
     def refuse_unwritable(self, paths: Iterable[str]) -> None:
@@ -110,6 +114,16 @@ class Notes:
                 raise PermissionError(
                     f"nothing can be written in the folder {folder or 'of the notes'} ({error.strerror})"
                 ) from error
+
+    def refuse_protected(self, paths: Iterable[str]) -> None:
+        """Find out whether one of these notes is protected against writing.
+
+        Raises:
+            PermissionError: One is.
+        """
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._at(path) as spot:
+                refuse_protected(spot, path)
 
     def relocate(self, old: str, new: str) -> bool:
         """Give a note another path, or finish giving it; False where it is not there, or the path is taken."""
@@ -181,7 +195,7 @@ def taken(held: Held, path: str) -> Note:
     content = read_all(held.fd, LARGEST + 1)
     if len(content) > LARGEST:
         raise TooLarge(path, held.status)
-    return Note(content, held.status)
+    return Note(content, held.status, rights_of(held))
 
 
 def _make(folder: Held, name: str) -> bool:

@@ -140,7 +140,7 @@ class _Batch:
             if content is None:
                 self._touched.add(place.folder.fd)
                 return None
-            fresh = handles.enter_context(beside(place.folder, content, like=note.status))
+            fresh = handles.enter_context(beside(place.folder, content, like=note.rights))
         except OSError as error:
             self._result.errors.append(error)
             return None

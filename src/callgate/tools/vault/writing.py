@@ -41,6 +41,8 @@ def make_write(vaults: Vaults) -> Any:
         path = note_path(arguments["path"])
         with vaults.reading(ctx, arguments.get("project_id")) as project:
             before = None if project is None else project.notes.read(path)
+            if project is not None:
+                project.notes.refuse_protected((path,))
         after = compose(path, before, body=arguments["body"], title=arguments.get("title"))
         text = difference(b"" if before is None else before.content, after, name=path, new=before is None)
         return Preview(text=text, state=state_of(path, before))
