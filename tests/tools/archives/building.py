@@ -120,6 +120,13 @@ def with_method(method: int) -> bytes:
     return made
 
 
+def counting_wrong(entries: int, *, said: int) -> bytes:
+    """A zip file of one file and directories, of whose entries its end record says another number."""
+    made = zipped({"a.txt": b"x", **{f"{number}/": b"" for number in range(entries - 1)}})
+    number = struct.pack("<H", said)
+    return patched(patched(made, END, 8, number), END, 10, number)
+
+
 def with_large_end() -> bytes:
     """A zip file with the end record of one that is larger than 4 GiB."""
     made = zipped({"a.txt": b"x"})

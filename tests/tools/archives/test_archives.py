@@ -21,7 +21,7 @@ import pytest
 from callgate import Context, Failed, Pending, Previewed, Refused
 from callgate.errors import SecretsClosed
 from callgate.model.levels import Autonomy, Category, Happened
-from callgate.tools.archives import arguments, pouring, sevenzip_process, stage
+from callgate.tools.archives import pouring, sevenzip_process, shelf, stage
 from tests.tools.archives.building import HONEST, seven_zipped, tarred, tarred_entries, zipped
 from tests.tools.examples import run_examples
 from tests.tools.files.calling import call, opened
@@ -113,6 +113,8 @@ async def test_nothing_is_unpacked_read_or_searched_that_was_not_opened(tmp_path
         assert isinstance(asked, Refused), "nobody is asked about what cannot be"
         assert asked.error is not None
         assert "pass the archive_name that archive_open gave" in asked.error.message
+        assert (asked.error.code, asked.error.category) == ("invalid_arguments", Category.USER_INPUT)
+        assert "call archive_open first" in asked.error.message
         assert "Do not retry" not in (asked.error.suggestion or "")
     assert names(tmp_path) == ["a.zip"]
 
@@ -176,6 +178,19 @@ async def test_only_the_last_few_archives_are_remembered(tmp_path: Path) -> None
         assert (await call(gate, "archive_file", filename="a.txt", archive_name="2.zip")).ok
 
 
+async def test_only_the_sessions_that_opened_one_last_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "_SESSIONS", 2)
+    (tmp_path / "a.zip").write_bytes(zipped({"a.txt": b"x"}))
+    async with opened(tmp_path, "archives") as gate:
+        for session in ("one", "two", "one", "three"):
+            assert (await gate.call("archive_open", {"path": "a.zip"}, Context(session=session))).ok
+        for session, is_known in (("one", True), ("two", False), ("three", True)):
+            outcome = await gate.call("archive_file", {"filename": "a.txt"}, Context(session=session))
+            assert outcome.ok is is_known, session
+
+
 async def test_a_part_of_it_can_be_unpacked(bundle: Path) -> None:
     async with opened(bundle, "archives") as gate:
         assert (await call(gate, "archive_open", path=archive_in(bundle))).ok
@@ -226,7 +241,7 @@ async def test_what_to_do_with_it_is_recommended(tmp_path: Path, files: dict[str
 async def test_an_archive_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.zip").write_bytes(zipped(HONEST))
     async with opened(tmp_path, "archives") as gate:
-        monkeypatch.setattr(arguments, "time", SimpleNamespace(monotonic=lambda: math.inf))
+        monkeypatch.setattr(shelf, "time", SimpleNamespace(monotonic=lambda: math.inf))
         outcome = await call(gate, "archive_open", path="a.zip")
     assert outcome.error is not None
     assert outcome.error.category is Category.TIMEOUT
@@ -245,7 +260,7 @@ async def test_archives_in_an_archive_are_given_up_with_their_call(
         pour(self)
         looked_into.append(self.member.name)
         if len(looked_into) == 2:
-            monkeypatch.setattr(arguments, "time", SimpleNamespace(monotonic=lambda: math.inf))
+            monkeypatch.setattr(shelf, "time", SimpleNamespace(monotonic=lambda: math.inf))
 
     monkeypatch.setattr(pouring.Kept, "end", over)
     async with opened(tmp_path, "archives") as gate:
@@ -262,7 +277,7 @@ async def test_a_7z_archive_in_an_archive_is_given_up_while_it_is_read(
     start = sevenzip_process.start
 
     def started(*given: Any, **options: Any) -> Any:
-        monkeypatch.setattr(arguments, "time", SimpleNamespace(monotonic=lambda: math.inf))
+        monkeypatch.setattr(shelf, "time", SimpleNamespace(monotonic=lambda: math.inf))
         return start(*given, **options)
 
     monkeypatch.setattr(sevenzip_process, "start", started)
@@ -319,8 +334,19 @@ async def test_a_search_gives_at_most_fifty_lines(tmp_path: Path) -> None:
         assert (await call(gate, "archive_open", path="b.zip")).ok
         hits = (await call(gate, "archive_search", query="sOME")).unwrap()
         assert [hit["file"] for hit in hits] == ["0.txt"] * 40 + ["1.txt"] * 10
+        assert [at for at, hit in enumerate(hits) if "note" in hit] == [49]
+        assert "more than 50 lines" in hits[49]["note"]
         assert (await call(gate, "archive_open", path="a.zip")).ok
         assert (await call(gate, "archive_search", query="some")).unwrap() == []  # no text
+
+
+async def test_fifty_lines_that_are_all_have_no_note(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped({"a.txt": b"some line\n" * 50}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="a.zip")).ok
+        hits = (await call(gate, "archive_search", query="some")).unwrap()
+    assert len(hits) == 50
+    assert not any("note" in hit for hit in hits)
 
 
 async def test_a_large_file_is_searched_to_its_end(tmp_path: Path) -> None:

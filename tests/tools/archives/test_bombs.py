@@ -7,6 +7,7 @@ import lzma
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.tools.files.calling import call, opened
 
 _MIB = 1024 * 1024
 # What a process may take more is bounded by the system: who unpacks it all fails, whatever is counted.
@@ -81,6 +84,23 @@ def test_a_member_of_a_zip_that_says_little(tmp_path: Path, kind: str, name: str
     told = _told(tmp_path, name)
     assert told.startswith("user_input_error"), told
     assert said in told
+
+
+async def test_a_table_of_many_entries_is_not_read_whatever_number_it_says(tmp_path: Path) -> None:
+    entry = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 33, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0) + b"a/"
+    table = entry * (8 * _MIB // len(entry))
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(table), 4, 0)
+    (tmp_path / "a.zip").write_bytes(b"PK\3\4" + table + end)
+    async with opened(tmp_path, "archives") as gate:
+        await call(gate, "archive_open", path="nothing.zip")
+        tracemalloc.start()
+        try:
+            outcome = await call(gate, "archive_open", path="a.zip")
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert "more than 5000 entries" in str(outcome)
+    assert most < 3 * len(table)
 
 
 def _number(value: int) -> bytes:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from callgate import Callgate, Context, Pending, Previewed
-from callgate.model.levels import Autonomy
-from callgate.tools.archives import extract
+from callgate.model.levels import Autonomy, Category
+from callgate.tools.archives import extract, pouring, tar_format
 from callgate.tools.archives.examining import prove
-from tests.tools.archives.building import tarred, zipped
+from callgate.tools.archives.members import Member
+from tests.tools.archives.building import seven_zipped, tarred, zipped
 from tests.tools.files.calling import call, opened
 
 
@@ -25,10 +27,10 @@ async def test_what_is_extracted_is_what_was_examined_though_the_archive_is_rewr
     file = tmp_path / "bundle.tar"
     file.write_bytes(good)
 
-    def rewritten(*given: Any) -> None:
+    def rewritten(*given: Any, **options: Any) -> None:
         with file.open("r+b") as again:
             os.pwrite(again.fileno(), bad, 0)
-        prove(*given)
+        prove(*given, **options)
 
     monkeypatch.setattr(extract, "prove", rewritten)
     async with opened(tmp_path, "archives") as gate:
@@ -69,15 +71,40 @@ async def test_a_name_that_was_taken_meanwhile_does_not_lead_into_the_plugin_fol
 ) -> None:
     (tmp_path / "bundle.zip").write_bytes(zipped({"plugins/evil/main.py": b"x"}))
 
-    def taken(*given: Any) -> None:
+    def taken(*given: Any, **options: Any) -> None:
         (tmp_path / "bundle").mkdir()
-        prove(*given)
+        prove(*given, **options)
 
     monkeypatch.setattr(extract, "prove", taken)
     async with _with_plugins(tmp_path, "bundle-2/plugins") as gate:
         assert (await call(gate, "archive_open", path="bundle.zip")).ok
         assert not (await call(gate, "archive_extract")).ok
     assert _names(tmp_path) == ["bundle", "bundle.zip", "callgate.yaml"]
+
+
+@pytest.mark.parametrize("make", [seven_zipped, tarred, zipped], ids=["7z", "tar", "zip"])
+async def test_a_place_that_became_a_link_meanwhile_is_told_as_that_and_not_as_a_broken_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Mapping[str, bytes]], bytes]
+) -> None:
+    (tmp_path / "bundle.bin").write_bytes(make({"sub/a.txt": b"a", "sub/b.txt": b"b"}))
+    (tmp_path / "elsewhere").mkdir()
+    end = pouring.Sink.end
+
+    def linked(self: pouring.Sink) -> None:
+        end(self)
+        if type(self).__name__ == "Written" and self.member.name == "sub/a.txt":
+            [sub] = tmp_path.glob(".*/sub")
+            sub.rename(tmp_path / "moved")
+            sub.symlink_to(tmp_path / "elsewhere")
+
+    monkeypatch.setattr(pouring.Sink, "end", linked)
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="bundle.bin")).ok
+        outcome = await call(gate, "archive_extract")
+    assert "became a link while it was opened" in str(outcome)
+    assert outcome.error is not None
+    assert outcome.error.category is Category.PERMISSION
+    assert _names(tmp_path / "elsewhere") == []
 
 
 async def test_directories_without_files_are_judged_as_well(tmp_path: Path) -> None:
@@ -107,6 +134,36 @@ async def test_an_approval_is_for_the_place_that_was_shown(tmp_path: Path) -> No
     assert not (tmp_path / "two" / "bundle").exists()
 
 
+async def test_who_is_asked_about_an_extraction_that_would_be_refused_reads_why(tmp_path: Path) -> None:
+    (tmp_path / "bundle.zip").write_bytes(zipped({"plugins/evil/main.py": b"x"}))
+    async with _with_plugins(tmp_path, "bundle/plugins") as gate:
+        assert (await call(gate, "archive_open", path="bundle.zip")).ok
+        shown = await gate.call("archive_extract", {}, Context(autonomy=Autonomy.A0))
+        refused = await call(gate, "archive_extract")
+    assert isinstance(shown, Previewed)
+    assert shown.preview is not None
+    assert refused.error is not None
+    assert refused.error.message in shown.preview.text
+    assert "1 files" not in shown.preview.text
+
+
+async def test_a_question_says_of_the_file_of_an_archive_that_it_is_touched(tmp_path: Path) -> None:
+    for name in ("bundle.zip", "odd#name.zip"):
+        (tmp_path / name).write_bytes(zipped({"a.txt": b"a"}))
+    async with opened(tmp_path, "archives") as gate:
+        for name in ("bundle.zip", "odd#name.zip"):
+            given = (await call(gate, "archive_open", path=name)).unwrap()["archive_name"]
+            for archive_name in (given, name):
+                asked = await gate.call(
+                    "archive_extract", {"archive_name": archive_name}, Context(autonomy=Autonomy.A1)
+                )
+                assert isinstance(asked, Pending)
+                assert (await gate.approval(asked.approval_id)).resources == (f"path:{tmp_path / name}",)
+        outside = await call(gate, "archive_extract", archive_name=f"/etc/bundle.zip#{'0' * 32}")
+        assert outside.error is not None
+        assert outside.error.code == "policy_denied"
+
+
 async def test_the_preview_names_the_directory_that_is_made(tmp_path: Path) -> None:
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle.zip").write_bytes(zipped({"a.txt": b"a"}))
@@ -117,3 +174,32 @@ async def test_the_preview_names_the_directory_that_is_made(tmp_path: Path) -> N
     assert isinstance(shown, Previewed)
     assert shown.preview is not None
     assert shown.preview.text.splitlines()[0].endswith(f" {stored}")
+
+
+async def test_an_archive_is_unpacked_twice_to_prove_and_to_write_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its documents are read when it is proven."""
+    (tmp_path / "bundle.tar").write_bytes(tarred({"a.md": b"# One\n# Two\n", "b.bin": b"\0"}))
+    pour, poured = tar_format.TarArchive.pour, list[list[str]]()
+
+    def counted(self: tar_format.TarArchive, wanted: Collection[Member], into: pouring.Into) -> None:
+        poured.append(sorted(each.name for each in wanted))
+        pour(self, wanted, into)
+
+    monkeypatch.setattr(tar_format.TarArchive, "pour", counted)
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="bundle.tar")).ok
+        done = (await call(gate, "archive_extract")).unwrap()
+    assert (done["extracted"], done["processed"], done["sections_total"]) == (2, 1, 2)
+    assert poured == [["a.md", "b.bin"]] * 2
+
+
+async def test_the_sections_of_documents_of_up_to_16_mib_are_counted(tmp_path: Path) -> None:
+    text = b"# One\n# Two\n".ljust(16 * 1024 * 1024, b"x")
+    documents = {"a.md": text, "b.md": text + b"x"}
+    (tmp_path / "bundle.zip").write_bytes(zipped(documents, packing=zipfile.ZIP_STORED))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="bundle.zip")).ok
+        done = (await call(gate, "archive_extract")).unwrap()
+    assert (done["extracted"], done["processed"], done["sections_total"]) == (2, 1, 2)

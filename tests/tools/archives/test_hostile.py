@@ -22,6 +22,7 @@ from tests.tools.archives.building import (
     END,
     HONEST,
     LOCAL,
+    counting_wrong,
     link_mode,
     lying_size,
     overlapping,
@@ -63,6 +64,12 @@ def nested(levels: int) -> bytes:
     for _ in range(levels):
         made = zipped({"inner.zip": made}, packing=zipfile.ZIP_STORED)
     return made
+
+
+def _directory(name: str) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type = tarfile.DIRTYPE
+    return info
 
 
 def sparse() -> bytes:
@@ -116,6 +123,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "zip-overlap": overlapping,
     "zip-files": lambda: zipped({f"{number}": b"" for number in range(1001)}),
     "zip-entries": lambda: zipped({f"{number}/": b"" for number in range(5001)}),
+    "zip-entries-that-are-not-counted": lambda: counting_wrong(5001, said=1),
+    "tar-entries": lambda: tarred_entries([(_directory(str(number)), b"") for number in range(5001)]),
     "tar-ratio": lambda: tarred({"a": bytes(30 * MIB)}, "gz"),
     "tar-ratio-bz2": lambda: tarred({"a": bytes(30 * MIB)}, "bz2"),
     "tar-ratio-xz": lambda: tarred({"a": bytes(30 * MIB)}, "xz"),
@@ -145,6 +154,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "zip-checksum": lambda: patched(patched(zipped({"a": b"x"}), LOCAL, 14, b"aaaa"), CENTRAL, 16, b"aaaa"),
     "zip-encrypted": lambda: patched(patched(zipped({"a": b"x"}), LOCAL, 6, b"\1\0"), CENTRAL, 8, b"\1\0"),
     "zip-table": lambda: patched(zipped(HONEST), END, 12, struct.pack("<L", 100 * MIB)),
+    "zip-fewer-entries-than-it-says": lambda: counting_wrong(3, said=4),
+    "zip-more-entries-than-it-says": lambda: counting_wrong(3, said=2),
     "zip-without-an-end": lambda: zipped(HONEST)[:-10],
     "tar-cut": lambda: tarred(HONEST)[:1000],
     "tar-broken-in-the-middle": lambda: tarred({"a": b"x", "b": b"y"}).replace(b"b\0\0\0", b"c\0\0\0", 1),

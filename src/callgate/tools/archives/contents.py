@@ -8,7 +8,8 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.archives.arguments import SECONDS, ArchiveName, MemberName
+from callgate.tools.archives.arguments import ArchiveName, MemberName
+from callgate.tools.archives.limits import SECONDS
 from callgate.tools.archives.pouring import Kept
 from callgate.tools.archives.searching import Searched
 from callgate.tools.archives.sections import text_of
@@ -16,6 +17,8 @@ from callgate.tools.archives.shelf import Shelf
 
 _LARGEST_TEXT = 1_000_000
 _MOST = 50
+
+_MORE = f"more than {_MOST} lines have it, and the others are not listed; search for more of the text"
 
 _HITS: dict[str, Any] = {
     "type": "array",
@@ -27,6 +30,7 @@ _HITS: dict[str, Any] = {
             "line": {"type": "integer"},
             "section": {"type": "string"},
             "match": {"type": "string"},
+            "note": {"type": "string", "description": "At the last line, that there are more."},
         },
         "required": ["file", "line", "section", "match"],
         "additionalProperties": False,
@@ -51,7 +55,8 @@ def make_file(shelf: Shelf) -> Any:
 
         Args:
             filename: The file's name as archive_open lists it.
-            archive_name: The archive_name that archive_open gave; the last one opened when nothing is said.
+            archive_name: The archive_name that archive_open gave; the last one opened when nothing is said, but at the
+                shell, where each call is a process of its own, it has to be said.
             ctx: Where it may go.
         """
         with shelf.find(archive_name, ctx) as opened:
@@ -90,15 +95,20 @@ def make_search(shelf: Shelf) -> Any:
     ) -> list[dict[str, Any]]:
         """Find a text in the text files of an archive that archive_open was called for; at most 50 lines.
 
+        Where there are more, the last one has a note that says so.
+
         Args:
             query: The text; upper and lower case are the same.
-            archive_name: The archive_name that archive_open gave; the last one opened when nothing is said.
+            archive_name: The archive_name that archive_open gave; the last one opened when nothing is said, but at the
+                shell, where each call is a process of its own, it has to be said.
             ctx: Where it may go.
         """
         hits: list[dict[str, Any]] = []
         with shelf.find(archive_name, ctx) as opened:
             files = opened.archive.files
-            opened.archive.format.pour(files, lambda member: Searched(member, query, hits=hits, most=_MOST))
-        return hits
+            opened.archive.format.pour(files, lambda member: Searched(member, query, hits=hits, most=_MOST + 1))
+        if len(hits) > _MOST:
+            hits[_MOST - 1]["note"] = _MORE
+        return hits[:_MOST]
 
     return archive_search

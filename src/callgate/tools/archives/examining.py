@@ -1,7 +1,8 @@
 """Examining: what an archive holds, after everything that can be wrong with it was looked for.
 
 Nothing is written here. What a name, a size or a table can lie about is refused before anybody unpacks anything; so
-is an archive that hides further ones deeper than two levels, or more in all of them than is taken.
+is an archive that hides further ones deeper than two levels, or more in all of them than is taken. One in it that is
+too large for the memory is not looked into, nor what lies in it: it is examined like any other when somebody opens it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from callgate.tools.archives.limits import (
     refuse_ratio,
 )
 from callgate.tools.archives.members import Member, refuse_collisions
-from callgate.tools.archives.pouring import Format, Kept, Sink
+from callgate.tools.archives.pouring import Format, Into, Kept, Sink
 from callgate.tools.archives.sevenzip_format import SevenZipArchive
 from callgate.tools.archives.tar_format import TarArchive
 from callgate.tools.archives.zip_format import ZipArchive
@@ -145,10 +146,15 @@ def _look_into(
         opened.pour(small, Inner)
 
 
-def prove(archive: Archive, wanted: tuple[Member, ...]) -> None:
-    """Unpack these members once without keeping anything, to see that they hold what they say.
+def prove(archive: Archive, wanted: tuple[Member, ...], *, into: Into = Sink) -> None:
+    """Unpack these members once without keeping them, to see that they hold what they say.
+
+    Args:
+        archive: What was examined.
+        wanted: Those of its members.
+        into: What looks at what is in them meanwhile.
 
     Raises:
         Hostile: One does not.
     """
-    archive.format.pour(tuple(each for each in wanted if not each.is_directory), Sink)
+    archive.format.pour(tuple(each for each in wanted if not each.is_directory), into)

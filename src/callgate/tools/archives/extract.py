@@ -10,18 +10,18 @@ from typing import Any
 from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
-from callgate.tools.archives.arguments import SECONDS, ArchiveName, MemberName, MemberPattern
+from callgate.tools.archives.arguments import ArchiveName, MemberName, MemberPattern
 from callgate.tools.archives.examining import Archive, prove
-from callgate.tools.archives.members import Member
-from callgate.tools.archives.pouring import Kept
+from callgate.tools.archives.limits import SECONDS
+from callgate.tools.archives.members import ENDINGS, Member
+from callgate.tools.archives.pouring import Kept, Sink
 from callgate.tools.archives.sections import count_sections, text_of
-from callgate.tools.archives.shelf import Shelf
+from callgate.tools.archives.shelf import Opened, Shelf, file_of
 from callgate.tools.archives.stage import Stage, free_name, staged
-from callgate.tools.confined import Confined, inside
+from callgate.tools.confined import Confined, Held, inside
 
 _LARGEST_DOCUMENT = 16 * 1024 * 1024
 _LISTED = 50
-_ENDINGS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".txz", ".tar", ".zip", ".7z")
 
 _OUTPUT: dict[str, Any] = {
     "type": "object",
@@ -41,7 +41,7 @@ def would_extract(arguments: dict[str, Any], ctx: ToolContext, *, shelf: Shelf) 
     confined = Confined(ctx.grounds())
     with shelf.find(arguments.get("archive_name"), ctx) as opened, confined.spot(opened.held.place) as beside:
         chosen = _chosen(opened.archive, pattern=arguments.get("pattern"), files=arguments.get("files"))
-        where = inside(beside.folder.place, free_name(beside.folder, _stem(opened.held.place)))
+        where = _destination(confined, opened, folder=beside.folder, made=_made(opened.archive, chosen))
         lines = [f"{each.size:>12} {each.name}" for each in chosen[:_LISTED]]
         more = [f"… and {len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
         total = sum(each.size for each in chosen)
@@ -49,6 +49,12 @@ def would_extract(arguments: dict[str, Any], ctx: ToolContext, *, shelf: Shelf) 
         # What was agreed to are these bytes, from this place to that one.
         bound = f"{opened.digest}\0{opened.held.place}\0{where}".encode("utf-8", "surrogateescape")
         return Preview(text="\n".join((head, *lines, *more)), state=hashlib.sha256(bound).hexdigest())
+
+
+def _touches(arguments: dict[str, Any]) -> dict[str, list[str]]:
+    """The file of the archive that is named; what lies inside of it is nothing on this machine."""
+    name = arguments.get("archive_name")
+    return {} if name is None else {"paths": [file_of(name)]}
 
 
 def make_extract(shelf: Shelf) -> Any:
@@ -64,6 +70,7 @@ def make_extract(shelf: Shelf) -> Any:
         timeout=SECONDS,
         output_schema=_OUTPUT,
         check=shelf.check,
+        resources=_touches,
         preview=partial(would_extract, shelf=shelf),
         marks_effect=True,
         examples=[{}, {"pattern": "*.md"}],
@@ -79,7 +86,8 @@ def make_extract(shelf: Shelf) -> Any:
         """Unpack files of an archive that archive_open was called for, into a new directory beside it; all or none.
 
         Args:
-            archive_name: The archive_name that archive_open gave; the last one opened when nothing is said.
+            archive_name: The archive_name that archive_open gave; the last one opened when nothing is said, but at the
+                shell, where each call is a process of its own, it has to be said.
             pattern: Only files like this: *.md
             files: Only these, by the names that archive_open lists.
             ctx: Where it may go.
@@ -88,17 +96,16 @@ def make_extract(shelf: Shelf) -> Any:
         confined = Confined(ctx.grounds())
         with shelf.find(archive_name, ctx) as opened, confined.spot(opened.held.place) as beside:
             chosen = _chosen(opened.archive, pattern=pattern, files=files)
-            stem = _stem(opened.held.place)
             made = _made(opened.archive, chosen)
-            confined.refuse(inside(beside.folder.place, stem), None)  # nor a name that resembles one of ours
-            _refuse_places(confined, made, top=inside(beside.folder.place, free_name(beside.folder, stem)))
-            documents = _Documents(chosen if process_documents else ())
-            documents.read(opened.archive)
-            prove(opened.archive, chosen)
+            _destination(confined, opened, folder=beside.folder, made=made)
+            documents = _Documents()
+            prove(opened.archive, chosen, into=documents.sink if process_documents else Sink)
             with staged(confined, beside.folder) as stage:
                 _fill(stage, opened.archive, made=made)
                 with ctx.effect_sync():
-                    stored = stage.publish(stem, lambda top: _refuse_places(confined, made, top=top))
+                    stored = stage.publish(
+                        _stem(opened.held.place), lambda top: _refuse_places(confined, made, top=top)
+                    )
         return {
             "extracted": len(chosen),
             "processed": documents.processed,
@@ -138,6 +145,15 @@ def _chosen(archive: Archive, *, pattern: str | None, files: list[str] | None) -
     return chosen
 
 
+def _destination(confined: Confined, opened: Opened, *, folder: Held, made: tuple[Member, ...]) -> str:
+    """The new directory as it would be called now, after it and all that comes into it was judged."""
+    stem = _stem(opened.held.place)
+    confined.refuse(inside(folder.place, stem), None)  # nor a name that resembles one of ours
+    top = inside(folder.place, free_name(folder, stem))
+    _refuse_places(confined, made, top=top)
+    return top
+
+
 def _refuse_places(confined: Confined, made: tuple[Member, ...], *, top: str) -> None:
     """What lies in a .git, or would come to lie where nobody may write, is refused: under the name it will have."""
     confined.refuse(top, None)
@@ -147,33 +163,34 @@ def _refuse_places(confined: Confined, made: tuple[Member, ...], *, top: str) ->
 
 def _stem(place: str) -> str:
     name = place.rpartition("/")[2]
-    ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
+    ending = next((ending for ending in ENDINGS if name.lower().endswith(ending)), "")
     stem = name[: len(name) - len(ending)].strip(". ")
     return stem if stem and stem != name else f"{stem or 'archive'}-files"
 
 
 class _Documents:
-    """The text documents among what is unpacked."""
+    """The text documents among what is unpacked, and their sections."""
 
-    def __init__(self, members: tuple[Member, ...]) -> None:
-        self._members = tuple(each for each in members if each.size <= _LARGEST_DOCUMENT and not each.is_archive)
+    def __init__(self) -> None:
         self.processed = 0
         self.sections = 0
 
-    def read(self, archive: Archive) -> None:
-        """Read them, and count their sections."""
-        documents = self
+    def sink(self, member: Member) -> Sink:
+        """What takes a member, and counts it if it is one."""
+        return Sink(member) if member.size > _LARGEST_DOCUMENT or member.is_archive else _Read(member, self)
 
-        class Read(Kept):
-            """Counted as soon as all of it is there."""
 
-            def end(self) -> None:
-                super().end()
-                text = text_of(self.data)
-                self.data = bytearray()
-                if text is not None:
-                    documents.processed += 1
-                    documents.sections += count_sections(text)
+class _Read(Kept):
+    """Counted as soon as all of it is there."""
 
-        if self._members:
-            archive.format.pour(self._members, Read)
+    def __init__(self, member: Member, documents: _Documents) -> None:
+        super().__init__(member)
+        self._documents = documents
+
+    def end(self) -> None:
+        super().end()
+        text = text_of(self.data)
+        self.data = bytearray()
+        if text is not None:
+            self._documents.processed += 1
+            self._documents.sections += count_sections(text)

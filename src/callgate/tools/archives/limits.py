@@ -1,4 +1,4 @@
-"""Limits: how much an archive may hold, and the error that says what is wrong with one."""
+"""Limits: how much an archive may hold and a call on it may take, and the error that says what is wrong with one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Generator
 
 from callgate.errors import ConfigurationError
 
+SECONDS = 120
+"""For one call."""
 MIB = 1024 * 1024
 LARGEST_ARCHIVE = 500 * MIB
 LARGEST_TOTAL = 1024 * MIB
@@ -16,6 +18,8 @@ MOST_ENTRIES = 5000
 """Directories included."""
 MOST_RATIO = 100
 _SMALL = MIB
+LONGEST_NAME = 1024
+"""Characters of a member's whole name."""
 DEEPEST = 2
 """An archive in an archive in an archive is the last that may be there."""
 
@@ -37,7 +41,7 @@ def parsing(what: str) -> Generator[None]:
     """
     try:
         yield
-    except (Hostile, TimeoutError, LibraryMissing):
+    except (Hostile, TimeoutError, PermissionError, LibraryMissing):
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
-from callgate.tools.archives.arguments import SECONDS
 from callgate.tools.archives.examining import Archive
+from callgate.tools.archives.limits import SECONDS
 from callgate.tools.archives.shelf import Shelf
 
 _FEW = 20

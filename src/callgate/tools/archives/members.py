@@ -7,12 +7,11 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from callgate.tools.archives.limits import Hostile
+from callgate.tools.archives.limits import LONGEST_NAME, Hostile
 
-_LONGEST_NAME = 1024
 _LONGEST_PART = 255
 _DRIVE = re.compile(r"^[A-Za-z]:")
-_ENDINGS = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z")
+ENDINGS = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Member:
     @property
     def is_archive(self) -> bool:
         """Whether it looks like an archive itself."""
-        return not self.is_directory and self.name.lower().endswith(_ENDINGS)
+        return not self.is_directory and self.name.lower().endswith(ENDINGS)
 
 
 def member(raw: str, size: int, *, is_directory: bool) -> Member:
@@ -44,7 +43,7 @@ def member(raw: str, size: int, *, is_directory: bool) -> Member:
 
 def _safe(raw: str) -> str:
     shown = raw[:200].encode("unicode_escape").decode()
-    if not raw or len(raw) > _LONGEST_NAME:
+    if not raw or len(raw) > LONGEST_NAME:
         raise Hostile(f"member {shown!r} has no name, or one that is too long")
     if raw.startswith("/") or _DRIVE.match(raw):
         raise Hostile(f"member {shown!r} has an absolute path")

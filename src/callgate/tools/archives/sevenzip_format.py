@@ -6,7 +6,6 @@ Only methods that unpack in bounded steps are taken, and every member needs a ch
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import zlib
 from collections.abc import Collection
@@ -18,13 +17,14 @@ from callgate.tools.archives.members import Member, member
 from callgate.tools.archives.pouring import Into, Sink
 from callgate.tools.archives.sevenzip_process import ask
 from callgate.tools.archives.sevenzip_worker import DATA, ENDED, STARTED
+from callgate.tools.libraries import find_library
 
 
 class SevenZipArchive:
     """A 7z file whose header was read."""
 
     def __init__(self, file: Source, size: int) -> None:
-        if importlib.util.find_spec("py7zr") is None:
+        if find_library("py7zr") is None:
             raise LibraryMissing("7z archives need py7zr; install with: pip install 'callgate[archives]'")
         self._file = file
         entries = _entries(file)

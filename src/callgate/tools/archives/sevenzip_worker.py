@@ -16,6 +16,7 @@ import sys
 from typing import Any, BinaryIO
 
 from callgate.tools.answers import only_answers
+from callgate.tools.archives.limits import LONGEST_NAME
 from callgate.tools.process_limits import lower
 
 RECORD = struct.Struct("<cL")
@@ -23,7 +24,6 @@ LISTED, STARTED, DATA, ENDED, DONE, REFUSED = b"L", b"S", b"D", b"E", b".", b"R"
 LARGEST_RECORD = 32 * 1024 * 1024
 _TOP = "/"
 """Names are made from here on, so that no link of the working directory is taken for part of one."""
-_LONGEST_NAME = 1024
 _MOST_MEMORY = 768 * 1024 * 1024
 _PIECE = 1024 * 1024
 _BOUNDED = frozenset(
@@ -86,7 +86,7 @@ def _listed(archive: Any, most: int) -> list[dict[str, Any]]:  # pragma: no cove
 
 
 def _entry(entry: Any) -> dict[str, Any]:  # pragma: no cover - as above
-    if len(entry.filename) > _LONGEST_NAME:
+    if len(entry.filename) > LONGEST_NAME:
         raise _Refused("a member of the 7z archive has a name that is too long")
     plain = {0, stat.S_IFDIR if entry.is_directory else stat.S_IFREG}
     special = entry.is_symlink or entry.is_junction or entry.is_socket or (entry.st_fmt or 0) not in plain

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
+from callgate.errors import InvalidArguments
 from callgate.model.context import Context
 from callgate.model.tool_context import ToolContext
-from callgate.tools.archives.arguments import watching
 from callgate.tools.archives.copied import DIGITS, copied
 from callgate.tools.archives.examining import Archive, examine
 from callgate.tools.confined import Confined, Held
@@ -22,7 +23,7 @@ _OF_A_SESSION = 8
 _MARK = "#"
 _NAME = re.compile(rf"(?P<path>.*){_MARK}(?P<digest>[0-9a-f]{{{DIGITS}}})", re.DOTALL)
 """That of an archive. A file may have the mark in its own."""
-_NAMING = "pass the archive_name that archive_open gave, which counts in any process, or call archive_open first"
+_NAMING = "call archive_open first, and pass the archive_name that archive_open gave, which counts in any process"
 _NONE_OPEN = f"no archive is open in this session; {_NAMING}"
 
 
@@ -70,17 +71,21 @@ class Shelf:
                 raise ValueError(f"{opened.held.place} changed since it was opened; call archive_open again")
             yield opened
 
-    def check(self, arguments: dict[str, Any], context: Context) -> str | None:
-        """Why a call cannot be about any archive: none that it may mean was opened. Asked before a person is.
+    def check(self, arguments: dict[str, Any], context: Context) -> None:
+        """Whether a call can be about any archive at all. Asked before a person is.
 
         Where a name leads is not known here, so a name alone is enough.
+
+        Raises:
+            InvalidArguments: None that it may mean was opened.
         """
         name = arguments.get("archive_name")
         shelf = self._opened_by(context)
         if name is None:
-            return None if shelf else _NONE_OPEN
-        known = {_file_name(place) for place in shelf}
-        return None if _NAME.fullmatch(name) or _file_name(name) in known else _not_open(name)
+            if not shelf:
+                raise InvalidArguments(_NONE_OPEN)
+        elif not _NAME.fullmatch(name) and _file_name(name) not in map(_file_name, shelf):
+            raise InvalidArguments(_not_open(name))
 
     def _opened_by(self, context: Context) -> dict[str, str]:
         with self._lock:
@@ -115,6 +120,12 @@ class Shelf:
         raise ValueError(_not_open(name))
 
 
+def file_of(name: str) -> str:
+    """Where an archive lies by its name: without the digest that archive_open put behind it."""
+    given = _NAME.fullmatch(name)
+    return name if given is None else given["path"]
+
+
 def _file_name(path: str) -> str:
     return path.rpartition("/")[2]
 
@@ -126,6 +137,16 @@ def _not_open(name: str) -> str:
 @contextlib.contextmanager
 def _opened(path: str, ctx: ToolContext) -> Generator[Opened]:
     confined = Confined(ctx.grounds())
-    with confined.file(path) as held, copied(held, watching(ctx)) as file:
+    with confined.file(path) as held, copied(held, _watching(ctx)) as file:
         archive = examine(file, held.status.st_size)
         yield Opened(archive, held, file.digest, f"{confined.show(held.place)}{_MARK}{file.digest}")
+
+
+def _watching(ctx: ToolContext) -> Callable[[], None]:
+    """What stops a call that was given up, or has taken its time, between two pieces of its work."""
+
+    def watch() -> None:
+        if ctx.closed or ctx.remaining(time.monotonic()) == 0:
+            raise TimeoutError("the archive took too long")
+
+    return watch

@@ -12,6 +12,7 @@ from callgate.tools.archives.members import Member
 from callgate.tools.archives.pouring import Sink
 from callgate.tools.archives.sweeping import new_stage, sweep
 from callgate.tools.confined import Confined, Held, create, inside, write_all
+from callgate.tools.replacing import is_there, not_renamed
 
 _MOST_NAMES = 100
 
@@ -69,17 +70,27 @@ class Stage:
             judge: Asked about the path it would get, whatever name that is in the end; raises where it may not be.
 
         Raises:
-            FileExistsError: So many of that name are there already.
-            PermissionError: Nothing of this may be there.
+            NotRenamed: It may not be there, or the system does not let it; nothing is.
+            OSError: Something went wrong, and it may be there.
         """
+        try:
+            return self._publish(wanted, judge)
+        except OSError as error:
+            if not is_there(self._folder, self._name):
+                raise
+            said = str(error) if error.errno is None else f"{wanted} cannot be made: {error.strerror}"
+            raise not_renamed(error, said) from error
+
+    def _publish(self, wanted: str, judge: Callable[[str], None]) -> str:
         for _ in range(_MOST_NAMES):
             name = free_name(self._folder, wanted)
             place = inside(self._folder.place, name)
             judge(place)
             try:
+                # What came meanwhile is left alone, but for an empty directory: the system replaces that.
                 os.rename(self._name, name, src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)
             except OSError:
-                if not _is_there(self._folder, name):
+                if not is_there(self._folder, name):
                     raise
                 continue  # it came meanwhile
             self.published = name
@@ -120,14 +131,6 @@ def free_name(folder: Held, wanted: str) -> str:
     """
     for number in range(1, _MOST_NAMES):
         name = wanted if number == 1 else f"{wanted}-{number}"
-        if not _is_there(folder, name):
+        if not is_there(folder, name):
             return name
     raise FileExistsError(f"{wanted} and {_MOST_NAMES} names like it are taken; move some away")
-
-
-def _is_there(folder: Held, name: str) -> bool:
-    try:
-        os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True

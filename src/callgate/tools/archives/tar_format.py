@@ -19,6 +19,7 @@ from callgate.tools.archives.limits import (
     parsing,
 )
 from callgate.tools.archives.members import Member, member
+from callgate.tools.archives.packed_streams import PackedStreams
 from callgate.tools.archives.pouring import CHUNK, Into
 
 _BLOCK = tarfile.BLOCKSIZE
@@ -121,31 +122,13 @@ class _Forward(io.RawIOBase):
             self.read(CHUNK)
 
 
-class _Xz(io.RawIOBase):
-    """xz with a limit on the memory it takes, which the reader of the standard library does not have."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        super().__init__()
-        self._file = file
-        self._unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1, /) -> bytes:
-        while not self._unpacking.eof:
-            packed = self._file.read(CHUNK) if self._unpacking.needs_input else b""
-            data = self._unpacking.decompress(packed, max_length=size)
-            if data:
-                return data
-            if self._unpacking.needs_input and not packed:
-                raise EOFError
-        return b""
+def _unpacking_xz() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)  # a file of the standard library has no such limit
 
 
 _OPENERS: dict[str, Callable[[BinaryIO], BinaryIO]] = {
     "": lambda file: file,
     "gzip": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file)),
-    "bzip2": lambda file: cast("BinaryIO", bz2.BZ2File(file)),
-    "xz": lambda file: cast("BinaryIO", _Xz(file)),
+    "bzip2": lambda file: cast("BinaryIO", PackedStreams(file, bz2.BZ2Decompressor)),
+    "xz": lambda file: cast("BinaryIO", PackedStreams(file, _unpacking_xz)),
 }

@@ -65,11 +65,12 @@ def unpacked(file: BinaryIO, start: int, *, size: int, method: int) -> Iterator[
         return
     decompressor = _decompressor(method, packed)
     while not decompressor.eof:
-        more = next(packed, b"") if decompressor.needs_input else b""
+        wants = decompressor.needs_input  # before it is given something: afterwards it may want what has not been read
+        more = next(packed, b"") if wants else b""
         data = decompressor.decompress(more, CHUNK)
         if data:
             yield data
-        elif not more and decompressor.needs_input:
+        elif wants and not more:
             return  # cut, or without a mark of its end: the size and the checksum tell
 
 

@@ -21,6 +21,8 @@ _LOCATOR_MARK = b"PK\6\7"
 _LONGEST_COMMENT = 65535
 _LOCAL = struct.Struct("<4s2H3H3L2H")
 _LOCAL_MARK = b"PK\3\4"
+_ENTRY = struct.Struct("<28x3H12x")
+"""Of the table of contents: how long its name and two more texts are, which follow it."""
 _LARGEST_TABLE = 8 * MIB
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA})
 _ENCRYPTED = 0x2041
@@ -34,10 +36,12 @@ class ZipArchive:
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         with parsing("the zip archive"):
-            _refuse_large_table(file, size)
+            entries = _entries(file, size)
             self._file = file
             self._zip = zipfile.ZipFile(file)
             infos = self._zip.infolist()
+            if len(infos) != entries:
+                raise Hostile(f"the zip archive says that it has {entries} entries, and has {len(infos)}")
             self._starts: dict[str, int] = {}
             self._refuse_overlaps(infos)
             self._infos = {info.orig_filename: info for info in infos}
@@ -100,8 +104,12 @@ def _member(info: zipfile.ZipInfo) -> Member:
     return found
 
 
-def _refuse_large_table(file: BinaryIO, size: int) -> None:
-    """Look at the end record as the reader will, before it reads a table that fills the memory."""
+def _entries(file: BinaryIO, size: int) -> int:
+    """How many entries the end record says, where the reader finds it; before it reads a table that fills the memory.
+
+    Raises:
+        Hostile: They are more than are taken, whether it says so or not.
+    """
     start = max(0, size - _END.size - _LONGEST_COMMENT - _LOCATOR_SIZE)
     file.seek(start)
     tail = file.read(size - start)
@@ -113,5 +121,17 @@ def _refuse_large_table(file: BinaryIO, size: int) -> None:
     _, _, _, _, entries, table, _, _ = _END.unpack(tail[at : at + _END.size])
     if tail[max(0, at - _LOCATOR_SIZE) : at].startswith(_LOCATOR_MARK):
         raise Hostile("the zip archive is of the kind for more than 4 GiB, which is not opened")
-    if entries > MOST_ENTRIES or table > _LARGEST_TABLE:
+    if max(entries, _counted(file, start + at, size=table)) > MOST_ENTRIES or table > _LARGEST_TABLE:
         raise Hostile(f"the zip archive has more than {MOST_ENTRIES} entries")
+    return entries
+
+
+def _counted(file: BinaryIO, end: int, *, size: int) -> int:
+    """How many entries the table has that ends here, by which the reader goes and not by their number; or too many."""
+    file.seek(max(0, end - size))
+    table = file.read(min(size, _LARGEST_TABLE))
+    at = count = 0
+    while count <= MOST_ENTRIES and at + _ENTRY.size <= len(table):
+        at += _ENTRY.size + sum(_ENTRY.unpack_from(table, at))
+        count += 1
+    return count
