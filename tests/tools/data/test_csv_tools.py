@@ -10,12 +10,8 @@ from hypothesis import strategies as st
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from tests.tools.data.asking import ask
 from tests.tools.examples import run_examples
-
-
-async def ask(name: str, **arguments: Any) -> Any:
-    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
-        return await gate.call(name, arguments)
 
 
 async def test_a_table_is_read_with_its_header_and_its_numbers() -> None:
@@ -95,6 +91,61 @@ async def test_ragged_rows_are_neither_cut_nor_filled_with_something() -> None:
     assert found.unwrap() == [{"a": 1, "b": None}, {"a": 1, "b": 2, "col_2": 3, "col_3": 4}]
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("name\nAlice\n\nBob\n", ["Alice", "", "Bob"]),
+        ("name\r\nAlice\r\n\r\nBob", ["Alice", "", "Bob"]),
+        ('name\nAlice\n""\nBob\n', ["Alice", "", "Bob"]),
+        ("name\n\n\n", ["", ""]),
+        ("\n\nname\nAlice\n", ["Alice"]),
+        ("name\n", []),
+        ("\n\n", []),
+    ],
+)
+async def test_an_empty_line_of_one_column_is_an_empty_value(text: str, values: list[str]) -> None:
+    """TOOL-05: its row was gone without a word."""
+    assert (await ask("csv_to_json", csv_content=text)).unwrap() == [{"name": value} for value in values]
+
+
+async def test_without_a_header_the_first_line_of_one_column_may_be_empty() -> None:
+    found = await ask("csv_to_json", csv_content="\n1\n\n", has_header=False)
+    assert found.unwrap() == [{"col_0": None}, {"col_0": 1}, {"col_0": None}]
+    assert (await ask("csv_to_json", csv_content="\n\n", has_header=False)).unwrap() == []
+
+
+async def test_an_empty_line_of_several_columns_is_no_row() -> None:
+    assert (await ask("csv_to_json", csv_content="a,b\n\n1,2\n\n")).unwrap() == [{"a": 1, "b": 2}]
+    assert (await ask("csv_to_json", csv_content="a\n1,2\n\n")).unwrap() == [{"a": 1, "col_1": 2}]
+
+
+async def test_an_empty_value_among_numbers_is_null_and_among_texts_an_empty_text() -> None:
+    """TOOL-05: "" among numbers counts as 0 in an average, and is more than 50."""
+    text = "id,amount,note,mixed,none\n1,,,,\n2,10,x,n/a,\n3,80.5,,7,\n"
+    rows = (await ask("csv_to_json", csv_content=text)).unwrap()
+    assert [row["amount"] for row in rows] == [None, 10, 80.5]
+    assert [row["note"] for row in rows] == ["", "x", ""]
+    assert [row["mixed"] for row in rows] == [None, "n/a", 7]
+    assert [row["none"] for row in rows] == ["", "", ""]
+    query = "SELECT avg(amount) AS mean, sum(amount > 50) AS many FROM t"
+    assert (await ask("sql_query", query=query, tables={"t": rows})).unwrap() == [{"mean": 45.25, "many": 1}]
+
+
+async def test_null_among_numbers_comes_back_as_null() -> None:
+    rows = [{"n": 1, "t": "x"}, {"n": None, "t": None}, {"n": 2.5, "t": ""}]
+    written = (await ask("json_to_csv", data=rows)).unwrap()
+    assert written == "n,t\n1,x\n,\n2.5,\n"
+    read = (await ask("csv_to_json", csv_content=written)).unwrap()
+    assert read == [{"n": 1, "t": "x"}, {"n": None, "t": ""}, {"n": 2.5, "t": ""}]
+
+
+@pytest.mark.parametrize("empty", ["", None])
+async def test_a_row_of_one_empty_value_comes_back(empty: Any) -> None:
+    written = (await ask("json_to_csv", data=[{"a": "x"}, {"a": empty}, {"a": "y"}, {"a": empty}])).unwrap()
+    found = (await ask("csv_to_json", csv_content=written)).unwrap()
+    assert [row["a"] for row in found] == ["x", "", "y", ""]
+
+
 async def test_one_long_row_costs_the_others_nothing() -> None:
     """TOOL-05: when names were put together for each row, this went through ten billion of them."""
     found = await ask("csv_to_json", csv_content="a\n" + "," * 100_000 + "\n" + "1\n" * 100_000)
@@ -114,6 +165,12 @@ async def test_one_long_row_costs_the_others_nothing() -> None:
         ({"csv_content": "a", "delimiter": "::"}, "one character"),
         ({"csv_content": "a", "delimiter": '"'}, "one character"),
         ({"csv_content": "col_1\n1,2\n"}, "mend one"),
+        (
+            {"csv_content": "data/orders.csv"},
+            "'data/orders.csv' is the path of a file; give its text, as read_file does",
+        ),
+        ({"csv_content": "id;name;price\n1;a;2\n2;b;3\n"}, "is separated by ';' and not by ','; say delimiter: ';'"),
+        ({"csv_content": "id\tname\n1\ta\n", "delimiter": ";"}, r"is separated by '\t' and not by ';'"),
         ({"csv_content": "a" * 100_000 + "\n1" * 400}, "too large"),
         ({"csv_content": ",".join(f"c{at}" for at in range(5000)) + "\n1" * 5000}, "too large"),
         ({"csv_content": "a\n" + "," * 500_000}, "500000 values beyond"),
@@ -127,6 +184,9 @@ async def test_one_long_row_costs_the_others_nothing() -> None:
         "two-letters",
         "quote",
         "name-taken",
+        "path",
+        "semicolons",
+        "tabs",
         "long-name",
         "many-columns",
         "long-rows",
@@ -138,6 +198,19 @@ async def test_what_cannot_be_read_is_an_input_error(arguments: dict[str, Any], 
     assert said in str(outcome)
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('"id;name"\n"1;a"\n', [{"id;name": "1;a"}]),
+        ("note\na;b\nc\n", [{"note": "a;b"}, {"note": "c"}]),
+        ("a;b\nc\n", [{"a;b": "c"}]),
+        ("orders.csv\n1\n", [{"orders.csv": 1}]),
+    ],
+)
+async def test_what_only_resembles_another_delimiter_or_a_path_is_read(text: str, rows: list[dict[str, Any]]) -> None:
+    assert (await ask("csv_to_json", csv_content=text)).unwrap() == rows
+
+
 async def test_a_value_may_be_long() -> None:
     assert (await ask("csv_to_json", csv_content="a\n" + "b" * 131_072)).unwrap() == [{"a": "b" * 131_072}]
 
@@ -147,6 +220,7 @@ async def test_objects_are_written_in_the_order_of_the_columns_or_sorted() -> No
     rows = [{"b": 1, "a": 'x,"y"'}, {"c": None, "a": [1, {"d": True}], "b": False}]
     assert (await ask("json_to_csv", data=rows)).unwrap() == ('a,b,c\n"x,""y""",1,\n"[1,{""d"":true}]",false,\n')
     assert (await ask("json_to_csv", data=rows, columns=["c", "b"])).unwrap() == "c,b\n,1\n,false\n"
+    assert (await ask("json_to_csv", data=rows, columns=["d", "b"])).unwrap() == "d,b\n,1\n,false\n"
     assert (await ask("json_to_csv", data=[], columns=["a"])).unwrap() == ""
 
 
@@ -160,6 +234,12 @@ async def test_what_was_written_is_read_again() -> None:
     rows = [{"name": "Zoë\n2", "n": 1, "f": 0.1}, {"name": "=1+1", "n": -7, "f": 1e-9}]
     written = (await ask("json_to_csv", data=rows)).unwrap()
     assert (await ask("csv_to_json", csv_content=written)).unwrap() == [dict(sorted(row.items())) for row in rows]
+
+
+async def test_one_column_that_is_like_several_comes_back() -> None:
+    rows = [{"a;b": "c;d"}, {"a;b": "e;f"}]
+    written = (await ask("json_to_csv", data=rows)).unwrap()
+    assert (await ask("csv_to_json", csv_content=written)).unwrap() == rows
 
 
 async def test_a_line_break_of_any_kind_inside_of_a_text_ends_no_row() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from typing import Any
 
@@ -9,14 +10,10 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from tests.tools.data.asking import ask
 from tests.tools.examples import run_examples
 
 PEOPLE = {"users": [{"name": "Alice", "age": 30}, {"name": "Bob", "age": 20}]}
-
-
-async def ask(name: str, **arguments: Any) -> Any:
-    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
-        return await gate.call(name, arguments)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +121,8 @@ async def test_an_answer_belongs_to_whoever_asked() -> None:
 async def test_text_is_read_and_a_value_taken_out_of_it() -> None:
     parsed = await ask("json_parse", content='{"users": [{"name": "Ann"}]}', extract_path="users.0.name")
     assert parsed.unwrap() == {"data": "Ann", "type": "string"}
+    last = await ask("json_parse", content='{"users": [1, {"name": "Ann"}]}', extract_path="users.-1.name")
+    assert last.unwrap() == parsed.unwrap()
     assert (await ask("json_parse", content="null")).unwrap() == {"data": None, "type": "null"}
 
 
@@ -133,21 +132,56 @@ async def test_a_whole_number_keeps_every_digit(number: int) -> None:
     assert parsed.unwrap() == {"data": number, "type": "number"}
 
 
+USERS = '{"users": [{"name": "Ann", "age": 3}]}'
+TO_A_QUERY = "a path takes one value, json_query does filters and projections"
+
+
 @pytest.mark.parametrize(
     ("content", "path", "said"),
     [
         ("{", None, "no JSON"),
         ("NaN", None, "no JSON"),
+        *((f"[{number}]", None, "a number in line 1, column 2 that is too large") for number in ("1" * 5000, "1e999")),
         ('{"a": 1}', "b", "there is no b"),
+        *(("[1]", step, f"there is no {step}") for step in ("\u0660", "0_0", "+0", "1" * 30, "-2")),
         ("[1]", "1", "there is no 1"),
         ("[1]", "0.x", "there is no x"),
+        ('{"users": [{"name": "Ann"}]}', "users[0].name", "no users[0]; positions and names have dots between them"),
+        ('{"users": [{"name": "Ann"}]}', "users[0].name", "write users.0.name"),
+        ('{"a": {"b": [[1]]}}', "$.a['b'][0][0]", "write a.b.0.0"),
+        ("[1]", "[0]", "write 0"),
+        ("[[1]]", "[-1][-1].x", "write -1.-1.x"),
+        ('{"a": {}}', "$.a.b", "write a.b"),
+        *(
+            (USERS, path, TO_A_QUERY)
+            for path in ("users[*].age", "users[?age]", "users.*.age", "users[0:2]", "users[]")
+        ),
+        *((USERS, path, TO_A_QUERY) for path in ("$.users[?(@.age > 3)]", "*", "users[0][name]", "$..users[*]")),
     ],
-    ids=["cut", "not-a-number", "no-name", "no-position", "no-inside"],
 )
 async def test_what_cannot_be_read_is_an_input_error(content: str, path: str | None, said: str) -> None:
     outcome = await ask("json_parse", content=content, extract_path=path)
     assert outcome.error.category is Category.USER_INPUT
     assert said in str(outcome)
+
+
+@pytest.mark.parametrize("path", ["users[0].name", "$.users[-1]['name']", "$['users'][0].name", "$.users.0.name"])
+async def test_what_is_said_to_write_instead_of_a_path_is_answered(path: str) -> None:
+    said = str(await ask("json_parse", content=USERS, extract_path=path))
+    written = re.search(r"write ([^\s;]+)", said)
+    assert written is not None
+    assert (await ask("json_parse", content=USERS, extract_path=written[1])).unwrap()["data"] == "Ann"
+
+
+async def test_of_a_path_that_looks_everywhere_nothing_is_said_to_write() -> None:
+    said = str(await ask("json_parse", content=USERS, extract_path="$..name"))
+    assert "have dots between them" in said
+    assert "write" not in said
+
+
+async def test_a_name_with_brackets_in_it_is_a_name() -> None:
+    parsed = await ask("json_parse", content='{"users[0]": {"$": 1}}', extract_path="users[0].$")
+    assert parsed.unwrap() == {"data": 1, "type": "number"}
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pytest
 from callgate import Callgate
 from callgate.model.levels import Category
 from callgate.tools.data.sixel import encode
+from tests.tools.data.asking import ask
 from tests.tools.examples import run_examples
 
 Pixel = tuple[int, int, int]
@@ -17,9 +18,8 @@ TOKEN = re.compile(r"#(\d+)(?:;2;(\d+);(\d+);(\d+))?|!(\d+)([?-~])|([?-~])|(\$)|
 WHITE, BLUE = (255, 255, 255), (31, 119, 180)
 
 
-async def ask(**arguments: Any) -> Any:
-    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
-        return await gate.call("plot_sixel", arguments)
+async def draw(**arguments: Any) -> Any:
+    return await ask("plot_sixel", **arguments)
 
 
 def decode(text: str) -> tuple[int, int, dict[tuple[int, int], Pixel]]:
@@ -57,7 +57,7 @@ def near(one: Pixel, other: Pixel) -> bool:
 
 async def test_every_pixel_of_the_picture_is_drawn_once_and_the_line_is_where_the_points_are() -> None:
     """TOOL-07: sixel, format, dimensions; decoded by somebody else."""
-    made = (await ask(x=[0, 1], y=[0, 1], title="Up")).unwrap()
+    made = (await draw(x=[0, 1], y=[0, 1], title="Up")).unwrap()
     assert made["format"] == "sixel"
     assert made["dimensions"] == {"width": 800, "height": 400}
     width, height, pixels = decode(made["sixel"])
@@ -75,7 +75,7 @@ async def test_every_pixel_of_the_picture_is_drawn_once_and_the_line_is_where_th
 
 async def test_the_colours_are_those_that_were_asked_for_and_few() -> None:
     made = (
-        await ask(x=[1, 2, 3], y=[3, 1, 2], plot_type="scatter", width=200, height=100, colors=["gold", "#102030"])
+        await draw(x=[1, 2, 3], y=[3, 1, 2], plot_type="scatter", width=200, height=100, colors=["gold", "#102030"])
     ).unwrap()
     _, _, pixels = decode(made["sixel"])
     colours = set(pixels.values())
@@ -86,8 +86,8 @@ async def test_the_colours_are_those_that_were_asked_for_and_few() -> None:
 
 async def test_what_repeats_is_counted_and_equal_input_gives_equal_output() -> None:
     """TOOL-07: equal input, equal output."""
-    first = (await ask(x=[0, 1, 2], y=[5, 5, 5])).unwrap()
-    assert first == (await ask(x=[0, 1, 2], y=[5, 5, 5])).unwrap()
+    first = (await draw(x=[0, 1, 2], y=[5, 5, 5])).unwrap()
+    assert first == (await draw(x=[0, 1, 2], y=[5, 5, 5])).unwrap()
     assert len(first["sixel"]) < 800 * 400 // 20
     assert "!" in first["sixel"]
 
@@ -111,14 +111,14 @@ def test_a_picture_of_any_height_comes_back_as_it_was(height: int) -> None:
     ids=["empty", "unequal", "colour"],
 )
 async def test_what_cannot_be_drawn_is_an_input_error(arguments: dict[str, Any], said: str) -> None:
-    outcome = await ask(**arguments)
+    outcome = await draw(**arguments)
     assert outcome.error.category is Category.USER_INPUT
     assert said in str(outcome)
 
 
 async def test_a_picture_has_a_largest_size() -> None:
-    assert (await ask(x=[1], y=[1], width=100_000)).error.code == "invalid_arguments"
-    assert (await ask(x=[1], y=[1], colors=["red"] * 4)).error.code == "invalid_arguments"
+    assert (await draw(x=[1], y=[1], width=100_000)).error.code == "invalid_arguments"
+    assert (await draw(x=[1], y=[1], colors=["red"] * 4)).error.code == "invalid_arguments"
 
 
 async def test_the_examples_run() -> None:

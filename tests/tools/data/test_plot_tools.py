@@ -9,13 +9,8 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from tests.tools.data.asking import ask
 from tests.tools.examples import run_examples
-
-
-async def ask(name: str, **arguments: Any) -> Any:
-    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
-        return await gate.call(name, arguments)
-
 
 PLACES = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)]
 """Where the dot of each bit of a braille character is: to the right, and down."""

@@ -11,27 +11,48 @@ from callgate import Callgate
 from callgate.model.levels import Category
 from callgate.tools.data.latex_line import NotLinear, to_line
 from callgate.tools.data.latex_style import AsciiStyle, Style, UnicodeStyle
+from tests.tools.data.asking import ask
 from tests.tools.examples import run_examples
 
 
-async def ask(latex: str, **more: Any) -> Any:
-    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
-        return await gate.call("render_math", {"latex": latex, **more})
+async def render(latex: str, **more: Any) -> Any:
+    return await ask("render_math", latex=latex, **more)
 
 
 @pytest.mark.parametrize(
-    "latex", ["\frac{1}{2}", "\theta + 1", "\nabla f", "\beta", "1 + \rho", "a \times b", "\text{x}"]
+    "latex",
+    [
+        *("\frac{1}{2}", "\theta + 1", "\nabla f", "\beta", "1 + \rho", "a \times b", "\text{x}", "x \to 0"),
+        *("a \ne b", "x \ni y", "\nu = 1", "a \ne0", "\nu_1", "\\alpha\nu"),
+    ],
 )
 @pytest.mark.parametrize("format", ["unicode", "2d", "ascii"])
 async def test_a_backslash_that_json_took_is_missed_and_nothing_is_left_out(latex: str, format: str) -> None:  # noqa: A002
-    outcome = await ask(latex, format=format)
+    outcome = await render(latex, format=format)
     assert outcome.error.category is Category.USER_INPUT
     assert "with two backslashes" in outcome.error.message
 
 
-@pytest.mark.parametrize("latex", ["a\nu = 1", "a +\n\tb", "a\r\n+ b", "\\nabla\nf"])
+@pytest.mark.parametrize(
+    "latex",
+    [
+        "a\n u = 1",
+        "a +\n\tb",
+        "a\r\n+ b",
+        "\\nabla\nf",
+        "a\nn",
+        "a\nx = 1",
+        "a \\\\\nu = 1",
+        "\\begin{pmatrix}\ni & j \\\\ \ne & f\\end{pmatrix}",
+        "\\begin{array}{cc}\ne & f\\end{array}",
+    ],
+)
 async def test_a_formula_may_have_several_lines(latex: str) -> None:
-    assert (await ask(latex)).ok
+    assert (await render(latex)).ok
+
+
+async def test_a_line_that_begins_with_u_is_told_how_to_be_one() -> None:
+    assert "where a line begins with u, put a space before it" in str(await render("a\nu = 1"))
 
 
 @pytest.mark.parametrize(
@@ -66,9 +87,9 @@ async def test_a_formula_may_have_several_lines(latex: str) -> None:
     ],
 )
 async def test_a_formula_is_written_on_one_line(latex: str, line: str, plain: str) -> None:
-    made = (await ask(latex)).unwrap()
+    made = (await render(latex)).unwrap()
     assert made == {"rendered": line, "original": latex}
-    assert (await ask(latex, format="ascii")).unwrap()["rendered"] == plain
+    assert (await render(latex, format="ascii")).unwrap()["rendered"] == plain
     assert plain.isascii()
 
 
@@ -97,9 +118,9 @@ async def test_a_formula_is_written_on_one_line(latex: str, line: str, plain: st
     ],
 )
 async def test_what_would_be_read_as_another_formula_is_kept_apart(latex: str, line: str, plain: str | None) -> None:
-    assert (await ask(latex)).unwrap()["rendered"] == line
+    assert (await render(latex)).unwrap()["rendered"] == line
     if plain is not None:
-        assert (await ask(latex, format="ascii")).unwrap()["rendered"] == plain
+        assert (await render(latex, format="ascii")).unwrap()["rendered"] == plain
 
 
 _NEST = (
@@ -128,29 +149,29 @@ async def test_a_determinant_is_no_matrix_in_ascii() -> None:
     body = r"{%s} a & b \\ c & d \end{%s}"
     kinds = {"vmatrix": "det[", "Vmatrix": "norm[", "cases": "cases[", "pmatrix": "[", "bmatrix": "["}
     for kind, begin in kinds.items():
-        made = (await ask(r"\begin" + body % (kind, kind), format="ascii")).unwrap()
+        made = (await render(r"\begin" + body % (kind, kind), format="ascii")).unwrap()
         assert made["rendered"] == f"{begin}a, b; c, d]"
-    assert "use the format unicode" in str(await ask(r"\lfloor x \rceil", format="ascii"))
-    assert (await ask(r"\lfloor \lceil x \rceil \rfloor", format="ascii")).unwrap()["rendered"] == "floor(ceil(x))"
+    assert "use the format unicode" in str(await render(r"\lfloor x \rceil", format="ascii"))
+    assert (await render(r"\lfloor \lceil x \rceil \rfloor", format="ascii")).unwrap()["rendered"] == "floor(ceil(x))"
 
 
 async def test_what_no_line_can_show_is_drawn() -> None:
     matrix = r"\begin{pmatrix} a & b \\ c & d \end{pmatrix}"
-    assert (await ask(matrix)).unwrap()["rendered"] == "⎛a b⎞\n⎝c d⎠"
-    assert (await ask(matrix, format="ascii")).unwrap()["rendered"] == "[a, b; c, d]"
-    deep = (await ask(r"\frac{\frac{\frac{a}{b}}{c}}{d}")).unwrap()["rendered"]
+    assert (await render(matrix)).unwrap()["rendered"] == "⎛a b⎞\n⎝c d⎠"
+    assert (await render(matrix, format="ascii")).unwrap()["rendered"] == "[a, b; c, d]"
+    deep = (await render(r"\frac{\frac{\frac{a}{b}}{c}}{d}")).unwrap()["rendered"]
     assert len(deep.split("\n")) == 7
-    lines = (await ask(r"a = 1 \\ b = 2")).unwrap()["rendered"]
+    lines = (await render(r"a = 1 \\ b = 2")).unwrap()["rendered"]
     assert lines.split() == ["a=1", "b=2"]
-    assert (await ask(r"a = 1 \\ b = 2", format="ascii")).unwrap()["rendered"] == "a = 1; b = 2"
+    assert (await render(r"a = 1 \\ b = 2", format="ascii")).unwrap()["rendered"] == "a = 1; b = 2"
     array = r"\begin{array}{cc} 1 & 2 \\ 3 & 4 \\ \end{array}"
-    assert (await ask(array, format="ascii")).unwrap()["rendered"] == "[1, 2; 3, 4]"
+    assert (await render(array, format="ascii")).unwrap()["rendered"] == "[1, 2; 3, 4]"
 
 
 async def test_a_formula_is_drawn_in_two_dimensions() -> None:
-    made = (await ask(r"\frac{d^2y}{dx^2} + \omega^2 y = 0", format="2d")).unwrap()
+    made = (await render(r"\frac{d^2y}{dx^2} + \omega^2 y = 0", format="2d")).unwrap()
     assert made["rendered"].split("\n") == [" d²y", "╶───╴+ω²y=0", " dx²"]
-    assert (await ask(r"\operatorname{rank} A", format="2d")).unwrap()["rendered"] == "rankA"
+    assert (await render(r"\operatorname{rank} A", format="2d")).unwrap()["rendered"] == "rankA"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +192,7 @@ async def test_a_formula_is_drawn_in_two_dimensions() -> None:
 )
 @pytest.mark.parametrize("form", ["unicode", "ascii"])
 async def test_what_is_no_formula_is_an_input_error(latex: str, said: str, form: str) -> None:
-    outcome = await ask(latex, format=form)
+    outcome = await render(latex, format=form)
     assert outcome.error.category is Category.USER_INPUT
     assert said in str(outcome)
 
@@ -193,22 +214,22 @@ async def test_what_is_no_formula_is_an_input_error(latex: str, said: str, form:
     ids=["unknown", "closed", "alone", "snowman", "backslash", "blank", "letter", "other-end", "no-name", "no-end"],
 )
 async def test_what_cannot_be_shown_in_a_format_is_told(latex: str, form: str, said: str) -> None:
-    outcome = await ask(latex, format=form)
+    outcome = await render(latex, format=form)
     assert outcome.error.category is Category.USER_INPUT
     assert said in str(outcome)
 
 
 async def test_a_formula_has_a_length_and_a_depth() -> None:
     many = r"\frac1" * 300 + "x"
-    assert "levels deep" in str(await ask(many, format="ascii"))
-    assert "too many fractions and roots" in str(await ask(many))
+    assert "levels deep" in str(await render(many, format="ascii"))
+    assert "too many fractions and roots" in str(await render(many))
     for mark in "^_":
         # Two thousand letters took a gigabyte.
-        assert "nested more than 40 levels deep" in str(await ask(f"x{mark}{{" * 490 + "1" + "}" * 490, format="2d"))
-    assert (await ask("x^{" * 30 + "1" + "}" * 30, format="2d")).ok
-    assert len((await ask(many[-6 * 50 - 1 :])).unwrap()["rendered"].split("\n")) == 101
-    assert (await ask("x" * 2001)).error.code == "invalid_arguments"
-    assert (await ask("x", format="3d")).error.code == "invalid_arguments"
+        assert "nested more than 40 levels deep" in str(await render(f"x{mark}{{" * 490 + "1" + "}" * 490, format="2d"))
+    assert (await render("x^{" * 30 + "1" + "}" * 30, format="2d")).ok
+    assert len((await render(many[-6 * 50 - 1 :])).unwrap()["rendered"].split("\n")) == 101
+    assert (await render("x" * 2001)).error.code == "invalid_arguments"
+    assert (await render("x", format="3d")).error.code == "invalid_arguments"
 
 
 async def test_the_examples_run() -> None:

@@ -20,6 +20,7 @@ from callgate.tools import interpreter
 from callgate.tools.data import duckdb_engine, sql_rows, sql_tool, sqlite_engine
 from callgate.tools.data.sql_tables import read_tables
 from callgate.tools.data.sql_worker import answer
+from tests.tools.data.asking import ask
 from tests.tools.examples import run_examples
 
 PEOPLE = [{"name": "Alice", "age": 30}, {"name": "Bob", "age": 20}, {"name": "Carl", "age": 100}]
@@ -28,9 +29,8 @@ ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
 NINE = ENDLESS.replace("FROM c)", "FROM c WHERE x < 9)")
 
 
-async def ask(query: str, tables: Any = None, **more: Any) -> Any:
-    async with Callgate.open("memory://", builtin_tools=["data"]) as gate:
-        return await gate.call("sql_query", {"query": query, "tables": tables or {}, **more})
+async def ask_sql(query: str, tables: Any = None, **more: Any) -> Any:
+    return await ask("sql_query", query=query, tables=tables or {}, **more)
 
 
 def ask_here(engine: str, query: str, tables: Any = None, *, seconds: float = 20) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def ask_here(engine: str, query: str, tables: Any = None, *, seconds: float = 20
 @ENGINES
 async def test_numbers_keep_their_type(engine: str) -> None:
     """TOOL-06: rows as objects, and 100 is more than 25."""
-    found = await ask("SELECT name, age FROM users WHERE age > 25", {"users": PEOPLE}, engine=engine)
+    found = await ask_sql("SELECT name, age FROM users WHERE age > 25", {"users": PEOPLE}, engine=engine)
     assert found.unwrap() == [{"name": "Alice", "age": 30}, {"name": "Carl", "age": 100}]
 
 
@@ -65,7 +65,9 @@ def test_a_mistyped_name_in_double_quotes_is_no_text(engine: str, query: str) ->
 
 def test_of_a_text_in_double_quotes_it_is_said_how_texts_are_written() -> None:
     trouble = ask_here("sqlite", 'SELECT name FROM users WHERE name = "Alice"', {"users": PEOPLE})
-    assert "no such column: nme" in str(ask_here("sqlite", 'EXPLAIN SELECT "nme" FROM users', {"users": PEOPLE}))
+    for asked in ("EXPLAIN", "/* a * b */ -- c\n EXPLAIN QUERY PLAN"):
+        assert "no such column: nme" in str(ask_here("sqlite", f'{asked} SELECT "nme" FROM users', {"users": PEOPLE}))
+        assert "rows" in ask_here("sqlite", f'{asked} SELECT "name" FROM users', {"users": PEOPLE})
     assert "no such column: Alice; in double quotes stands the name of a column" in str(trouble)
 
 
@@ -114,12 +116,12 @@ def test_names_and_values_of_any_kind_are_data(engine: str) -> None:
 
 async def test_numbers_of_more_than_64_bits_lose_no_digit() -> None:
     """TOOL-06: in a table they are refused with the reason; inside of lists and in what is found they stay exact."""
-    outcome = await ask("SELECT * FROM t", {"t": [{"a": 2**70}]})
+    outcome = await ask_sql("SELECT * FROM t", {"t": [{"a": 2**70}]})
     assert outcome.error.category is Category.USER_INPUT
     assert f"tables.t.a has the number {2**70}, which has more than 64 bits" in str(outcome)
-    nested = await ask("SELECT a FROM t", {"t": [{"a": [2**70, "ä"]}]})
+    nested = await ask_sql("SELECT a FROM t", {"t": [{"a": [2**70, "ä"]}]})
     assert nested.unwrap() == [{"a": f'[{2**70},"ä"]'}]
-    found = await ask("SELECT sum(a) AS a FROM t", {"t": [{"a": 2**63 - 1}] * 3}, engine="duckdb")
+    found = await ask_sql("SELECT sum(a) AS a FROM t", {"t": [{"a": 2**63 - 1}] * 3}, engine="duckdb")
     assert found.unwrap() == [{"a": 3 * (2**63 - 1)}]
 
 
@@ -147,7 +149,7 @@ async def test_a_decimal_keeps_its_digits() -> None:
         "SELECT 123456789012345678.99 AS a, -0.10::DECIMAL(9, 2) AS b, [1.5, 12345678901234567.1] AS c,"
         " 100000000000000000000000000000::DECIMAL(38, 2) AS d, 0.1 + 0.2 AS e, sum(i) AS f FROM range(3) t(i)"
     )
-    [row] = (await ask(query, engine="duckdb")).unwrap()
+    [row] = (await ask_sql(query, engine="duckdb")).unwrap()
     assert row == {
         "a": "123456789012345678.99",
         "b": -0.1,
@@ -161,7 +163,7 @@ async def test_a_decimal_keeps_its_digits() -> None:
 @ENGINES
 async def test_a_truth_value_stays_one_where_the_engine_has_them(engine: str) -> None:
     """TOOL-06: SQLite has none."""
-    found = (await ask("SELECT a, NOT a AS b FROM t", {"t": [{"a": True}]}, engine=engine)).unwrap()
+    found = (await ask_sql("SELECT a, NOT a AS b FROM t", {"t": [{"a": True}]}, engine=engine)).unwrap()
     assert repr(found[0]) == ("{'a': 1, 'b': 0}" if engine == "sqlite" else "{'a': True, 'b': False}")
 
 
@@ -180,7 +182,7 @@ async def test_a_truth_value_stays_one_where_the_engine_has_them(engine: str) ->
 )
 async def test_a_query_that_is_wrong_is_an_input_error_and_no_row(engine: str, query: str, said: str) -> None:
     """TOOL-06: errors are errors rather than a row."""
-    outcome = await ask(query, {"users": PEOPLE}, engine=engine)
+    outcome = await ask_sql(query, {"users": PEOPLE}, engine=engine)
     assert outcome.error.category is Category.USER_INPUT
     assert said in str(outcome)
 
@@ -227,23 +229,74 @@ def test_a_query_without_an_end_is_stopped(engine: str) -> None:
 @pytest.mark.parametrize(
     ("engine", "query", "said"),
     [
-        ("sqlite", "DROP TABLE users", "making or changing tables"),
-        ("sqlite", "DELETE FROM users", "DELETE is not allowed"),
         ("sqlite", "VACUUM INTO 'x'", "ATTACH or VACUUM is not allowed"),
-        ("sqlite", "BEGIN", "TRANSACTION is not allowed"),
+        ("sqlite", "PRAGMA writable_schema = ON", "PRAGMA is not allowed"),
+        ("sqlite", "SELECT * FROM pragma_database_list", "is not allowed"),
+        ("sqlite", "WITH p AS (SELECT * FROM pragma_database_list) SELECT * FROM p", "is not allowed"),
         ("sqlite", "SELECT * FROM sqlite_temp_master", "the table sqlite_temp_master is not allowed"),
         ("sqlite", "SELECT load_extension('x')", "the function load_extension is not allowed"),
-        ("duckdb", "DROP TABLE users", "DROP is not allowed"),
+        ("duckdb", "ATTACH 'x'", "ATTACH is not allowed"),
         ("duckdb", "SELECT * FROM read_text('x')", "nothing outside can be reached"),
         ("duckdb", "SELECT * FROM enable_logging()", "nothing outside can be reached"),
     ],
-    ids=["drop", "delete", "vacuum", "begin", "table", "function", "duckdb-drop", "duckdb-file", "duckdb-setting"],
+    ids=[
+        "vacuum",
+        "pragma",
+        "virtual",
+        "virtual-with",
+        "table",
+        "function",
+        "duckdb-attach",
+        "duckdb-file",
+        "duckdb-setting",
+    ],
 )
 def test_what_is_refused_is_told_by_name(engine: str, query: str, said: str) -> None:
     """TOOL-06: anything but reading is refused, and the answer says what."""
     told = ask_here(engine, query, {"users": PEOPLE})
     assert told["error"] == "PermissionError"
     assert said in told["text"]
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM users",
+        "INSERT INTO users VALUES ('x', 1) RETURNING *",
+        "UPDATE users SET age = 1",
+        "DROP TABLE users",
+        "CREATE TABLE t (a INTEGER)",
+        "BEGIN",
+        "WITH x AS (SELECT 'y' AS a) INSERT INTO users SELECT a, 1 FROM x",
+    ],
+)
+async def test_of_a_change_it_is_said_to_write_a_select(engine: str, query: str) -> None:
+    """TOOL-06: no rights would make it possible, so that it is an error of the input."""
+    outcome = await ask_sql(query, {"users": PEOPLE}, engine=engine)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "sql_query only reads the tables it is given" in str(outcome)
+    assert "is not allowed; write a SELECT" in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("EXPLAIN SELECT 1", "write the SELECT itself"),
+        ("explain ANALYZE SELECT age FROM users", "EXPLAIN is answered by the engine sqlite only"),
+        ("PIVOT users ON name USING sum(age)", "PIVOT t ON a IN ('x', 'y') USING count(*)"),
+        ("WITH p AS (PIVOT users ON name USING sum(age)) SELECT * FROM p", "where the values are named"),
+    ],
+)
+async def test_what_reads_and_is_not_answered_says_what_to_write(query: str, said: str) -> None:
+    outcome = await ask_sql(query, {"users": PEOPLE}, engine="duckdb")
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+def test_a_pivot_whose_values_are_named_is_answered() -> None:
+    query = "PIVOT users ON name IN ('Alice', 'Bob') USING sum(age)"
+    assert ask_here("duckdb", query, {"users": PEOPLE}) == {"rows": [{"Alice": 30, "Bob": 20}]}
 
 
 def test_wrong_queries_and_too_much_memory_are_told_by_the_engine_itself() -> None:
@@ -267,7 +320,7 @@ def test_wrong_queries_and_too_much_memory_are_told_by_the_engine_itself() -> No
     ids=["sort", "distinct", "list"],
 )
 async def test_a_query_that_takes_all_memory_is_stopped(engine: str, query: str) -> None:
-    outcome = await ask(query, engine=engine)
+    outcome = await ask_sql(query, engine=engine)
     assert outcome.error.category is Category.USER_INPUT
     assert "memory" in str(outcome)
 
@@ -277,7 +330,7 @@ async def test_one_step_that_takes_long_is_stopped_too(monkeypatch: pytest.Monke
     """A function of SQLite is not stopped by SQLite: this one would compare letters for many seconds."""
     monkeypatch.setattr(sql_tool, "SECONDS", 0.2)
     texts = [{"a": "a" * 200_000, "b": "b" * 19_999 + "a"}]
-    outcome = await ask("SELECT length(trim(a, b)) AS n FROM t", {"t": texts})
+    outcome = await ask_sql("SELECT length(trim(a, b)) AS n FROM t", {"t": texts})
     assert outcome.error.category is Category.USER_INPUT
     assert "longer than 0.2 seconds" in str(outcome)
 
@@ -286,7 +339,7 @@ async def test_one_step_that_takes_long_is_stopped_too(monkeypatch: pytest.Monke
 async def test_what_an_engine_prints_is_no_part_of_the_answer() -> None:
     """DuckDB draws how far it is when a query takes two seconds, as this one does."""
     slow = "SELECT count(DISTINCT h % 100) AS n FROM (SELECT hash(i) AS h FROM range(100000000) t(i))"
-    assert (await ask(slow, engine="duckdb")).unwrap() == [{"n": 100}]
+    assert (await ask_sql(slow, engine="duckdb")).unwrap() == [{"n": 100}]
 
 
 @pytest.mark.parametrize(
@@ -342,14 +395,14 @@ async def test_a_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
         return None if name == "duckdb" else here(name, package)
 
     monkeypatch.setattr(importlib.util, "find_spec", find_spec)
-    assert "pip install 'callgate[duckdb]'" in str(await ask("SELECT 1", engine="duckdb"))
+    assert "pip install 'callgate[duckdb]'" in str(await ask_sql("SELECT 1", engine="duckdb"))
 
 
 async def test_a_process_that_ends_without_an_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreter, "_CODE", "import sys; sys.exit(3)")
-    assert (await ask("SELECT 1 AS a")).error.category is Category.RUNTIME
+    assert (await ask_sql("SELECT 1 AS a")).error.category is Category.RUNTIME
     monkeypatch.setattr(interpreter, "_CODE", "import os; os.kill(os.getpid(), 9)")
-    assert "most likely" in str(await ask("SELECT 1 AS a"))
+    assert "most likely" in str(await ask_sql("SELECT 1 AS a"))
 
 
 def test_odd_values_of_an_engine_have_a_form() -> None:
@@ -361,7 +414,7 @@ def test_odd_values_of_an_engine_have_a_form() -> None:
 
 async def test_large_tables_and_columns_called_path_are_data(tmp_path: Path) -> None:
     rows = [{"path": str(tmp_path / "callgate.yaml"), "n": at} for at in range(8_000)]
-    found = await ask("SELECT count(*) AS n, max(n) AS m FROM files", {"files": rows})
+    found = await ask_sql("SELECT count(*) AS n, max(n) AS m FROM files", {"files": rows})
     assert found.unwrap() == [{"n": 8000, "m": 7999}]
 
 

@@ -16,10 +16,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, cast
 
-from jmespath.exceptions import JMESPathTypeError
+from jmespath.exceptions import JMESPathError, JMESPathTypeError
 from jmespath.functions import Functions, signature
 from jmespath.parser import Parser
 from jmespath.visitor import Options, TreeInterpreter
+
+from callgate.model.visible import brief
+from callgate.tools.data.texts_as_names import QUOTED, TextsAsNames, in_quotes
+from callgate.tools.data.unreadable_query import instead_of, why_unreadable
 
 BUDGET = 2_000_000
 """What all values of one query may weigh together: about a second of work."""
@@ -44,17 +48,23 @@ def search(query: str, data: Any) -> Any:
 
     Raises:
         TooMuch: It makes too many or too large values.
-        ValueError: What it finds is not JSON.
-        JMESPathError: It is no query, or does not fit the data.
+        ValueError: It is no query, compares with a name that is none, or what it finds is not JSON.
+        JMESPathError: It does not fit the data.
         RecursionError: It is nested too deeply, or the data is.
     """
-    interpreter = _Bounded()
+    tree = _parsed(query)
+    texts = TextsAsNames(tree)
+    interpreter = _Bounded(texts)
     try:
-        found = interpreter.visit(_parsed(query), data)
+        found = interpreter.visit(tree, data)
     except JMESPathTypeError as error:
         # The library shows the whole value, which may be as large as all the data.
         wanted = " or ".join(error.expected_types)
-        raise ValueError(f"query gives {error.function_name}() {error.actual_type}, and it takes {wanted}") from None
+        hint = in_quotes(tree, error.function_name) if error.actual_type == "null" else ""
+        raise ValueError(
+            f"query gives {error.function_name}() {error.actual_type}, and it takes {wanted}{hint}"
+        ) from None
+    texts.need_names()
     if interpreter.weigh(found) > HEAVIEST:
         raise TooMuch("query finds too much; narrow it, by a filter or a slice")
     if not _is_json(found):
@@ -80,9 +90,16 @@ class _Parser(Parser):
     _MAX_SIZE = 0
     _CACHE: ClassVar[dict[str, Any]] = {}
 
+    def _token_nud_quoted_identifier(self, token: Any) -> Any:
+        field: dict[str, Any] = cast("Any", super())._token_nud_quoted_identifier(token)  # noqa: SLF001 - the library's only hook
+        return {**field, QUOTED: True}
+
 
 def _parsed(query: str) -> Any:
-    tree: Any = _Parser().parse(query).parsed
+    try:
+        tree: Any = _Parser().parse(query).parsed
+    except JMESPathError as error:
+        raise ValueError(f"query {why_unreadable(query, error)}") from None
     left: list[tuple[Any, str]] = [(tree, "")]
     while left:
         node, inside = left.pop()
@@ -101,6 +118,8 @@ def _need_meaning(node: Any, *, inside: str) -> None:
         why = "the step of a slice is 0"
     elif node["type"] == "expref" and inside not in _TAKE_EXPRESSIONS:
         why = f"only {', '.join(sorted(_TAKE_EXPRESSIONS))} take an expression (&)"
+    elif node["type"] == "function_expression" and node["value"] not in _Functions.FUNCTION_TABLE:
+        why = f"there is no function {brief(node['value'])}; {instead_of(node['value'], _Functions.FUNCTION_TABLE)}"
     if why is not None:
         raise ValueError(f"query cannot be answered: {why}")
 
@@ -138,8 +157,9 @@ class _Bounded(TreeInterpreter):
         "gte": _ordered(operator.ge),
     }
 
-    def __init__(self) -> None:
+    def __init__(self, texts: TextsAsNames) -> None:
         super().__init__(Options(custom_functions=_Functions(self.need)))
+        self._texts = texts
         self._left = BUDGET
         self._weights: dict[int, int] = {}
         self._kept: list[Any] = []
@@ -151,6 +171,21 @@ class _Bounded(TreeInterpreter):
         self.need(weight)
         self._left -= weight
         return found
+
+    def visit_field(self, node: Any, value: Any) -> Any:
+        self._texts.taken(node, value)
+        return super().visit_field(node, value)
+
+    def visit_filter_projection(self, node: Any, value: Any) -> Any:
+        """As the library's, which tells nobody what is filtered."""
+        of, then, condition = node["children"]
+        elements: Any = self.visit(of, value)
+        if not isinstance(elements, list):
+            return None
+        self._texts.filtered(cast("list[Any]", elements))
+        is_true = cast("Any", self)._is_true  # noqa: SLF001 - the library's own judge, inherited
+        kept = (one for one in cast("list[Any]", elements) if is_true(self.visit(condition, one)))
+        return [found for one in kept if (found := self.visit(then, one)) is not None]
 
     def need(self, weight: int) -> None:
         """Whether something may be made that weighs as much.

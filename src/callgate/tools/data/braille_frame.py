@@ -13,20 +13,27 @@ _ROWS_PER_MARK = 2
 _COLUMNS_PER_MARK = 14
 LONGEST_TITLE = 200
 _LEAST = 8
+"""Columns of dots; numbers at the upright axis that leave fewer are left out."""
 
 
 class Frame:
-    """Where a plot is drawn: so many columns in all, and so many rows of dots between the title and the axis."""
+    """Where a plot is drawn: so many columns in all, and so many rows of dots between the title and the axis.
+
+    Numbers at an axis for which there is no room are left out, and so is the end of the title.
+    """
 
     def __init__(self, x: Axis, y: Axis, *, width: int, height: int, counts: bool = False) -> None:
+        self._width = width
         step = y.step(max(height // _ROWS_PER_MARK, 3))
         if counts:
             step = max(step, Decimal(1))
         self._x, self._y = x, y.widened(step)
         marks = self._y.marks(step)
         self._labels = {height - 1 - self._y.place(number, steps=height): text for number, text in marks}
-        self._margin = max((len(text) for text in self._labels.values()), default=0) + 2
-        self._columns = max(width - self._margin, _LEAST)
+        if width - self._left() < _LEAST:
+            self._labels = dict.fromkeys(self._labels, "")
+        self._margin = self._left()
+        self._columns = width - self._margin
         self.canvas = Canvas(self._columns, height)
 
     def place(self, x: float, y: float) -> tuple[int, int]:
@@ -37,9 +44,16 @@ class Frame:
     def text(self, title: str) -> str:
         """The whole plot, in lines."""
         lines = [self._row(at, dots) for at, dots in enumerate(self.canvas.rows())]
-        shown = plain(title)
-        heading = [" " * max(self._margin + (self._columns - len(shown)) // 2, 0) + shown] if shown else []
+        shown = self._cut(plain(title))
+        left = min(self._margin + max(self._columns - len(shown), 0) // 2, self._width - len(shown))
+        heading = [" " * left + shown] if shown else []
         return "\n".join(line.rstrip() for line in [*heading, *lines, *self._foot()])
+
+    def _left(self) -> int:
+        return max(map(len, self._labels.values()), default=0) + 2
+
+    def _cut(self, title: str) -> str:
+        return title if len(title) <= self._width else title[: self._width - 1] + "…"
 
     def _row(self, at: int, dots: str) -> str:
         label = self._labels.get(at)
@@ -48,13 +62,13 @@ class Frame:
     def _foot(self) -> Sequence[str]:
         marks = self._x.marks(self._x.step(max(self._columns // _COLUMNS_PER_MARK, 2)))
         line = ["─"] * self._columns
-        labels = [" "] * (self._margin + self._columns + _LEAST)
+        labels = [" "] * self._width
         free = 0
         for number, text in marks:
             at = self._x.place(number, steps=self._columns)
-            start = max(self._margin + at - len(text) // 2, 0)
+            start = min(max(self._margin + at - len(text) // 2, 0), self._width - len(text))
             line[at] = "┬"
-            if start >= free and start + len(text) <= len(labels):
+            if start >= free:
                 labels[start : start + len(text)] = text
                 free = start + len(text) + 1
         return [" " * (self._margin - 1) + "└" + "".join(line), "".join(labels)]

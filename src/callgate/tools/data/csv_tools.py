@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import operator
 import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import dropwhile
 from typing import Any
 
 from callgate.adapters.function import tool
@@ -21,6 +23,8 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 _LONGEST_INTEGER = 20
 _LARGEST = 2**63
+_PATH = re.compile(r"\S{1,300}\.(?:csv|tsv|txt)", re.IGNORECASE)
+_DELIMITERS = (";", "\t", "|", ",")
 _BOTH_ENDS = "\r\n"
 
 
@@ -41,15 +45,18 @@ def csv_to_json(  # noqa: PLR0917 - a tool's arguments have names
     """Read CSV text as a list of objects.
 
     A number becomes a number where no digit is lost: `1.10` is 1.1, `1e5` is 100000.0. `007`, `1_000` and what has more
-    digits than a number keeps stay text. In a row that is too long the further values are called by their position
-    (`col_3`), and in one that is too short the missing are null. A value has at most 131072 characters.
+    digits than a number keeps stay text. An empty value is null in a column that has a number, and else an empty text.
+    In a row that is too long the further values are called by their position (`col_3`), and in one that is too short
+    the missing are null. In a table of one column an empty line is an empty value, in others it is nothing. A value
+    has at most 131072 characters.
 
     Args:
         csv_content: The CSV text, quoted with " where needed.
         delimiter: The one character between two values; a tab may be one.
         has_header: Whether the first row names the columns; otherwise they are col_0, col_1, …
     """
-    rows = _rows(csv_content, delimiter)
+    rows = _rows(csv_content, delimiter, has_header=has_header)
+    _refuse_mistaken(csv_content, rows, delimiter=delimiter)
     names = _header(rows.pop(0)) if has_header and rows else []
     widest = max(map(len, rows), default=0)
     # Without a header every column counts; with one, what goes beyond it is only in the rows that have it.
@@ -65,7 +72,7 @@ def csv_to_json(  # noqa: PLR0917 - a tool's arguments have names
             " them; give it in parts"
         )
     every = [*names, *further]
-    return [_object(row, every, least=len(named)) for row in rows]
+    return _without_empty_numbers([_object(row, every, least=len(named)) for row in rows])
 
 
 def _size(names: Sequence[str]) -> int:
@@ -73,16 +80,34 @@ def _size(names: Sequence[str]) -> int:
     return sum(len(name) + 8 for name in names)
 
 
-def _rows(content: str, delimiter: str) -> list[list[str]]:
+def _rows(content: str, delimiter: str, *, has_header: bool) -> list[list[str]]:
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise ValueError("delimiter must be one character, and no quote or line break")
     reader = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True)
     try:
-        return [row for row in reader if row]
+        lines = list(reader)
     except csv.Error as error:
         most = csv.field_size_limit()
         why = f"a value has more than {most} characters; is a quote missing?" if "field limit" in str(error) else error
         raise ValueError(f"csv_content cannot be read in line {reader.line_num}: {why}") from None
+    if max(map(len, lines), default=0) != 1:
+        return [row for row in lines if row]
+    # A header has a name, so that it begins behind empty lines.
+    return [row or [""] for row in (dropwhile(operator.not_, lines) if has_header else lines)]
+
+
+def _refuse_mistaken(content: str, rows: Sequence[Sequence[str]], *, delimiter: str) -> None:
+    """Refuse what is read as a table of one column, and most likely none is meant; in quotes it is taken as it is."""
+    if not rows or '"' in content or max(map(len, rows)) > 1:
+        return
+    lines = [row[0] for row in rows]
+    if len(lines) == 1 and _PATH.fullmatch(lines[0]):
+        raise ValueError(f"csv_content {lines[0]!r} is the path of a file; give its text, as read_file does")
+    for other in _DELIMITERS:
+        counts = {line.count(other) for line in lines}
+        if len(lines) > 1 and len(counts) == 1 and 0 not in counts:
+            told = f"csv_content is separated by {other!r} and not by {delimiter!r}"
+            raise ValueError(f"{told}; say delimiter: {other!r}, or put values with {other!r} in quotes")
 
 
 def _header(row: Sequence[str]) -> list[str]:
@@ -98,8 +123,16 @@ def _object(row: Sequence[str], names: Sequence[str], *, least: int) -> dict[str
     return found | dict.fromkeys(names[len(row) : least])
 
 
+def _without_empty_numbers(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Nothing among numbers is null: as a text it would be more than each of them, and 0 in their mean."""
+    numbers = {name for each in objects for name, value in each.items() if isinstance(value, int | float)}
+    for each in objects:
+        each.update(dict.fromkeys([name for name, value in each.items() if value == "" and name in numbers]))
+    return objects
+
+
 def _value(text: str) -> Any:
-    """Each by itself: a table that is given in parts reads as it does in one."""
+    """Each by itself, whatever else is in its column, but for an empty one."""
     if _INTEGER.fullmatch(text):
         # One that does not fit is an identifier to somebody; as a decimal it would lose its last digits.
         return int(text) if len(text) <= _LONGEST_INTEGER and -_LARGEST <= int(text) < _LARGEST else text
@@ -124,7 +157,7 @@ def json_to_csv(data: list[dict[str, Any]], columns: list[str] | None = None) ->
 
     Args:
         data: The rows.
-        columns: Which keys, in which order; absent: all of them, sorted.
+        columns: Which keys, in which order; one that no row has is an empty column. Absent: all of them, sorted.
     """
     if not data:
         return ""
@@ -135,7 +168,10 @@ def json_to_csv(data: list[dict[str, Any]], columns: list[str] | None = None) ->
         raise ValueError(f"data is too large as CSV: {len(data)} rows of {len(chosen)} columns; name fewer in columns")
     lines = _Lines()
     # The writer quotes the signs of its own end of lines only, and a bare CR ends one as well.
-    writer = csv.writer(lines, lineterminator=_BOTH_ENDS)
+    # One column whose name has a sign that separates elsewhere would be taken for several when it is read.
+    is_like_several = len(chosen) == 1 and any(sign in chosen[0] for sign in _DELIMITERS)
+    quoting = csv.QUOTE_ALL if is_like_several else csv.QUOTE_MINIMAL
+    writer = csv.writer(lines, lineterminator=_BOTH_ENDS, quoting=quoting)
     writer.writerow(chosen)
     writer.writerows([_text(row.get(key)) for key in chosen] for row in data)
     return "".join(lines.written)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Callable, Generator, Iterable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from callgate.tools.data.duckdb_texts import columns_with_texts
 from callgate.tools.data.sql_rows import MOST_ROWS, read_rows
 from callgate.tools.data.sql_tables import Table, quoted
 
@@ -26,14 +29,29 @@ _CONFIGURATION: dict[str, Any] = {
     "temp_directory": "",
     "threads": "1",
 }
+_NUMBERS = frozenset({int, float})
 _KINDS = {
     frozenset[type](): "VARCHAR",
     frozenset({bool}): "BOOLEAN",
     frozenset({int}): "BIGINT",
     frozenset({float}): "DOUBLE",
-    frozenset({int, float}): "DOUBLE",
+    _NUMBERS: "DOUBLE",
     frozenset({str}): "VARCHAR",
 }
+_TRACES = "Traceback (most recent call last)", "Stack Trace:"
+"""What begins a part of an error that is about this program, and not about the query."""
+_PLACES = tuple(Path(file).parents[up] for file, up in ((__file__, 3), (duckdb.__file__, 1)))
+_PLACE = re.compile(f"(?:{'|'.join(re.escape(str(place)) for place in _PLACES)})[^\\s'\"]*")
+
+_CHANGES = frozenset({"ALTER", "CREATE", "DELETE", "DROP", "INSERT", "MERGE_INTO", "TRANSACTION", "UPDATE"})
+"""Statements that reach for nothing but what is in memory."""
+_UNANSWERED = {
+    # An EXPLAIN ANALYZE runs what it explains, whatever that is.
+    "EXPLAIN": "EXPLAIN is answered by the engine sqlite only; write the SELECT itself",
+    # One that looks for the values first is several statements, and one of them makes a type.
+    "MULTI": "PIVOT is answered where the values are named: PIVOT t ON a IN ('x', 'y') USING count(*)",
+}
+"""Statements that may only read, and what to write instead; what is written then is judged as any other."""
 
 
 def ready() -> Callable[..., list[dict[str, Any]]]:
@@ -43,6 +61,9 @@ def ready() -> Callable[..., list[dict[str, Any]]]:
     connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
     # Drawn for whoever sits at a terminal, and nobody does.
     connection.execute("SET enable_progress_bar = false")
+    # Otherwise what a query finds depends on where it is asked. Builds without time zones have UTC only.
+    with contextlib.suppress(duckdb.CatalogException):
+        connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET lock_configuration = true")
     return partial(ask_duckdb, connection=connection)
 
@@ -53,17 +74,24 @@ def ask_duckdb(
     """Answer one query, and close the connection; as `ask_sqlite`.
 
     Raises:
-        ValueError: It is no query, a column mixes types, it finds too much or takes too long.
-        PermissionError: It does something else than reading the tables.
+        ValueError: It is no query, changes something, a column mixes types, it finds too much or takes too long.
+        PermissionError: It wants what is not among the tables.
         MemoryError: It needs too much memory.
     """
     late = threading.Event()
     with contextlib.closing(connection), _told(late, seconds), _interrupted(connection, late, seconds=seconds):
         for table in tables:
             _create(connection, table)
-        found = connection.execute(_only_statement(connection, query))
-        names = [column[0] for column in found.description or ()]
-        return read_rows(names, found.fetchmany(MOST_ROWS + 1))
+        return _answered(connection, _only_statement(connection, query))
+
+
+def _answered(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> list[dict[str, Any]]:
+    # Only bound here, which tells the types.
+    bound = connection.sql(statement)
+    columns = columns_with_texts(bound.types)
+    # The query stays on its lines: errors name them.
+    asked = statement if columns is None else f"FROM ({bound.sql_query()}\n) SELECT {columns}"
+    return read_rows(bound.columns, connection.execute(asked).fetchmany(MOST_ROWS + 1))
 
 
 def _create(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
@@ -85,7 +113,19 @@ def _kind(table: Table, at: int) -> str:
             f"tables.{table.name}.{table.columns[at]} mixes {words}, and DuckDB wants one type in a column;"
             " make them alike, or use the engine sqlite"
         )
+    if kinds == _NUMBERS:
+        _need_floats(table, at)
     return _KINDS[kinds]
+
+
+def _need_floats(table: Table, at: int) -> None:
+    """Refuse whole numbers that would be others as a float, which they become beside decimals."""
+    changed = next((row[at] for row in table.rows if isinstance(row[at], int) and float(row[at]) != row[at]), None)
+    if changed is not None:
+        raise ValueError(
+            f"tables.{table.name}.{table.columns[at]} has {changed} beside decimals, and DuckDB wants one type in a"
+            " column: no float has all its digits; make them alike, give them as text, or use the engine sqlite"
+        )
 
 
 def _type_of(value: object) -> type[object]:
@@ -97,9 +137,11 @@ def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb
     if len(statements) != 1:
         raise ValueError(f"query has {len(statements)} statements; give one")
     kind = statements[0].type.name
-    # An EXPLAIN ANALYZE runs what it explains, whatever that is.
+    if kind in _UNANSWERED:
+        raise ValueError(f"query cannot be answered: {_UNANSWERED[kind]}")
     if kind != "SELECT":
-        raise PermissionError(f"sql_query only reads the tables it is given, in memory: {kind} is not allowed")
+        what = f"sql_query only reads the tables it is given, in memory: {kind} is not allowed"
+        raise ValueError(f"{what}; write a SELECT") if kind in _CHANGES else PermissionError(what)
     return statements[0]
 
 
@@ -126,7 +168,7 @@ def _told(late: threading.Event, seconds: float) -> Generator[None]:
         yield
     except duckdb.OutOfMemoryException:
         raise MemoryError("query needs too much memory; ask for less") from None
-    except (duckdb.PermissionException, duckdb.Error) as error:
+    except duckdb.Error as error:
         raise _trouble(error, late, seconds=seconds) from None
 
 
@@ -135,4 +177,10 @@ def _trouble(error: duckdb.Error, late: threading.Event, *, seconds: float) -> E
         return ValueError(f"query took longer than {seconds:g} seconds and was stopped; ask for less")
     if isinstance(error, duckdb.PermissionException) or "configuration has been locked" in str(error):
         return PermissionError("sql_query only reads the tables it is given, in memory: nothing outside can be reached")
-    return ValueError(f"query cannot be answered: {error}")
+    return ValueError(f"query cannot be answered: {_of_the_query(str(error))}")
+
+
+def _of_the_query(text: str) -> str:
+    for trace in _TRACES:
+        text = text.partition(trace)[0]
+    return _PLACE.sub("…", text).strip()

@@ -10,11 +10,16 @@ import orjson
 from pydantic import Field
 
 from callgate.adapters.function import tool
+from callgate.model.visible import brief
 from callgate.tools.data.nothing_outside import nothing_outside
 
 LONGEST_QUERY = 10_000
 DEEPEST = 200
 """Levels of nesting. What lies deeper is read by nobody, and breaks who walks through it."""
+_BRACKETS = re.compile(r"""\[(?:(?P<at>-?[0-9]+)|(?P<quote>["'])(?P<name>[^\[\]"'.]+)(?P=quote))\]""")
+_OF_A_QUERY = re.compile(r"\[|(?:\A|\.)\*(?:\.|\Z)")
+"""A filter, a slice or a projection: what takes more than one value."""
+_POSITION = re.compile(r"-?[0-9]{1,18}")
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
 
 _OF_JSON = {
@@ -48,11 +53,14 @@ def json_parse(content: str, extract_path: str | None = None) -> dict[str, Any]:
 
     Args:
         content: The JSON text.
-        extract_path: Names and positions from the outside in, with dots between: `users.0.name`.
+        extract_path: Names and positions from the outside in, with dots between: `users.0.name`. -1 is the last.
     """
     try:
         value = orjson.loads(content)
     except orjson.JSONDecodeError as error:
+        if "infinity" in error.msg:
+            place = f"in line {error.lineno}, column {error.colno}"
+            raise ValueError(f"content has a number {place} that is too large to read; write it as a text") from None
         raise ValueError(f"content is no JSON: {error}") from None
     _need_shallow(value)
     if _LONG_NUMBER.search(content):
@@ -80,9 +88,27 @@ def _parts(value: Any) -> list[Any]:
 
 def _inside(value: Any, step: str, *, path: str | None) -> Any:
     try:
-        return cast("list[Any]", value)[int(step)] if isinstance(value, list) else value[step]
+        return cast("list[Any]", value)[_position(step)] if isinstance(value, list) else value[step]
     except (KeyError, IndexError, ValueError, TypeError):
-        raise ValueError(f"extract_path {path} leads nowhere: there is no {step}") from None
+        hint = _in_dots(path or "")
+        raise ValueError(f"extract_path {path} leads nowhere: there is no {step}{hint}") from None
+
+
+def _position(step: str) -> int:
+    if not _POSITION.fullmatch(step):
+        raise ValueError
+    return int(step)
+
+
+def _in_dots(path: str) -> str:
+    """What to write of a path that is written as other languages do, users[0].name."""
+    plain = _BRACKETS.sub(lambda found: f".{found['at'] or found['name']}", path.removeprefix("$")).removeprefix(".")
+    if _OF_A_QUERY.search(plain):
+        return "; a path takes one value, json_query does filters and projections"
+    if not _BRACKETS.search(path) and not path.startswith("$."):
+        return ""
+    written = f", write {brief(plain)}" if all(plain.split(".")) else ""
+    return f"; positions and names have dots between them{written}"
 
 
 @tool(

@@ -16,12 +16,10 @@ from callgate.tools.data.nothing_outside import nothing_outside
 LONGEST = 2_000
 _LETTERS = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _NEVER = frozenset("\b\f")
-_SURELY = {"\n": 2}
-"""So many letters behind it: a line of a formula may begin with u, and still nobody meant \\nu."""
+_ROW = re.compile(r"(?:\\\\|\\begin\{[A-Za-z*]+\}(?:\{[^{}]*\})?)[ \t]*\Z")
+"""Behind it a line begins, and as well with e, i or u, which behind a lost backslash would be \\ne, \\ni or \\nu."""
 _ESCAPED = re.compile(r"([\b\f\n\r\t])([A-Za-z]*)")
-_NAMES = frozenset(
-    {*COMMANDS, *ACCENTS, *FONTS, *NOTHING, "textstyle", "newline", "begin", "frac", "tfrac", "binom", "tbinom"}
-)
+_NAMES = frozenset({*COMMANDS, *ACCENTS, *FONTS, *NOTHING, "newline", "begin", "frac", "tfrac", "binom", "tbinom"})
 _RENDERED = {
     "type": "object",
     "properties": {"rendered": {"type": "string"}, "original": {"type": "string"}},
@@ -60,11 +58,16 @@ def render_math(
 def _refuse_lost_backslash(latex: str) -> None:
     """What JSON makes of a backslash that was written once is no letter of a formula, but would be left out of it."""
     for found in _ESCAPED.finditer(latex):
-        letter, rest = _LETTERS[found[1]], found[2]
-        if found[1] in _NEVER or (len(rest) >= _SURELY.get(found[1], 1) and letter + rest in _NAMES):
-            meant = f"\\{letter}{rest}"
-            wrong = f"latex has the control character \\{letter} and no {meant}"
-            raise ValueError(f"{wrong}; in JSON write \\{meant}, with two backslashes")
+        sign, rest = found[1], found[2]
+        name = _LETTERS[sign] + rest
+        if sign not in _NEVER and (not rest or name not in _NAMES):
+            continue
+        is_line = sign == "\n" and len(rest) == 1
+        if is_line and _ROW.search(latex, 0, found.start()):
+            continue
+        wrong = f"latex has the control character \\{name[0]} and no \\{name}"
+        other = f"; where a line begins with {rest}, put a space before it" if is_line else ""
+        raise ValueError(f"{wrong}; in JSON write \\\\{name}, with two backslashes{other}")
 
 
 def _need_ascii(text: str) -> str:

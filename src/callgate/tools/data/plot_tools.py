@@ -72,9 +72,9 @@ def plot_braille(  # noqa: PLR0917 - a tool's arguments have names
         x: Where each point is from left to right.
         y: Where each point is from below.
         plot_type: line joins the points in their order, scatter does not.
-        width: Columns of the whole plot.
+        width: Columns of the whole plot. Numbers at an axis that do not fit are left out.
         height: Rows of the drawing, without title and axis.
-        title: Stands above the plot; empty for none.
+        title: Stands above the plot, as much of it as fits; empty for none.
     """
     need_series(x, y)
     frame = Frame(Axis.over(x), Axis.over(y), width=width, height=height)
@@ -105,7 +105,7 @@ def plot_function(  # noqa: PLR0917 - as above
         function: Which function.
         x_min: Where the plot begins.
         x_max: Where the plot ends.
-        width: Columns of the whole plot.
+        width: Columns of the whole plot. Numbers at an axis that do not fit are left out.
         height: Rows of the drawing, without title and axis.
     """
     need_numbers([x_min, x_max], name="x_min or x_max")
@@ -151,7 +151,7 @@ def histogram(  # noqa: PLR0917 - as above
     Args:
         data: The numbers.
         bins: How many bins; the last one includes its upper edge.
-        width: Columns of the whole plot.
+        width: Columns of the whole plot. Numbers at an axis that do not fit are left out.
         height: Rows of the drawing, without the axis.
     """
     need_numbers(data, name="data")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -16,10 +17,12 @@ _PIXELS_PER_MARK = 60, 110
 """Of the upright axis, and of the other."""
 _TICK = 5
 _DOT = 3
+_LEAST = 40
+"""Pixels from left to right; numbers at the upright axis that leave fewer are left out."""
 
 
 class Raster:
-    """The picture of one plot."""
+    """The picture of one plot. Numbers at an axis for which there is no room are left out, and the end of the title."""
 
     def __init__(self, x: Axis, y: Axis, *, size: tuple[int, int], title: str) -> None:
         self._image = Image.new("P", size, BACKGROUND)
@@ -32,10 +35,17 @@ class Raster:
         self._x, self._y = x, y.widened(step)
         marks = self._y.marks(step)
         line = round(self._font.getbbox("0")[3]) + _TICK
-        left = round(max(self._font.getlength(text) for _, text in marks)) + _TICK + _MARGIN
-        self._box = (left, line + _MARGIN if title else _MARGIN, width - 2 * _MARGIN, height - line - _MARGIN)
-        self._frame(marks, x.marks(x.step(max((self._box[2] - left) // _PIXELS_PER_MARK[1], 2))))
-        self._draw.text(((left + self._box[2]) / 2, _MARGIN / 2), title, AXES, self._font, anchor="mt")
+        left, right = self._left(marks), width - 2 * _MARGIN
+        if right - left < _LEAST:
+            marks = [(number, "") for number, _ in marks]
+            left = self._left(marks)
+        self._box = (left, line + _MARGIN if title else _MARGIN, right, height - line - _MARGIN)
+        self._upright(marks)
+        self._across(x.marks(x.step(max((right - left) // _PIXELS_PER_MARK[1], 2))))
+        self._draw.rectangle(self._box, outline=AXES)
+        title = self._cut(title)
+        at, _ = self._within((left + right) / 2, title)
+        self._draw.text((at, _MARGIN / 2), title, AXES, self._font, anchor="mt")
 
     def points(self, x: Sequence[float], y: Sequence[float], *, joined: bool) -> None:
         """Draw the points, or the lines between them."""
@@ -54,16 +64,39 @@ class Raster:
         left, top, right, bottom = self._box
         return left + self._x.place(x, steps=right - left + 1), bottom - self._y.place(y, steps=bottom - top + 1)
 
-    def _frame(self, upright: Sequence[tuple[float, str]], across: Sequence[tuple[float, str]]) -> None:
-        left, top, right, bottom = self._box
-        for number, text in upright:
+    def _left(self, marks: Sequence[tuple[float, str]]) -> int:
+        return round(max(self._font.getlength(text) for _, text in marks)) + _TICK + _MARGIN
+
+    def _cut(self, title: str) -> str:
+        if self._font.getlength(title) <= self._image.width:
+            return title
+        fits = bisect_right(
+            range(len(title)), self._image.width, key=lambda end: self._font.getlength(title[:end] + "…")
+        )
+        return title[: fits - 1] + "…"
+
+    def _within(self, middle: float, text: str) -> tuple[float, float]:
+        """Where the middle of a text has to be so that all of it is in the picture, and where it begins then."""
+        half = self._font.getlength(text) / 2
+        middle = min(max(middle, half), self._image.width - half)
+        return middle, middle - half
+
+    def _upright(self, marks: Sequence[tuple[float, str]]) -> None:
+        left, _, right, _ = self._box
+        for number, text in marks:
             _, at = self._place(self._x.low, number)
             self._draw.line(((left, at), (right, at)), fill=GRID)
             self._draw.line(((left - _TICK, at), (left, at)), fill=AXES)
             self._draw.text((left - _TICK - 2, at), text, AXES, self._font, anchor="rm")
-        for number, text in across:
+
+    def _across(self, marks: Sequence[tuple[float, str]]) -> None:
+        _, top, _, bottom = self._box
+        free = 0.0
+        for number, text in marks:
             at, _ = self._place(number, self._y.low)
             self._draw.line(((at, top), (at, bottom)), fill=GRID)
             self._draw.line(((at, bottom), (at, bottom + _TICK)), fill=AXES)
-            self._draw.text((at, bottom + _TICK + 2), text, AXES, self._font, anchor="mt")
-        self._draw.rectangle(self._box, outline=AXES)
+            middle, start = self._within(at, text)
+            if start >= free:
+                self._draw.text((middle, bottom + _TICK + 2), text, AXES, self._font, anchor="mt")
+                free = start + self._font.getlength(text) + _TICK

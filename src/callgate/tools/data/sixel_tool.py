@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from callgate.tools.data.sixel import Colour, encode
 _USUAL = ("#1f77b4", "#ffffff", "#202020")
 """The line, the background, and the axes with their texts."""
 _LONGEST_COLOUR = 30
+_FULL = 255
 _DIMENSIONS = {
     "type": "object",
     "properties": {"width": {"type": "integer"}, "height": {"type": "integer"}},
@@ -54,9 +56,9 @@ def plot_sixel(  # noqa: PLR0917 - a tool's arguments have names
         x: Where each point is from left to right.
         y: Where each point is from below.
         plot_type: line joins the points in their order, scatter does not.
-        width: Pixels.
+        width: Pixels. Numbers at an axis that do not fit are left out.
         height: Pixels.
-        title: Stands above the plot.
+        title: Stands above the plot, as much of it as fits.
         colors: Of the line, the background and the axes, as far as given: #rrggbb, or a name such as crimson.
     """
     from callgate.tools.data.raster import Raster  # noqa: PLC0415 - an extra
@@ -71,12 +73,15 @@ def plot_sixel(  # noqa: PLR0917 - a tool's arguments have names
 
 
 def _colours(given: list[str]) -> list[Colour]:
+    return [_colour(name[:_LONGEST_COLOUR]) for name in [*given, *_USUAL[len(given) :]]]
+
+
+def _colour(name: str) -> Colour:
     from PIL import ImageColor  # noqa: PLC0415 - an extra
 
-    found: list[Colour] = []
-    for name in [*given, *_USUAL[len(given) :]]:
-        try:
-            found.append(ImageColor.getrgb(name[:_LONGEST_COLOUR])[:3])
-        except ValueError:
-            raise ValueError(f"colors has {name[:_LONGEST_COLOUR]!r}, which is none; write it as #rrggbb") from None
-    return found
+    with contextlib.suppress(ValueError):
+        red, green, blue, *_ = ImageColor.getrgb(name)
+        # It reads rgb(999, 0, 0) too, and hsl(0, 500%, 500%) with parts below zero.
+        if all(0 <= part <= _FULL for part in (red, green, blue)):
+            return red, green, blue
+    raise ValueError(f"colors has {name!r}, which is none; write it as #rrggbb")

@@ -14,7 +14,7 @@ _PARTS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_ASKS_FOR_PLAN = re.compile(r"\s*explain\b", re.IGNORECASE)
+_ASKS_FOR_PLAN = re.compile(r"(?:\s++|--[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+explain\b", re.IGNORECASE)
 
 
 def with_names_only(query: str) -> str | None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
-from uuid import UUID
 
 MOST_ROWS = 10_000
 MOST_BYTES = 4 * 1024 * 1024
@@ -75,8 +73,6 @@ _READERS: Mapping[Any, Callable[[Any, str], Any]] = {
     float: _number,
     Decimal: _decimal,
     (bytes, bytearray, memoryview): lambda value, _: bytes(value).hex(),
-    (dt.date, dt.time): lambda value, _: value.isoformat(),
-    (UUID, dt.timedelta): lambda value, _: str(value),
     dict: lambda value, name: _mapping(cast("dict[Any, Any]", value), name),
     (list, tuple): _list,
 }

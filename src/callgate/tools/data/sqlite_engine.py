@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from callgate.tools.data.sql_names import with_names_only
+from callgate.tools.data.sql_near import near_column, what_instead
 from callgate.tools.data.sql_rows import MOST_ROWS, read_rows
 from callgate.tools.data.sql_tables import Table, quoted
 from callgate.tools.data.sqlite_printf import Printf
@@ -61,6 +63,10 @@ _STATEMENTS = (
 )
 _WORDS = {getattr(sqlite3, f"SQLITE_{name}"): name.replace("_", " ") for name in _STATEMENTS.split()}
 _WORDS[sqlite3.SQLITE_ATTACH] = "ATTACH or VACUUM"
+_CHANGES = frozenset(_WORDS) - {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA}
+_MAKING = "making or changing tables, virtual ones included,"
+_READS = re.compile(r"\s*(?:SELECT|VALUES|WITH)\b", re.IGNORECASE)
+"""A query that reads makes tables only where it reaches for virtual ones."""
 
 
 def ask_sqlite(query: str, tables: Iterable[Table], *, seconds: float) -> list[dict[str, Any]]:
@@ -72,8 +78,8 @@ def ask_sqlite(query: str, tables: Iterable[Table], *, seconds: float) -> list[d
         seconds: How long it may take.
 
     Raises:
-        ValueError: It is no query, finds too much or takes too long.
-        PermissionError: It does something else than reading the tables.
+        ValueError: It is no query, changes something, finds too much or takes too long.
+        PermissionError: It wants what is not among the tables.
         MemoryError: It needs too much memory.
     """
     with (
@@ -82,15 +88,17 @@ def ask_sqlite(query: str, tables: Iterable[Table], *, seconds: float) -> list[d
     ):
         _set_up(connection)
         printf.offer(connection)
-        guard = _Guard(seconds, printf)
-        with _told(guard):
-            names = {table.name.casefold() for table in tables if _create(connection, table)}
+        given = list(tables)
+        guard = _Guard(seconds, printf, given=given)
+        with _told(guard, query):
+            for table in given:
+                _create(connection, table)
             # They come to be when they are first used, which looks like a change to the judge.
             connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')")
-            guard.tables = names | _SYSTEM_TABLES
+            guard.tables = {table.name.casefold() for table in given} | _SYSTEM_TABLES
             connection.set_authorizer(guard.judge)
             connection.set_progress_handler(guard.late, _STEPS)
-            _refuse_mistyped(connection, query)
+            _refuse_mistyped(connection, query, given=given)
             cursor = connection.execute(query)
             if cursor.description is None:
                 raise ValueError("query is empty, or gives no rows; write a SELECT")
@@ -98,7 +106,7 @@ def ask_sqlite(query: str, tables: Iterable[Table], *, seconds: float) -> list[d
             return read_rows([column[0] for column in cursor.description], found)
 
 
-def _refuse_mistyped(connection: sqlite3.Connection, query: str) -> None:
+def _refuse_mistyped(connection: sqlite3.Connection, query: str, *, given: list[Table]) -> None:
     strict = with_names_only(query)
     if strict is None:
         return
@@ -108,7 +116,8 @@ def _refuse_mistyped(connection: sqlite3.Connection, query: str) -> None:
         if not str(error).startswith("no such column"):
             raise
         hint = "in double quotes stands the name of a column, a text goes in single quotes"
-        raise ValueError(f"query cannot be answered: {error}; {hint}") from None
+        near = near_column(str(error).rpartition(": ")[2].rpartition(".")[2], given)
+        raise ValueError(f"query cannot be answered: {error}; {hint}{near}") from None
 
 
 def _set_up(connection: sqlite3.Connection) -> None:
@@ -119,25 +128,27 @@ def _set_up(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
 
 
-def _create(connection: sqlite3.Connection, table: Table) -> bool:
+def _create(connection: sqlite3.Connection, table: Table) -> None:
     # Without a type, a column keeps each value as it came: 100 stays a number.
     columns = ", ".join(map(quoted, table.columns)) or quoted("")
     connection.execute(f"CREATE TABLE {quoted(table.name)} ({columns})")
     if table.columns:
         marks = ", ".join("?" * len(table.columns))
         connection.executemany(f"INSERT INTO {quoted(table.name)} VALUES ({marks})", table.rows)  # noqa: S608 - quoted
-    return True
 
 
 class _Guard:
     """What a query may do, how long it may take, and why it was stopped."""
 
-    def __init__(self, seconds: float, printf: Printf) -> None:
+    def __init__(self, seconds: float, printf: Printf, *, given: list[Table]) -> None:
         self.printf = printf
+        self.given = given
         self._until = time.monotonic() + seconds
         self.seconds = seconds
         self.tables: set[str] = set()
         self.refused: str | None = None
+        self.is_change = False
+        """Whether what was refused first would have changed what is in memory, and reached for nothing else."""
         self.is_late = False
 
     def late(self) -> bool:
@@ -146,7 +157,8 @@ class _Guard:
 
     def judge(self, action: int, *about: str | None) -> int:
         why = self._why_not(action, *(text or "" for text in about))
-        self.refused = self.refused or why
+        if self.refused is None and why is not None:
+            self.refused, self.is_change = why, action in _CHANGES
         return sqlite3.SQLITE_OK if why is None else sqlite3.SQLITE_DENY
 
     def _why_not(self, action: int, *about: str) -> str | None:
@@ -160,27 +172,28 @@ class _Guard:
             return None if second.casefold() in _FUNCTIONS else f"the function {second}"
         if first.startswith("sqlite_"):
             # To SQLite, making a table is a change of its own list of tables; virtual ones are made when they are used.
-            return "making or changing tables, virtual ones included,"
+            return _MAKING
         return _WORDS.get(action, "this statement")
 
 
 @contextlib.contextmanager
-def _told(guard: _Guard) -> Generator[None]:
+def _told(guard: _Guard, query: str) -> Generator[None]:
     """SQLite's errors, by what a caller may do about them."""
     try:
         yield
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise _trouble(error, guard) from None
+        raise _trouble(error, guard, query=query) from None
 
 
-def _trouble(error: Exception, guard: _Guard) -> Exception:
+def _trouble(error: Exception, guard: _Guard, *, query: str) -> Exception:
     if guard.refused is not None:
-        return PermissionError(
-            f"sql_query only reads the tables it is given, in memory: {guard.refused} is not allowed"
-        )
+        what = f"sql_query only reads the tables it is given, in memory: {guard.refused} is not allowed"
+        is_change = guard.is_change and not (guard.refused == _MAKING and _READS.match(query))
+        return ValueError(f"{what}; write a SELECT") if is_change else PermissionError(what)
     if guard.is_late:
         return ValueError(f"query took longer than {guard.seconds:g} seconds and was stopped; ask for less")
-    return ValueError(f"query cannot be answered: {guard.printf.trouble or error}")
+    near = what_instead(str(error), guard.given, functions=_FUNCTIONS)
+    return ValueError(f"query cannot be answered: {guard.printf.trouble or f'{error}{near}'}")
 
 
 def ready() -> Callable[..., list[dict[str, Any]]]:  # pragma: no cover - runs where nobody measures

@@ -1,0 +1,134 @@
+"""What is said of a query in JMESPath that means something else than it says, or cannot be read. TOOL-04."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from callgate.model.levels import Category
+from tests.tools.data.asking import ask
+
+PEOPLE = [{"name": "Alice", "age": 30, "nick name": "Ali"}, {"name": "Bob", "age": 20, "first": "Bob"}, {"age": 3}]
+
+
+async def answer_to(text: str, data: Any = None) -> Any:
+    return await ask("json_query", data=PEOPLE if data is None else data, query=text)
+
+
+UNREADABLE: list[tuple[str, str]] = [
+    ("[?age==30]", "has a number, at '30]'; numbers are written in backquotes: `30`"),
+    ("[?age > 10 && age < `20`]", "numbers are written in backquotes: `10`"),
+    ("[?age == -1.5]", "numbers are written in backquotes: `-1.5`"),
+    ("users.0.name", "has a position, at 'users.0.name', behind a dot; write users[0]"),
+    ("len(@)", "there is no function len; did you mean length?"),
+    ("[?lenght(name) > `3`]", "there is no function lenght; did you mean length?"),
+    ("Sum(@)", "did you mean sum?"),
+    ("frobnicate(@)", "there is no function frobnicate; there are abs, avg, ceil, contains"),
+    ("$.a", "a path begins with a name, or with @ for the value itself; write a"),
+    ("$[0].name", "write [0].name"),
+    ("$", "has a $, which is not there: a path begins with a name, or with @"),
+    ("[?a == $.b]", "has a $, which is not there"),
+    ("a-b", 'has the name a-b, whose - is not read as a part of it; write "a-b", in double quotes'),
+    ("x.first-name-2.y", 'write "first-name-2", in double quotes'),
+    ("a-1", 'write "a-1", in double quotes'),
+    ("[?age = `1`]", "has a single =, at '= `1`]'; write == to compare"),
+    ("users[", "ends too early: something in it is not closed or not complete"),
+    ("length(@", "ends too early"),
+    ("[?name == 'it's']", "has a ' that nothing closes, at '']'"),
+    ("a + b", "has +, at '+ b', which is not in the language or not complete"),
+    ("user name", "cannot be read from 'name' on, in column 6: that cannot stand there"),
+    ("", "cannot be empty"),
+]
+
+
+@pytest.mark.parametrize(("query", "said"), UNREADABLE, ids=[query or "empty" for query, _ in UNREADABLE])
+async def test_a_query_that_cannot_be_read_says_where_and_what_to_write(query: str, said: str) -> None:
+    outcome = await answer_to(query)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+async def test_of_a_long_query_the_place_is_told_and_not_the_rest() -> None:
+    said = str(await answer_to("a b" + "x" * 5000))
+    assert "cannot be read from 'bxxxxxxxxxxxxxxxxxxxxxxx…' on" in said
+
+
+TAKEN_FOR_NAMES: list[tuple[str, str]] = [
+    (
+        '[?name == "Alice"]',
+        """the field Alice, which nothing that is filtered has; write a text as 'Alice' or `"Alice"`""",
+    ),
+    ('[?"Alice" == name]', "the field Alice"),
+    ('[?name != "Alice"].age', "the field Alice"),
+    ('[?age > `1` && (name == "Al" || !(name == "Bob"))]', "the field Al"),
+    ('[?name == "it\'s"]', "write a text as 'it\\'s'"),
+    ('[?name && contains(name, "li")]', "the field li"),
+    ('[?type(age) == "number"]', "write a text as 'number'"),
+    ('[?age == "30"]', "write `30` (in backquotes), or for a text '30'"),
+    ("[?age == true]", "write `true` (in backquotes)"),
+    ("['a', 'b'][?@ == \"a\"]", "the field a"),
+    ('[[0], [1]][].[@][?name == "y"] | length(@)', "the field y"),
+]
+
+
+@pytest.mark.parametrize(("query", "said"), TAKEN_FOR_NAMES, ids=[query for query, _ in TAKEN_FOR_NAMES])
+async def test_a_text_that_is_written_as_a_name_is_refused_and_finds_not_just_nothing(query: str, said: str) -> None:
+    outcome = await answer_to(query)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            '[?age > `10`] | [?starts_with(name, "A")]',
+            "in double quotes stands the name of a field, write a text as 'A'",
+        ),
+        ('[?age > `10`].ends_with(name, "e")', "write a text as 'e'"),
+        ('join("x", [].first)', "write a text as 'x'"),
+    ],
+)
+async def test_a_text_in_double_quotes_that_a_function_is_given_is_told_as_a_name(query: str, said: str) -> None:
+    outcome = await answer_to(query)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "null, and it takes string" in str(outcome)
+    assert said in str(outcome)
+
+
+@pytest.mark.parametrize("query", ["[].starts_with(first, 'B')", "starts_with('a', `1`) || \"x\""])
+async def test_of_names_that_no_function_is_given_in_quotes_nothing_is_said(query: str) -> None:
+    outcome = await answer_to(query)
+    assert "and it takes string" in str(outcome)
+    assert "double quotes" not in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ('[?name == "first"].name', ["Bob"]),
+        ('[?"nick name" != name].name', ["Alice", "Bob"]),
+        ("[?age > `100` || \"nick name\" == 'Ali'].name", ["Alice"]),
+        ('[?"no such" == `null`].name', ["Alice", "Bob"]),
+        ("[?\"no such\" == 'x'].name", []),
+        ("[?name == null].age", [3]),
+        ('[?age > `100` && name == "Alice"].name', []),
+        ("[?first == 'Bob' && name != \"nick name\"].name", ["Bob"]),
+        ('[].{"years": "name"}[].years', ["Alice", "Bob"]),
+        ('[?contains(["first"], name)].name', ["Bob"]),
+    ],
+)
+async def test_names_are_compared_also_where_some_of_what_is_filtered_lacks_them(query: str, names: list[Any]) -> None:
+    assert (await answer_to(query)).unwrap() == names
+
+
+async def test_of_nothing_that_is_filtered_nothing_is_said() -> None:
+    assert (await answer_to('[?name == "Alice"]', [])).unwrap() == []
+    assert (await answer_to('users[?name == "Alice"]', {"users": None})).unwrap() is None
+
+
+async def test_a_name_that_one_of_several_groups_has_is_a_name_in_all_of_them() -> None:
+    groups = {"groups": [{"users": [person]} for person in PEOPLE]}
+    assert (await answer_to('groups[*].users[?name == "first"].name | []', groups)).unwrap() == ["Bob"]
+    assert "the field frist" in str(await answer_to('groups[*].users[?name == "frist"].name', groups))
