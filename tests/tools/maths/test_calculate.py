@@ -98,6 +98,8 @@ async def test_an_expression_has_its_known_value(expression: str, value: Any) ->
 _OVER = 2**53 + 1
 """No float is that number."""
 WHOLE: list[tuple[str, Any]] = [
+    ("[percentile(range(101), k) for k in range(101)]", list(range(101))),
+    ("percentile(range(1001), 0.5)", 5),
     ("square(94906267)", 94906267**2),
     ("maximum(2**53 + 1, 1) + minimum(2**53 + 1, 2**60)", 2 * _OVER),
     ("max(1, 2**53 + 1, 0.5) + min([2**53 + 1, 2**60])", 2 * _OVER),
@@ -144,7 +146,47 @@ async def test_what_is_not_a_number_stays_that_wherever_it_stands() -> None:
     assert (await ask("calculate", expression="sorted([3, sqrt(-1), 1])[:2]")).unwrap() == [1, 3]
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "5 if sqrt(-1) else 3",
+        "any([sqrt(-1)])",
+        "any([1, sqrt(-1)])",
+        "all(np.array([0, -1])**0.5)",
+        "not sqrt(-1)",
+        "sqrt(-1) and 0",
+        "where(sqrt(-1), 1, 2)",
+        "where([sqrt(-1), 1], 1, 2)",
+        "where(np.array([-1, 1])**0.5, 1, 2)",
+        "[k for k in range(3) if sqrt(-1)]",
+    ],
+)
+async def test_what_is_no_number_is_neither_true_nor_false(expression: str) -> None:
+    assert "tests what is no real number" in await refusal("calculate", expression=expression)
+
+
+async def test_a_comparison_with_what_is_no_number_is_false() -> None:
+    """Densities ask of any x whether log(x) is large."""
+    for expression in ("sqrt(-1) > 0", "sqrt(-1) <= 0", "sqrt(-1) == sqrt(-1)", "sum(np.array([-1, -4])**0.5 > 0)"):
+        assert (await ask("calculate", expression=expression)).unwrap() == 0
+    assert (await ask("calculate", expression="sqrt(-1) != sqrt(-1)")).unwrap() == 1
+
+
+async def test_a_sum_is_rounded_once_in_formulas_and_statistics_alike() -> None:
+    """Python adds floats in another way from one version to the next."""
+    for numbers in ([0.1, 0.2, 0.3], [1e16, 1, -1e16], [1e308, 1e308, -1e308], [0.1] * 10):
+        total = math.fsum(numbers) if max(numbers) < 1e308 else 1e308
+        for expression in (f"sum({numbers})", f"sum(np.array({numbers}))", f"dot({numbers}, {[1] * len(numbers)})"):
+            assert (await ask("calculate", expression=expression)).unwrap() == total
+        assert (await ask("statistics", data=numbers, metrics=["sum"])).unwrap() == {"sum": total}
+    assert "infinite" in await refusal("calculate", expression="sum([inf, 1.5])")
+    assert "no real number" in await refusal("calculate", expression="sum([inf, -inf])")
+
+
 NOT_COMPUTED: list[tuple[str, str]] = [
+    ("std([1, 2, 3], ddof=-1)", "ddof of std must not be negative"),
+    ("var(np.array([1, 2]), ddof=-2)", "ddof of var must not be negative"),
+    ("[k for k in range(3) if np.array([1, 2])]", "tests an array in a loop; write all(…) or any(…) of it"),
     ("1 / 0", "divides by zero"),
     ("0 ** -1", "divides by zero"),
     ("(-8) ** (1/3)", "negative"),
@@ -266,7 +308,7 @@ async def test_statistics_takes_as_many_numbers_as_arguments_hold() -> None:
 async def test_statistics_of_nothing_too_much_or_by_an_unknown_name_are_input_errors() -> None:
     """TOOL-11: the statistics of [] are an input error."""
     assert "data is empty" in await refusal("statistics", data=[])
-    assert "too large for iqr" in await refusal("statistics", data=[-1.7e308, 1.7e308], metrics=["iqr"])
+    assert "too large for var" in await refusal("statistics", data=[-1.7e308, 1.7e308, 1.7e308], metrics=["var"])
     assert "too large for sum" in await refusal("statistics", data=[1e308, 1e308], metrics=["sum"])
     assert "metrics" in await refusal("statistics", data=[1], metrics=["mode"])
 

@@ -57,12 +57,82 @@ def test_an_equation_has_its_known_solutions(equation: str, variable: str, solut
         ("cbrt(x) = x", ["-1", "0", "1"]),
         ("cbrt(x)^2 + cbrt(x) + 1 = 0", []),
         ("cbrt(x) = sqrt(-1)", []),
+        ("x^2 + cbrt(x) = 1", [f"CRootOf(x**6 - 3*x**4 + 3*x**2 + x - 1, {at})" for at in (0, 1)]),
+        ("x^3 + cbrt(x) = 1", ["CRootOf(x**9 - 3*x**6 + 3*x**3 + x - 1, 0)"]),
+        ("x + cbrt(x + cbrt(x)) = 0", ["0"]),
+        ("cbrt(x)/x = 1", ["-1", "1"]),
+        ("cbrt(x)/(x - 1) = 1/(x - 1)", []),
+        ("x^2 + cbrt(x^2) + 2 = 0", ["I", "-I"]),
         ("a*x = cbrt(-8)", ["-2/a"]),
         ("a*x = cbrt(b)", ["cbrt(b)/a"]),
     ],
 )
 def test_a_cube_root_is_the_real_one_of_the_language(equation: str, solutions: list[str]) -> None:
     assert solve(equation, "x") == solutions
+
+
+@pytest.mark.parametrize(
+    ("equation", "solutions"),
+    [
+        ("abs(x) = 3", ["-3", "3"]),
+        ("abs(x - 1) = 3", ["-2", "4"]),
+        ("abs(x) + 3 = 0", []),
+        ("abs(x) = -1e-50", []),
+        ("abs(x) = sqrt(-1)", []),
+        ("abs(x) = -x^2", ["0"]),
+        ("x/abs(x) = 2", []),
+        ("x/abs(x) + x = 3", ["2"]),
+        ("abs(x^2 + 1) = 2", ["-1", "1"]),
+        ("abs(abs(x) - 2) = 1", ["-3", "-1", "1", "3"]),
+        ("abs(x) = abs(x - 2)", ["1"]),
+        ("exp(abs(x)) = 2", ["-log(2)", "log(2)"]),
+        ("exp(abs(x)) = 1/2", []),
+        ("abs(x + 2) + cbrt(x) = 4", ["-8", "1"]),
+        ("abs(cbrt(x)) = 2", ["-8", "8"]),
+        ("abs(x - a) = 3", ["a - 3", "a + 3"]),
+        ("abs(x)*a = abs(x)*a + abs(x - 2) - b*b/b + b", ["2"]),
+        ("abs(x^5 - x - 1) = 2", ["CRootOf(x**5 - x + 1, 0)", "CRootOf(x**5 - x - 3, 0)"]),
+    ],
+)
+def test_an_equation_with_absolute_values_has_its_real_solutions(equation: str, solutions: list[str]) -> None:
+    assert solve(equation, "x") == solutions
+
+
+def test_all_six_places_of_a_cubic_between_bounds_are_found() -> None:
+    found = [complex(sympy.sympify(solution)).real for solution in solve("abs(x^3 - 3*x + 1) = 1/2", "x")]
+    x = sympy.Symbol("x")
+    roots = [sympy.real_roots(x**3 - 3 * x + sympy.Rational(end, 2)) for end in (1, 3)]
+    expected: list[float] = sorted(float(root) for three in roots for root in three)
+    assert found == pytest.approx(expected)
+
+
+def test_more_absolute_values_than_have_few_cases_are_not_solved() -> None:
+    with pytest.raises(ValueError, match="closed form"):
+        solve(" + ".join(f"abs(x - {at})" for at in range(7)) + " = 50", "x")
+
+
+@pytest.mark.parametrize(
+    ("equation", "variable", "expression"),
+    [
+        ("cos(x) = x", "x", "(cos(x) - x)**2"),
+        ("t + 1 == cos(t)", "t", "((x + 1) - cos(x))**2"),
+        ("cos(x)  -  x", "x", "((cos(x) - x))**2"),
+    ],
+)
+async def test_where_there_is_no_formula_it_is_said_what_to_optimize(
+    equation: str, variable: str, expression: str
+) -> None:
+    with pytest.raises(ValueError, match="closed form") as trouble:
+        solve(equation, variable)
+    assert f"the expression {expression} has its lowest value" in str(trouble.value)
+    best = (await ask("optimize", x0=[0.5], objective={"expression": expression})).unwrap()
+    assert best["f"] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("equation", ["cos(x) = a*x", "cos(x) = x" + " + 1" * 40])
+def test_of_a_long_equation_or_one_with_other_names_it_is_said_in_words(equation: str) -> None:
+    with pytest.raises(ValueError, match="square of the difference of its sides"):
+        solve(equation, "x")
 
 
 @pytest.mark.parametrize(
@@ -80,6 +150,18 @@ def test_what_always_holds_is_told_as_that_and_not_as_without_solutions(equation
 )
 def test_what_holds_in_a_whole_range_says_that_its_solutions_cannot_be_listed(equation: str) -> None:
     with pytest.raises(ValueError, match="whole range"):
+        solve(equation, "x")
+
+
+@pytest.mark.parametrize(
+    ("equation", "said"),
+    [
+        ("(abs(a)+a)*x = 0", "for some values of x, a and beside, but not everywhere; .* listed; give a values"),
+        ("sqrt(x^2) = x", "for x = [0-9/]+ and beside, but not everywhere; such solutions cannot be listed$"),
+    ],
+)
+def test_a_range_that_may_be_one_of_other_names_is_not_told_as_one_of_the_variable(equation: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
         solve(equation, "x")
 
 
@@ -105,6 +187,9 @@ def test_what_is_proven_wrong_by_putting_it_in_is_no_solution() -> None:
         ("x = 1e999", "x", "too large"),
         ("cos(x) = x", "x", "closed form"),
         ("cbrt(x) + sin(x) = 1", "x", "closed form"),
+        ("abs(x) = cos(x)", "x", "closed form"),
+        ("x^3 + cbrt(x) = a", "x", "closed form"),
+        ("cbrt(8*x)^2 + 2*cbrt(8*x)*cbrt(x) + 4*cbrt(x)^2 = 0", "x", "closed form"),
         ("log(0) + x", "x", "without a value"),
         ("x**300 = a + b", "x", "too long"),
         ("__import__('os')", "x", "not in the language"),
@@ -181,3 +266,81 @@ def test_sympy_gets_what_was_written(text: str, written: str) -> None:
 def test_what_has_no_symbolic_meaning_or_is_too_large_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         built(text)
+
+
+@pytest.mark.parametrize(
+    ("equation", "solutions"),
+    [
+        ("x^2*sign(x) = -4", {"-2"}),
+        ("x + sign(x) = 0", {"0"}),
+        ("x*sign(x) = 2", {"-2", "2"}),
+        ("x - sign(x) = 0", {"-1", "0", "1"}),
+        ("sign(x) = 2", set[str]()),
+        ("sign(x - 1) + sign(x + 1) = x", {"-2", "-1", "0", "1", "2"}),
+    ],
+)
+def test_signs_are_solved_by_cases(equation: str, solutions: set[str]) -> None:
+    assert set(solve(equation, "x")) == solutions
+
+
+@pytest.mark.parametrize(
+    ("equation", "solutions"),
+    [
+        ("x*sign(x) = a", {"a", "-a"}),
+        ("sign(x - 1)*x = a", {"a", "-a"}),
+        ("a*x*sign(x) = 0", {"0"}),
+        ("x*sign(x - a) = 0", {"0", "a"}),
+        ("sign(x)*a = a*x", {"-1", "0", "1"}),
+    ],
+)
+def test_where_a_sign_is_0_only_what_holds_for_every_other_name_is_a_solution(
+    equation: str, solutions: set[str]
+) -> None:
+    assert set(solve(equation, "x")) == solutions
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "log(x)^x = 8",
+        "(log2(x))^x = (log2(3))^3",
+        "sqrt(x) = -a",
+        "abs(x) + 2 = 2^x",
+        "abs(x+2) + 3 = 3*exp(x)",
+        "x*sign(x) + 2 = 2^x",
+        "sign(x) = a",
+        "a*sign(x) = b",
+    ],
+)
+def test_that_none_was_found_is_not_told_as_that_there_is_none(equation: str) -> None:
+    with pytest.raises(ValueError, match="finds no solution of the equation, and not that there is none; try optimize"):
+        solve(equation, "x")
+
+
+def test_three_signs_have_few_cases_and_four_are_not_solved() -> None:
+    assert solve("sign(x - 1) + sign(x - 2) + sign(x - 3) = 3*x - 6", "x") == ["7/3", "5/3", "2"]
+    with pytest.raises(ValueError, match="closed form"):
+        solve(" + ".join(f"sign(x - {at})" for at in range(4)) + " = x", "x")
+
+
+def test_two_hundred_solutions_are_written_down_and_no_more() -> None:
+    # In brackets: a long row is too deep.
+    factors = ["*".join(f"(x - {at})" for at in range(begin, begin + 20)) for begin in range(0, 200, 20)]
+    product = "*".join(f"({twenty})" for twenty in factors)
+    assert len(solve(product, "x")) == 200
+    with pytest.raises(ValueError, match="too long to write down"):
+        solve(f"{product}*(x - 200)", "x")
+
+
+def test_a_number_that_is_too_small_is_not_taken_for_0() -> None:
+    for small in ("1e-400", "0.00_1e-400"):
+        with pytest.raises(ValueError, match="too small for a float"):
+            solve(f"{small}*x = 1", "x")
+    assert solve("0e5 + 0.0 + x = 1", "x") == ["1"]
+
+
+def test_eulers_number_and_the_imaginary_unit_are_told_apart_from_names() -> None:
+    assert solve("x = E", "x") != solve("x = e", "x")
+    assert solve("U = I*x", "x") == ["U/I"]
+    with pytest.raises(ValueError, match="rename it"):
+        solve("x^2 = -I^2", "x")

@@ -23,6 +23,16 @@ SCALED: dict[str, tuple[Any, list[float], list[float]]] = {
     "large-row": ([[2e200, 1e200], [1, 1]], [3e200, 2], [1, 1]),
     "small-column": ([[1, 1e-30], [1, 2e-30]], [2, 3], [1, 1e30]),
     "ends-of-floats": ([[1e308, 1e308], [1e-308, -1e-308]], [1e308, 0], [0.5, 0.5]),
+    "large-row-and-small-right-side": ([[1e300, 1], [1, 0]], [1e-30, 0], [0, 1e-30]),
+    "digits-of-the-right-side": ([[1e300, 1], [1, 0]], [1.23456789e-20, 0], [0, 1.23456789e-20]),
+    "apart-by-more-than-a-float": ([[1e300, 0], [0, 1e-300]], [1, 1], [1e-300, 1e300]),
+    "solutions-apart-by-more-than-a-float": (
+        [[1, 0, 0], [0, 1, 1e-200], [0, 1, 2e-200]],
+        [1e300, 1e-100, 2e-100],
+        [1e300, 0, 1e100],
+    ),
+    "terms-beyond-floats": ([[1e300, 1e300], [1, 2]], [0, -1e10], [1e10, -1e10]),
+    "small-everywhere": ([[1e-300, 2e-300], [3e-300, -1e-300]], [5e-300, 1e-300], [1, 2]),
     "smallest": ([[5e-324]], [5e-324], [1]),
     "nothing": ([[1e-20]], [0], [0]),
 }
@@ -32,7 +42,7 @@ SCALED: dict[str, tuple[Any, list[float], list[float]]] = {
 async def test_equations_of_very_different_sizes_are_not_singular(kind: str) -> None:
     rows, right, solution = SCALED[kind]
     found = (await ask("matrix_solve", A=rows, b=right)).unwrap()
-    assert found["x"] == pytest.approx(solution, rel=1e-12)
+    assert found["x"] == pytest.approx(solution, rel=1e-12, abs=0)
     assert found["relative_error"] < 1e-12
 
 
@@ -129,3 +139,14 @@ async def test_singular_values_and_their_matrices_give_the_matrix_back() -> None
     assert [len(full["U"]), len(full["U"][0]), len(full["V"])] == [3, 3, 2]
     assert (await ask("matrix_svd", A=[[1, 1], [1, 1]])).unwrap()["rank"] == 1
     assert math.isclose((await ask("matrix_svd", A=[[1, 1], [1, 1]])).unwrap()["singular_values"][0], 2)
+
+
+LARGE_OR_SMALL: dict[str, tuple[float, int]] = {"large": (1e308, 2), "smallest": (5e-324, 2), "nothing": (0, 0)}
+
+
+@pytest.mark.parametrize("kind", LARGE_OR_SMALL)
+async def test_the_rank_does_not_depend_on_the_size_of_the_numbers(kind: str) -> None:
+    size, rank = LARGE_OR_SMALL[kind]
+    found = (await ask("matrix_svd", A=[[size, size], [size, -size]])).unwrap()
+    assert found["rank"] == rank
+    assert found["singular_values"] == pytest.approx([size * math.sqrt(2)] * 2, rel=1e-9, abs=0)

@@ -80,6 +80,12 @@ UNREADABLE: list[tuple[str, str]] = [
     ("1 and not", "ends after not"),
     ("2x + 1", "has no operator between '2' and 'x + 1'; write 2*x for a product"),
     ("2 sin(1)", "write 2*sin for a product"),
+    ("7 mod 3", "has no operator between '7' and 'mod 3'; write mod(7, 3) or 7 % 3"),
+    ("7*mod 3", "write mod(3, …)"),
+    ("(2 + 5) mod 3", "write mod(…, 3)"),
+    ("5 comb (1 + 1)", "write comb(5, …)"),
+    ("5 mod", "write mod(5, …)"),
+    ("5 x 3", "has no operator between '5' and 'x 3'; write 5*3 for a product"),
     ("sqrt 2", "has no operator between 'sqrt' and '2'; write sqrt(2)"),
     ("5 plus 3", "has no operator between '5' and 'plus 3'; write one there, * for a product"),
     ("(1 + 2) 3", "has no operator between ')' and '3'"),
@@ -101,6 +107,53 @@ async def test_what_cannot_be_read_says_where_and_what_to_write(expression: str,
     assert said in await refusal("calculate", expression=expression)
 
 
+FOREIGN: list[tuple[str, str]] = [
+    ("3 \u00d7 4", "has '\u00d7' in column 3, which is not in the language; write *"),
+    ("6 \u00f7 2", "has '\u00f7' in column 3, which is not in the language; write /"),
+    ("5 \u2212 3", "has '\u2212' in column 3, which is not in the language; write -"),
+    ("5 \u2013 3", "write -"),
+    ("2*\u03c0", "has '\u03c0' in column 3, which is not in the language; write pi"),
+    ("\u221a2", "has '\u221a' in column 1, which is not in the language; write sqrt(2)"),
+    ("\u221a 2.5 + 1", "write sqrt(2.5)"),
+    ("\u221a(2 + 3)", "write sqrt(…)"),
+    ("sin(30\u00b0)", "has '\u00b0' in column 7, which is not in the language; write radians(30)"),
+    ("\u00b0", "write radians(…)"),
+    ("3\u00b2 + 1", "has '\u00b2' in column 2, which is not in the language; write ^2"),
+    ("2\u00b9\u2070", "write ^10"),
+    ("2\u207b\u00b9", "write ^(-1)"),
+    ("1 \u2264 2", "write <="),
+    ("\u00bd + 1", "write (1/2)"),
+    ("\uff12 + 1", "has '\uff12' in column 1, which is not in the language; write 2"),
+    ("si\u200bn(1)", "has '<U+200B>' in column 3, which is not in the language; write it as in 2*3 + sin(pi/4)"),
+    ("\u202e1", "has '<U+202E>' in column 1"),
+    ("\u4e00 + 1", "has '\u4e00' in column 1, which is not in the language; write it as in"),
+]
+
+
+@pytest.mark.parametrize(("expression", "said"), FOREIGN, ids=[ascii(text) for text, _ in FOREIGN])
+async def test_a_sign_of_mathematics_is_shown_and_said_how_it_is_written_here(expression: str, said: str) -> None:
+    assert said in await refusal("calculate", expression=expression)
+
+
+async def test_of_an_equation_with_a_power_above_the_line_it_is_said_how_that_is_written() -> None:
+    assert "has '\u00b2' in column 2, which is not in the language; write ^2" in await refusal(
+        "symbolic_solve", equation="x\u00b2 = 4"
+    )
+
+
+@pytest.mark.parametrize(
+    ("system", "said"),
+    [
+        ("dy0/dt = y1", "has an equation, of dy0/dt; write only its right-hand side, as in y1"),
+        ("dy / dt = y1*2", "write only its right-hand side, as in y1*2"),
+        ("dy0/dt =", "write only its right-hand side, as in -y0"),
+        ("2*y0 = y1", "write == to compare"),
+    ],
+)
+async def test_of_a_differential_equation_only_the_right_hand_side_is_asked(system: str, said: str) -> None:
+    assert said in await refusal("solve_ode", y0=[1], t_span=[0, 1], system=system)
+
+
 NOT_MEANT: list[tuple[str, str]] = [
     (
         "2(3+4)",
@@ -111,6 +164,7 @@ NOT_MEANT: list[tuple[str, str]] = [
     ("pi(3)", "as in pi*(3)"),
     ("sine(1)", "calls the function sine, which is not known; did you mean sin(…)?"),
     ("PI + 1", "did you mean pi?"),
+    ("asb(1)", "did you mean abs(…)?"),
     ("average([1, 2])", "did you mean mean(…)?"),
     ("foo(1)", "calls the function foo, which is not known; write it with others"),
     ("x + 1", "has the name x, which is not known; there are no variables here, only numbers"),
@@ -147,3 +201,17 @@ async def test_the_advice_for_a_power_that_is_too_long_can_be_computed() -> None
     advice = re.search(r"instead: (.+) for", await refusal("calculate", expression="2**4000 * 2**4000"))
     assert advice is not None
     assert (await ask("calculate", expression=advice[1])).ok
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("optimize", {"x0": [1, 2], "objective": {"expression": "x^2"}}, "with 2 variables they are x0, x1; x is the"),
+        ("mcmc", {"x0": [0] * 5, "log_density": "-x**2"}, "with 5 variables they are x0, …, x4; x is the list"),
+        ("optimize", {"x0": [1, 2], "objective": {"expression": "x0 + [3, 4]"}}, "make it an array: np.array([3, 4])"),
+        ("calculate", {"expression": "np.array([1,2])+[3,4]"}, "make it an array: np.array([3, 4])"),
+        ("calculate", {"expression": "[1,2,3,4,5]*2"}, "make it an array: np.array(…)"),
+    ],
+)
+async def test_a_list_among_numbers_is_told_with_what_to_write(tool: str, arguments: dict[str, Any], said: str) -> None:
+    assert said in await refusal(tool, **arguments)

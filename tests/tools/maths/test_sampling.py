@@ -46,6 +46,31 @@ async def test_a_formula_without_x_has_one_value() -> None:
     assert chosen["mean"] == pytest.approx(0.25, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("expression", "edges", "std"),
+    [
+        ("4e15 + x", [4e15, 4e15 + 0.5, 4e15 + 1], math.sqrt(1 / 8)),
+        ("1e12 + x*1e-4", [1e12, 1e12 + 2**-13], 2**-14),
+        ("5e-324*(x > 0.5)", [0, 5e-324], 0),
+    ],
+)
+async def test_values_too_close_together_for_twenty_bins_have_fewer(
+    expression: str, edges: list[float], std: float
+) -> None:
+    """Rounded as floats are there, `4e15 + x` is 0, a half or 1 above the first, the half twice as often."""
+    found = (await ask("monte_carlo", expression=expression, samples=100_000)).unwrap()
+    assert found["histogram"]["edges"] == edges
+    assert sum(found["histogram"]["counts"]) == 100_000
+    assert found["std"] == pytest.approx(std, rel=0.3 if std == 2**-14 else 0.02, abs=5e-324)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200, 1.7e308])
+async def test_the_spread_of_small_and_large_values_is_told(size: float) -> None:
+    found = (await ask("monte_carlo", expression=f"x*{size}")).unwrap()
+    assert found["mean"] == pytest.approx(size / 2, rel=0.05, abs=0)
+    assert found["std"] == pytest.approx(size / math.sqrt(12), rel=0.05, abs=0)
+
+
 SEEDED: dict[str, dict[str, Any]] = {
     "monte_carlo": {"expression": "x", "samples": 100},
     "monte_carlo_native": {"bounds": [[0, 2]], "function": "gaussian"},
@@ -71,8 +96,11 @@ async def test_a_seed_makes_results_repeatable(name: str) -> None:
         ({"bounds": [[0, 2], [0, 3]], "function": "constant"}, 6),
         ({"bounds": [[-6, 6]], "function": "gaussian"}, math.sqrt(math.pi)),
         ({"bounds": [[0, 1], [0, 1]], "function": "polynomial"}, 2 / 3),
+        ({"bounds": [[-1, 1], [0, 2], [-2, 1]], "function": "sphere"}, 2 * math.pi / 3),
+        ({"bounds": [[-4, 4], [-4, 5]], "function": "gaussian"}, math.pi),
+        ({"bounds": [[1, 2], [0, 2]], "function": "polynomial"}, 22 / 3),
     ],
-    ids=["sphere", "constant", "gaussian", "polynomial"],
+    ids=["sphere", "constant", "gaussian", "polynomial", "half a ball", "a gaussian in a long box", "apart from 0"],
 )
 async def test_an_integral_is_within_five_of_its_standard_errors(arguments: Any, value: float) -> None:
     """TOOL-11: the unit disc has the area π."""
@@ -80,6 +108,86 @@ async def test_an_integral_is_within_five_of_its_standard_errors(arguments: Any,
     assert abs(found["integral"] - value) <= 5 * found["standard_error"] + 1e-12
     assert found["standard_error"] < 0.02
     assert found["samples_used"] == 300_000
+
+
+@pytest.mark.parametrize("order", [1, -1])
+async def test_sides_of_very_different_lengths_are_measured_alike(order: int) -> None:
+    bounds = [[0, 1e-200], [-1, 1]][::order]
+    found = (await ask("monte_carlo_native", bounds=bounds, function="sphere")).unwrap()
+    assert found["integral"] == pytest.approx(2e-200)
+
+
+async def test_a_volume_does_not_depend_on_the_order_of_the_sides() -> None:
+    """Nor does it leave the floats on its way."""
+    thin, wide = [0, 1e-200], [0, 1e200]
+    for bounds in ([thin, wide, thin, wide], [thin, thin, wide, wide], [wide, wide, thin, thin]):
+        found = (await ask("monte_carlo_native", bounds=bounds)).unwrap()
+        assert (found["integral"], found["standard_error"]) == (pytest.approx(1), 0)
+
+
+def _distances(begin: float) -> float:
+    """The deviation of x² between `begin` and `begin + 1`."""
+    return math.sqrt(begin * begin / 3 + begin / 3 + 4 / 45)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "function", "deviation"),
+    [
+        ([[1e10, 1e10 + 1]], "polynomial", _distances(1e10)),
+        ([[-1e9 - 1, -1e9]], "polynomial", _distances(1e9)),
+        ([[0, 1]], "polynomial", _distances(0)),
+        ([[0, 1e-70], [0, 1e-70]], "polynomial", 1e-280 * math.sqrt(2) * _distances(0)),
+        ([[0, 1e90], [0, 1e-90]], "polynomial", 1e180 * _distances(0)),
+        ([[0.5, 0.5 + 1e-8]], "gaussian", 1e-16 * math.exp(-0.25) / math.sqrt(12)),
+        ([[-1e5, 1e5]], "gaussian", 2e5 * math.sqrt(math.sqrt(math.pi / 2) / 2e5)),
+        ([[0, 1]], "constant", 0),
+    ],
+    ids=["far", "far below 0", "at 0", "small", "long and thin", "flat", "mostly 0", "constant"],
+)
+async def test_the_standard_error_is_the_deviation_over_the_root_of_the_samples(
+    bounds: Any, function: str, deviation: float
+) -> None:
+    samples = 1_000_000
+    found = (await ask("monte_carlo_native", bounds=bounds, function=function, n_samples=samples)).unwrap()
+    assert found["standard_error"] == pytest.approx(deviation / math.sqrt(samples), rel=0.15, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "function", "integral"),
+    [
+        ([[-1, 1]] * 20, "sphere", math.pi**10 / math.factorial(10)),
+        ([[-0.6, 0.6]] * 3, "sphere", 4 / 3 * math.pi - 6 * math.pi * 0.4**2 * 2.6 / 3),
+        ([[-1e4, 1e4]] * 3, "gaussian", math.pi**1.5),
+    ],
+    ids=["none hit", "all hit", "a peak that is missed"],
+)
+async def test_what_no_point_tells_apart_is_not_told_as_exact(bounds: Any, function: str, integral: float) -> None:
+    found = (await ask("monte_carlo_native", bounds=bounds, function=function, n_samples=20)).unwrap()
+    volume = math.prod(high - low for low, high in bounds)
+    assert found["standard_error"] == pytest.approx(volume / 20)
+    assert "a single other point" in found["note"]
+    assert abs(found["integral"] - integral) <= 5 * volume / 20
+
+
+@pytest.mark.parametrize(
+    ("bounds", "function", "integral"),
+    [
+        ([[1, 2], [0.5, 3]], "sphere", 0),
+        ([[0, 0.5], [-0.5, 0]], "sphere", 0.25),
+        ([[30, 40]] * 2, "gaussian", 0),
+    ],
+    ids=["outside", "inside", "nothing left of it in a float"],
+)
+async def test_what_has_one_value_in_all_of_the_box_is_exact(bounds: Any, function: str, integral: float) -> None:
+    found = (await ask("monte_carlo_native", bounds=bounds, function=function)).unwrap()
+    assert found == {"integral": pytest.approx(integral), "standard_error": 0, "samples_used": 10_000}
+
+
+async def test_a_ball_far_from_the_origin_of_a_large_box_is_found_as_often_as_it_should() -> None:
+    found = (
+        await ask("monte_carlo_native", bounds=[[-20, 4], [-5, 25]], function="sphere", n_samples=1_000_000)
+    ).unwrap()
+    assert abs(found["integral"] - math.pi) <= 5 * found["standard_error"]
 
 
 def test_the_number_of_threads_does_not_change_the_result() -> None:
@@ -159,6 +267,13 @@ async def test_infinity_is_no_result_of_any_formula() -> None:
         assert said in await refusal(tool, **arguments), tool
 
 
+async def test_as_many_samples_are_drawn_as_may_be_asked_for() -> None:
+    """And as many left out before them."""
+    found = (await ask("mcmc", log_density="-0.5*x**2", x0=[0], n_samples=100_000, burnin=100_000)).unwrap()
+    assert len(found["samples"]) == 100_000
+    assert found["covariance"][0][0] == pytest.approx(1, abs=0.1)
+
+
 async def test_where_a_density_is_undefined_no_sample_falls() -> None:
     found = (await ask("mcmc", log_density="log(x) - x", x0=[1], n_samples=2000)).unwrap()
     assert all(sample[0] > 0 for sample in found["samples"])
@@ -166,9 +281,7 @@ async def test_where_a_density_is_undefined_no_sample_falls() -> None:
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("monte_carlo", {"expression": "y"}, "variables here: x"),
-    ("monte_carlo", {"expression": "x*1e200"}, "too large for a float"),
-    ("monte_carlo", {"expression": "x*1.7e308"}, "too large for a float"),
-    ("monte_carlo", {"expression": "(x - 0.5)*1.7e308*2", "samples": 2}, "too large for a float"),
+    ("monte_carlo", {"expression": "(x - 0.5)*1.7e308*2"}, "too large for a float"),
     ("monte_carlo", {"expression": "1/(x - x)"}, "no finite real value for 10000 of 10000"),
     ("monte_carlo", {"expression": "[1, 2]"}, "one number for each x"),
     ("monte_carlo", {"expression": "x", "samples": 0}, "samples"),
@@ -182,6 +295,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("monte_carlo_native", {"bounds": [[0, 1]], "n_samples": 10**9}, "n_samples"),
     ("monte_carlo_native", {"bounds": [[0, 1]], "function": "cube"}, "function"),
     ("monte_carlo_native", {"bounds": [[-1e308, 1e308]], "function": "polynomial"}, "too large"),
+    ("monte_carlo_native", {"bounds": [[-1e200, 1e200]], "function": "polynomial"}, "bounds are too large"),
+    ("monte_carlo_native", {"bounds": [[0, 1e200]] * 2, "function": "gaussian"}, "bounds are too large for"),
+    ("monte_carlo_native", {"bounds": [[-1e308, 1e308]], "function": "gaussian"}, "are too large for"),
     ("mcmc", {"log_density": "-x0**2", "x0": []}, "1 to 20 numbers"),
     ("mcmc", {"log_density": "-x1**2", "x0": [0]}, "x1, which is not known"),
     ("mcmc", {"log_density": "log(x0)", "x0": [-1]}, "no finite value at x0"),
@@ -191,6 +307,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("mcmc", {"log_density": "0", "x0": [0], "proposal_std": 1e308}, "beyond a float"),
     ("mcmc", {"log_density": "0", "x0": [0], "proposal_std": 0}, "proposal_std"),
     ("mcmc", {"log_density": "0", "x0": [0] * 20, "n_samples": 100_000}, "fewer samples"),
+    ("mcmc", {"log_density": "-sum(np.arange(9999)*x**2)", "x0": [0], "n_samples": 10_000}, "too much work"),
 ]
 
 

@@ -109,9 +109,27 @@ async def test_a_flat_formula_and_two_variables_are_no_trouble() -> None:
     assert all(-1 <= number <= 1 for look in found["history"] for number in look["x"])
 
 
+@pytest.mark.parametrize(
+    ("bounds", "objective", "best", "near"),
+    [
+        ([-1.7e308, 1.7e308], "-abs(x/1e308 - 0.5)", 5e307, 1e307),
+        ([-2, 2], "1.7e308*(1 - (x - 0.5)**2/3.2)", 0.5, 0.05),
+        ([-2, 2], "(3 - (x - 0.5)**2)*1e-200", 0.5, 0.05),
+    ],
+    ids=["a side longer than a float", "values near the end of floats", "small values"],
+)
+async def test_no_size_of_the_box_or_the_values_is_in_the_way(
+    bounds: list[float], objective: str, best: float, near: float
+) -> None:
+    found = (await ask("bayesopt", bounds=[bounds], objective=objective)).unwrap()
+    assert found["x_best"] == pytest.approx([best], abs=near)
+    assert all(bounds[0] <= look["x"][0] <= bounds[1] for look in found["history"])
+
+
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("solve_ode", {"y0": [], "t_span": [0, 1], "system": "y"}, "1 to 50 numbers"),
     ("solve_ode", {"y0": [1], "t_span": [0], "system": "y"}, "two different times"),
+    ("solve_ode", {"y0": [1], "t_span": [0, 1], "coefficients": {"A": [[1]], "b": []}}, "and b with 1"),
     ("solve_ode", {"y0": [1], "t_span": [1, 1], "system": "y"}, "two different times"),
     ("solve_ode", {"y0": [1], "t_span": [0, 1]}, "either system or coefficients"),
     ("solve_ode", {"y0": [1], "t_span": [0, 1], "system": "y", "coefficients": {"A": [[1]]}}, "either system or"),

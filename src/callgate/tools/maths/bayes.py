@@ -97,19 +97,24 @@ def bayesopt(
     box = checked_box(bounds)
     if len(box) > _MOST_DIMENSIONS:
         raise ValueError(f"bounds must have at most {_MOST_DIMENSIONS} pairs")
-    low, side = np.array([pair[0] for pair in box]), np.array([pair[1] - pair[0] for pair in box])
+    low, high = np.array(box).T
+
+    def place(units: Any) -> Any:
+        # In halves: a side may be longer than a float.
+        return np.clip(2 * (low / 2 + (high / 2 - low / 2) * units), low, high)
+
     value = function_of_points(objective, len(box), argument="objective", ctx=ctx)
     budget = Budget(0, ctx)
     search = _Search(
         np.random.default_rng(seed),
         dimensions=len(box),
-        value=_finite(value, lambda unit: (low + side * unit).tolist()),
+        value=_finite(value, lambda unit: place(unit).tolist()),
     )
     with np.errstate(all="ignore"):
         for turn in range(n_init + n_iter):
             budget.check_time()
             search.look(search.random_point() if turn < n_init else search.promising(acquisition))
-    points = low + side * np.asarray(search.units)
+        points = place(np.asarray(search.units))
     best = int(np.argmax(search.found))
     history = [{"x": x, "y": y} for x, y in zip(points.tolist(), search.found, strict=True)]
     model = {"kernel": "rbf", "length_scale": search.length, "points": len(history)}
@@ -169,7 +174,8 @@ class _Search:
         """Where to look next."""
         import numpy as np  # noqa: PLC0415 - an extra
 
-        seen = np.asarray(self.found)
+        # Only how they lie to each other counts, and of this size no sum or square is too large or too small.
+        seen = np.ldexp(self.found, -math.frexp(max(map(abs, self.found)))[1])
         spread = float(seen.std()) or 1.0
         process = self._fitted((seen - seen.mean()) / spread)
         self.length = process.length

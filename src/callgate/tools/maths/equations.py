@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import math
@@ -12,14 +13,18 @@ from typing import Any
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.apart import NotRead, work_apart
+from callgate.tools.maths.absolute_values import Solver, solved_by_cases, solved_by_signs
+from callgate.tools.maths.elimination import is_eliminable, solved_by_elimination
 from callgate.tools.maths.expressions import tree
 from callgate.tools.maths.expressions.reading import is_variable, read
 from callgate.tools.maths.expressions.symbols import symbolic
-from callgate.tools.maths.proving import check_solvable, holding
+from callgate.tools.maths.expressions.writing import written
+from callgate.tools.maths.proving import SolutionsUnknown, check_solvable, every_real, has_none, holding
 
 _MOST_SECONDS = 600
 _MOST_SOLUTIONS = 200
 _LONGEST_SOLUTION = 20_000
+_LONGEST_HINT = 100
 _SINGLE_EQUALS = re.compile(r"(?<![<>=!])=(?!=)")
 
 
@@ -36,7 +41,9 @@ async def symbolic_solve(equation: str, variable: str = "x", *, ctx: ToolContext
     """Solve an equation for one variable, exactly, and give every solution that is found; other names are symbols.
 
     What always holds, or in a whole range of numbers, is an error. Of an equation that repeats itself, as sin(x) = 1/2,
-    principal solutions come and not all of them: pi/6 and 5*pi/6.
+    or has its unknown in exponents and outside of them, as 2^x = 2*x, some solutions come and not all of them. Where
+    SymPy solves an equation with absolute values or signs only over the real numbers, its real solutions come:
+    abs(x) = 3 has -3 and 3.
 
     Args:
         equation: `x**2 - 5*x + 6` (taken to be 0), or with both sides: `a*x^2 = b`.
@@ -68,7 +75,7 @@ def solve(equation: str, variable: str) -> list[str]:
         raise ValueError("equation has more than one =; write one equation")
     sides = _sides(read(_SINGLE_EQUALS.sub("==", equation), None, argument="equation"), variable)
     try:
-        return _solved(sides, variable)
+        return _solved(sides, variable, instead=_instead(equation, variable, others=sides[0].names - {variable}))
     except (MemoryError, RecursionError):  # pragma: no cover - only what takes gigabytes or ages gets here
         raise ValueError("equation takes too much to be solved; make it simpler") from None
 
@@ -88,7 +95,20 @@ def _whole(root: tree.Node, of: tree.Tree) -> tree.Tree:
     return tree.Tree(root, of.size, of.names)
 
 
-def _solved(sides: tuple[tree.Tree, tree.Tree | None], variable: str) -> list[str]:
+def _instead(equation: str, variable: str, *, others: frozenset[str]) -> str:
+    """How a number is found where no formula is: optimize squares, which are 0 where the sides are equal."""
+    if others or len(equation) > _LONGEST_HINT:
+        return "try optimize of the square of the difference of its sides, with numbers for other names"
+    written = " - ".join(_in_brackets(" ".join(side.split())) for side in re.split("==?", equation))
+    squared = re.sub(rf"\b{variable}\b", "x", f"({written})**2")
+    return f"try optimize, which finds a real one where the expression {squared} has its lowest value, and that is 0"
+
+
+def _in_brackets(side: str) -> str:
+    return side if re.fullmatch(r"[\w.]+|\w+\([^()]*\)", side) else f"({side})"
+
+
+def _solved(sides: tuple[tree.Tree, tree.Tree | None], variable: str, *, instead: str) -> list[str]:
     sympy: Any = importlib.import_module("sympy")
     left, right = sides
     whole = symbolic(left, argument="equation")
@@ -104,27 +124,64 @@ def _solved(sides: tuple[tree.Tree, tree.Tree | None], variable: str) -> list[st
         raise ValueError(f"equation does not depend on {variable}: it falls out, and {whole} = 0 is left")
     check_solvable(whole, unknown)
     try:
-        found = _found(whole, unknown)
-    except MemoryError:  # pragma: no cover - as where it is told
+        found = _found(whole, unknown, instead=instead)
+    except (MemoryError, SolutionsUnknown):
         raise
     except Exception as error:  # noqa: BLE001 - SymPy has many ways to say that it cannot
-        message = f"equation has no solution in closed form that SymPy finds ({type(error).__name__}); try optimize"
+        message = f"equation has no solution in closed form that SymPy finds ({type(error).__name__}); {instead}"
         raise ValueError(message) from None
-    return _written(holding(whole, found, of=unknown))
+    return _written(found)
 
 
-def _found(whole: Any, unknown: Any) -> list[Any]:
-    sympy: Any = importlib.import_module("sympy")
+def _found(whole: Any, unknown: Any, *, instead: str) -> list[Any]:
+    @functools.cache
+    def held(equation: Any) -> list[Any]:
+        # A case in which the unknown falls out holds everywhere, which was looked for before, or nowhere.
+        found = _found_as_written(equation, unknown, instead=instead) if equation.has(unknown) else []
+        # Each of those was put in.
+        is_held = is_eliminable(equation, unknown)
+        return found if is_held else holding(equation, found, of=unknown, instead=instead)
+
+    def every(equation: Any) -> list[Any]:
+        found = held(equation)
+        every = found if _are_all(found, of=equation, unknown=unknown) else every_real(equation, unknown)
+        if every is None:
+            raise _unknown_solutions(instead)
+        return every
+
+    solver = Solver(held, every)
+    if whole.has(importlib.import_module("sympy").sign):
+        return solved_by_signs(whole, unknown, solver=solver)
     try:
-        return list(sympy.solve(whole, unknown))
+        return held(whole)
     except NotImplementedError:
-        from callgate.tools.maths.expressions.cube_roots import solved_by_parts  # noqa: PLC0415 - SymPy is an extra
+        return solved_by_cases(whole, unknown, solver=solver)
 
-        return solved_by_parts(whole, unknown)
+
+def _found_as_written(whole: Any, unknown: Any, *, instead: str) -> list[Any]:
+    sympy: Any = importlib.import_module("sympy")
+    if is_eliminable(whole, unknown):
+        return solved_by_elimination(whole, unknown)
+    try:
+        found = list(sympy.solve(whole, unknown))
+    except NotImplementedError:
+        found = solved_by_elimination(whole, unknown)
+    if not found and not has_none(whole, unknown):
+        raise _unknown_solutions(instead)
+    return found
+
+
+def _are_all(found: list[Any], *, of: Any, unknown: Any) -> bool:
+    """Whether it is known that there are no others. None are told only where it is; but where the unknown falls out."""
+    return (not found and of.has(unknown)) or is_eliminable(of, unknown)
+
+
+def _unknown_solutions(instead: str) -> SolutionsUnknown:
+    return SolutionsUnknown(f"SymPy finds no solution of the equation, and not that there is none; {instead}")
 
 
 def _written(found: list[Any]) -> list[str]:
-    texts = [str(solution) for solution in found]
+    texts = [written(solution) for solution in found]
     if len(texts) > _MOST_SOLUTIONS or sum(map(len, texts)) > _LONGEST_SOLUTION:
         raise ValueError("equation has solutions too long to write down; make it simpler")
     return texts

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from callgate.adapters.function import tool
 from callgate.tools.schemas import fields
@@ -11,8 +12,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    _Split: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int32]]
+    """Numbers as parts of a power of two, as `frexp` has them: they may be larger or smaller than floats."""
+
 LARGEST = 500
 """Rows and columns; a dense decomposition takes the cube of it."""
+_LAYER = 512
+"""Powers of two that are solved for at once: half of what a float has below 1."""
+_LEAST = -3000
+"""A power of two that no product of two floats is as small as."""
 
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _ROWS = {"type": "array", "items": _NUMBERS}
@@ -52,16 +60,8 @@ def matrix_solve(A: list[list[float]], b: list[float]) -> dict[str, Any]:  # noq
     if right.size != len(matrix):
         raise ValueError(f"b has {right.size} numbers and A has {len(matrix)} rows; give one number per row")
     with np.errstate(all="ignore"):
-        scaled, rows, columns = _scaled(matrix)
-        # A matrix that is singular but for rounding gives numbers without meaning.
-        if not 1 / np.linalg.cond(scaled) > np.finfo(np.float64).eps:
-            raise ValueError(
-                "A is singular, or too near to it for 64-bit floats: its equations have no single solution"
-            )
-        x = np.ldexp(np.linalg.solve(scaled, np.ldexp(right, rows)), columns)
-        # In parts of the largest: a square of what is very large or small is no float any more.
-        scale = float(np.abs(right).max()) or 1.0
-        error = float(np.linalg.norm((matrix @ x - right) / scale)) / (float(np.linalg.norm(right / scale)) or 1.0)
+        x = _solution(matrix, right)
+        error = _length(_residual(matrix, right, x=x), unit=right) / (_length(np.frexp(right), unit=right) or 1.0)
     _check_finite(x, error)
     return {"x": x.tolist(), "relative_error": error}
 
@@ -121,17 +121,20 @@ def matrix_svd(A: list[list[float]], full: bool = False) -> dict[str, Any]:  # n
     import numpy as np  # noqa: PLC0415 - an extra
 
     matrix = _matrix(A)
+    size = _exponent(matrix)
     try:
-        u, values, transposed = np.linalg.svd(matrix, full_matrices=full)
+        u, scaled, transposed = np.linalg.svd(np.ldexp(matrix, -size), full_matrices=full)
     except np.linalg.LinAlgError:
         raise ValueError("A has singular values that could not be found; scale its numbers") from None
+    with np.errstate(all="ignore"):
+        values = np.ldexp(scaled, size)
     _check_finite(values)
-    smallest = values.max() * max(matrix.shape) * np.finfo(np.float64).eps
+    smallest = scaled.max() * max(matrix.shape) * np.finfo(np.float64).eps
     return {
         "singular_values": values.tolist(),
         "U": u.tolist(),
         "V": transposed.T.tolist(),
-        "rank": int((values > smallest).sum()),
+        "rank": int((scaled > smallest).sum()),
     }
 
 
@@ -153,6 +156,66 @@ def _square(rows: list[list[float]]) -> NDArray[np.float64]:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A is not square: it has {matrix.shape[0]} rows and {matrix.shape[1]} columns")
     return matrix
+
+
+def _solution(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The x of `matrix @ x = right`."""
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    scaled, rows, columns = _scaled(matrix)
+    # A matrix that is singular but for rounding gives numbers without meaning.
+    if not 1 / np.linalg.cond(scaled) > np.finfo(np.float64).eps:
+        raise ValueError("A is singular, or too near to it for 64-bit floats: its equations have no single solution")
+    sides, sizes = _layers(right, rows)
+    parts = np.linalg.solve(scaled, sides)
+    return np.ldexp(parts, columns[:, np.newaxis] + sizes).sum(axis=1)
+
+
+def _layers(right: NDArray[np.float64], rows: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Right sides that add up to `right` with its rows scaled, as columns, and the power of two that each is short of.
+
+    No float may hold all of what the scaling makes; what is solved for one size after the other, and then added, is
+    neither infinite nor lost.
+    """
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    parts, sizes = np.frexp(right)
+    sizes += rows
+    there = parts != 0
+    if not there.any():
+        return right[:, np.newaxis], np.zeros(1, dtype=np.int32)
+    largest = sizes[there].max()
+    depths = np.where(there, (largest - sizes) // _LAYER, 0)
+    # The smallest first, as they are added.
+    layers = np.unique(depths)[::-1]
+    tops = (largest - layers * _LAYER).astype(np.int32)
+    chosen = depths[:, np.newaxis] == layers
+    return np.where(chosen, np.ldexp(parts[:, np.newaxis], np.where(chosen, sizes[:, np.newaxis] - tops, 0)), 0.0), tops
+
+
+def _residual(matrix: NDArray[np.float64], right: NDArray[np.float64], *, x: NDArray[np.float64]) -> _Split:
+    """What `matrix @ x` is off by, in each row: its terms may be larger than floats, and it is not."""
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    parts, sizes = np.frexp(np.column_stack([matrix, -right]))
+    others, more = np.frexp(np.append(x, 1.0))
+    terms = parts * others
+    largest = np.where(terms != 0, sizes + more, _LEAST).max(axis=1).astype(np.int32)
+    return np.ldexp(terms, sizes + more - largest[:, np.newaxis]).sum(axis=1), largest
+
+
+def _length(items: _Split, *, unit: NDArray[np.float64]) -> float:
+    """Of a vector, in powers of two of the size of `unit`: a square of what is large or small is no float any more."""
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    parts = np.ldexp(items[0], items[1] - _exponent(unit))
+    size = _exponent(parts)
+    return float(np.ldexp(np.linalg.norm(np.ldexp(parts, -size)), size))
+
+
+def _exponent(items: NDArray[np.float64]) -> int:
+    """The power of two that all of them lie below, in absolute value."""
+    return math.frexp(float(abs(items).max()))[1]
 
 
 def _scaled(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:

@@ -115,7 +115,7 @@ def _check(y0: list[float], t_span: list[float]) -> None:
 def _linear(given: Coefficients, count: int) -> Derivative:
     import numpy as np  # noqa: PLC0415 - an extra
 
-    rows, constant = given["A"], given.get("b") or [0.0] * count
+    rows, constant = given["A"], given.get("b", [0.0] * count)
     if len(rows) != count or any(len(row) != count for row in rows) or len(constant) != count:
         raise ValueError(
             f"coefficients must have A with {count} rows of {count} numbers, and b with {count}, as y0 has"

@@ -1,10 +1,16 @@
-"""optimize: the smallest or largest value of a formula, searched from a point by the methods of SciPy."""
+"""optimize: the smallest or largest value of a formula, searched from a point by the methods of SciPy.
+
+These end where a slope or a step is below a number of their own, also on a hill that is flat everywhere, and in the
+middle between two slopes. So what they claim is compared with its neighbourhood, and searched on where that is better.
+"""
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
@@ -12,6 +18,8 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 
+Land = Callable[[Any], float]
+"""Of a point, what is to be as small as it can be."""
 Method = Literal["nelder_mead", "powell", "cg", "bfgs", "l_bfgs_b"]
 
 _METHODS = {"nelder_mead": "Nelder-Mead", "powell": "Powell", "cg": "CG", "bfgs": "BFGS", "l_bfgs_b": "L-BFGS-B"}
@@ -20,6 +28,17 @@ _EDGE = 1e300
 """Whatever ends out here ended because floats do, and not because there is an optimum."""
 _EVALUATIONS = 50
 """Evaluations for each iteration allowed and each dimension, at most."""
+_RESTARTS = 5
+_REACHES = (1e-2, 1e-4)
+"""How far off the neighbours are, in parts of a coordinate, or of 1 where it is smaller."""
+_BETWEEN = 8
+"""Directions between the axes, besides one for each of these."""
+_NOTHING = 1e-8
+"""A gain that is none, in parts of what was gained from the start on."""
+_ROUNDING = 1e-13
+"""The same, in parts of the value."""
+_NO_SLOPE = 2
+"""How SciPy says that rounding is larger than what is left of a slope."""
 
 _RESULT = {
     "type": "object",
@@ -69,8 +88,8 @@ def optimize(
         ctx: Of the call; it has the time limit.
         method: How to search; nelder_mead and powell need no slopes.
         mode: Whether the smallest or the largest value is wanted.
-        max_iter: Stop after so many iterations; `converged` is false then, and where the search ran to the end of the
-            numbers that a float has.
+        max_iter: Stop after so many iterations; `converged` is false then, where the search ran to the end of the
+            numbers that a float has, and where a point close by is still better.
     """
     import numpy as np  # noqa: PLC0415 - an extra
 
@@ -81,21 +100,79 @@ def optimize(
     value = function_of_points(objective["expression"], len(x0), argument="objective", ctx=ctx)
     sign = 1.0 if mode == "minimize" else -1.0
 
-    def wanted(point: Any) -> float:
+    def land(point: Any) -> float:
         found = sign * value(point.tolist())
         # Where it is undefined is never the best place.
         return math.inf if math.isnan(found) else found
 
     start = np.asarray(x0, dtype=np.float64)
     with np.errstate(all="ignore"):
-        if not math.isfinite(wanted(start)):
+        if not math.isfinite(land(start)):
             raise ValueError("objective has no finite value at x0; start somewhere else")
-        found = _searched(wanted, start, method=method, options=_options(method, max_iter=max_iter, dimensions=len(x0)))
-    f = sign * float(found.fun)
+        found = _optimum(land, start, method=method, max_iter=max_iter)
+        f = sign * land(found.x)
     if not (math.isfinite(f) and np.isfinite(found.x).all()):
         raise ValueError(f"objective has no finite {mode[:3]}imum: its values grow without end")
     inside = bool((np.abs([f, *found.x]) < _EDGE).all())
-    return {"x": found.x.tolist(), "f": f, "iterations": int(found.nit), "converged": bool(found.success) and inside}
+    return {"x": found.x.tolist(), "f": f, "iterations": found.iterations, "converged": found.claimed and inside}
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    x: Any
+    iterations: int
+    claimed: bool
+    """That it is an optimum."""
+
+
+def _optimum(land: Land, start: Any, *, method: str, max_iter: int) -> _Found:
+    """What the method finds, beginning again from a better neighbour as long as there is one."""
+    scaled, iterations, first = land, 0, land(start)
+    for again in range(1 + _RESTARTS):
+        options = _options(method, max_iter=max_iter - iterations, dimensions=start.size)
+        found = _searched(scaled, start, method=method, options=options)
+        iterations += int(found.nit)
+        claimed = bool(found.success) or (again > 0 and _is_exhausted(found, method))
+        step = _better(land, found.x, first=first) if claimed else None
+        if step is None:
+            return _Found(found.x, iterations, claimed)
+        start = found.x + step
+        # The slope that was found is 1 in what is searched next: no method takes it for level ground.
+        base = land(start)
+        scaled = _scaled(land, base=base, unit=(land(found.x) - base) / math.hypot(*step))
+    return _Found(start, iterations, claimed=False)
+
+
+def _scaled(land: Land, *, base: float, unit: float) -> Land:
+    return lambda point: (land(point) - base) / unit
+
+
+def _is_exhausted(found: Any, method: str) -> bool:
+    """Whether a search for less than the first ended where floats tell no more slope."""
+    return method in {"cg", "bfgs", "l_bfgs_b"} and found.status == _NO_SLOPE
+
+
+def _better(land: Land, x: Any, *, first: float) -> Any:
+    """A step downhill that leads to a better point than `x`; None where there is none."""
+    here = land(x)
+    least = _NOTHING * abs(first - here) + _ROUNDING * abs(here)
+    for step in _steps(x):
+        # All of the way is downhill: what is better behind a hill leaves a local optimum one.
+        way = [here, *(land(x + part * step) for part in (0.25, 0.5, 1.0))]
+        if here - way[-1] > least and all(one >= other for one, other in itertools.pairwise(way)):
+            return step
+    return None
+
+
+def _steps(x: Any) -> Iterator[Any]:
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    # Along every axis, and in between.
+    between = np.random.default_rng(0).uniform(-1, 1, (x.size + _BETWEEN, x.size))
+    for reach in _REACHES:
+        for direction in (*np.eye(x.size), *between):
+            step = reach * np.maximum(np.abs(x), 1) * direction
+            yield from (step, -step)
 
 
 def _searched(wanted: Callable[[Any], float], start: Any, *, method: str, options: dict[str, Any]) -> Any:

@@ -20,6 +20,10 @@ _HIGHEST_DEGREE = 10
 _ENOUGH = 2
 
 
+class SolutionsUnknown(ValueError):
+    """Nothing was found that solves it, and not that nothing does."""
+
+
 def check_solvable(whole: Any, variable: Any) -> None:
     """That the equation `whole` = 0 holds at single points at most.
 
@@ -32,31 +36,87 @@ def check_solvable(whole: Any, variable: Any) -> None:
         return
     if all(zero is not False for _, zero in told):
         raise ValueError(f"equation holds for every {variable} that was tried; there is nothing to solve")
+    others = sorted(map(str, whole.free_symbols - {variable}))
+    # Which of them it depends on is not told: each place has values of its own for all.
+    where = f"for some values of {', '.join([str(variable), *others])}" if others else f"for {variable} = {hit[0]}"
+    more = f"; give {' and '.join(others)} values" if others else ""
     raise ValueError(
-        f"equation holds in a whole range, for {variable} = {hit[0]} and beside it, but not everywhere;"
-        " such solutions cannot be listed"
+        f"equation holds in a whole range, {where} and beside, but not everywhere;"
+        f" such solutions cannot be listed{more}"
     )
 
 
-def holding(whole: Any, found: list[Any], *, of: Any) -> list[Any]:
+def holding(whole: Any, found: list[Any], *, of: Any, instead: str = "try optimize") -> list[Any]:
     """Those of the solutions that are not proven wrong by putting them in.
 
+    Args:
+        whole: What is to be 0.
+        found: The solutions.
+        of: The symbol that they are of.
+        instead: What else may lead to one.
+
     Raises:
-        ValueError: None is left: what the solutions are is not known.
+        SolutionsUnknown: None is left: what the solutions are is not known.
     """
     # Those of a polynomial are exact, and there may be many.
     if whole.is_polynomial(of):
         return found
-    left = [solution for solution in found if not _is_wrong(whole.subs(of, solution))]
+    left = [solution for solution in found if not is_wrong(whole.subs(of, solution))]
     if found and not left:
-        raise ValueError("equation has no solution that SymPy finds and that holds when it is put in; try optimize")
+        raise SolutionsUnknown(f"equation has no solution that SymPy finds and that holds when it is put in; {instead}")
     return left
 
 
-def _is_wrong(there: Any) -> bool:
+def has_none(whole: Any, of: Any) -> bool:
+    """Whether it is known that nothing solves it: that the solver finds nothing does not say so."""
+    sympy: Any = importlib.import_module("sympy")
+    if _is_empty(whole, of, among=sympy.S.Complexes):
+        return True
+    number = sympy.Dummy(real=True)
+    # What is real whatever it is of, as a cube root, is some real number: where none solves it, nothing does.
+    real = [part for part in whole.atoms(sympy.Function) if part.is_extended_real and part.has(of)]
+    equations = (whole.xreplace({part: number}) for part in real)
+    return any(not each.has(of) and _is_empty(each, number, among=sympy.S.Reals) for each in equations)
+
+
+def every_real(whole: Any, of: Any) -> list[Any] | None:
+    """All of its real solutions, where it is known that there are no others."""
+    sympy: Any = importlib.import_module("sympy")
+    if not whole.has(of):
+        return [] if not whole.free_symbols and is_wrong(whole) else None
+    if whole.free_symbols != {of}:
+        return None
+    found = _solution_set(whole, of, among=sympy.S.Reals)
+    return list(found) if isinstance(found, sympy.FiniteSet) or found is sympy.S.EmptySet else None
+
+
+def _is_empty(whole: Any, of: Any, *, among: Any) -> bool:
+    return bool(_solution_set(whole, of, among=among) is importlib.import_module("sympy").S.EmptySet)
+
+
+def _solution_set(whole: Any, of: Any, *, among: Any) -> Any:
+    """What SymPy knows of all solutions; None where it cannot tell."""
+    sympy: Any = importlib.import_module("sympy")
+    try:
+        return sympy.solveset(whole, of, among)
+    except (MemoryError, RecursionError):  # pragma: no cover - only what takes gigabytes or ages gets here
+        raise
+    except Exception:  # noqa: BLE001 - SymPy has many ways to say that it cannot
+        return None
+
+
+def is_wrong(there: Any) -> bool:
+    """Whether it is not 0, of an equation in which a solution was put."""
     sympy: Any = importlib.import_module("sympy")
     # With other names in it, it may hold for some of their values only: sqrt(x) = a.
     return there.has(sympy.nan, sympy.zoo) or (not there.free_symbols and _vanishes(there, {}) is False)
+
+
+def is_always_zero(there: Any) -> bool:
+    """Whether it is 0 for all values of its names that are tried, of an equation in which a solution was put."""
+    if not there.free_symbols:
+        return not is_wrong(there)
+    return all(_vanishes(there, _values(there.free_symbols, at)) for at in range(len(_SAMPLES)))
 
 
 def _vanishes(expression: Any, values: dict[Any, Any]) -> bool | None:

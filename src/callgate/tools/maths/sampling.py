@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -103,11 +104,13 @@ def monte_carlo(
 def _spread(values: NDArray[np.float64]) -> dict[str, Any]:
     import numpy as np  # noqa: PLC0415 - an extra
 
+    from callgate.tools.maths.expressions import figures  # noqa: PLC0415 - NumPy is an extra
+
     with np.errstate(all="ignore"):
-        mean, std, width = float(values.mean()), float(values.std()), float(np.ptp(values))
+        mean, std, width = figures.mean(values), figures.deviation(values), float(np.ptp(values))
     if not all(map(math.isfinite, (mean, std, width))):
         raise ValueError("expression makes numbers whose mean or spread is too large for a float; make it smaller")
-    counts, edges = np.histogram(values, bins=_BINS) if width else (np.array([values.size]), values[[0, 0]])
+    counts, edges = np.histogram(values, bins=_edges(values)) if width else (np.array([values.size]), values[[0, 0]])
     return {
         "mean": mean,
         "std": std,
@@ -115,6 +118,13 @@ def _spread(values: NDArray[np.float64]) -> dict[str, Any]:
         "samples": values.size,
         "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
     }
+
+
+def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the bins: fewer where there are not as many floats between the smallest value and the largest."""
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    return np.unique(np.linspace(float(values.min()), float(values.max()), _BINS + 1))
 
 
 def _values(expression: str, x: NDArray[np.float64], *, ctx: ToolContext) -> NDArray[np.float64]:
@@ -169,21 +179,21 @@ def mcmc(
         raise ValueError(f"x0 must have 1 to {_MOST_DIMENSIONS} numbers, one for each dimension")
     if n_samples * len(x0) > _MOST_NUMBERS:
         raise ValueError(f"n_samples times dimensions is over {_MOST_NUMBERS}; take fewer samples")
-    density = function_of_points(log_density, len(x0), argument="log_density", ctx=ctx)
-    stream = np.random.default_rng(seed)
     total = burnin + n_samples
+    density = function_of_points(log_density, len(x0), argument="log_density", ctx=ctx, evaluations=total + 1)
+    stream = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         moves = stream.standard_normal((total, len(x0))) * proposal_std
         thresholds = np.log1p(-stream.random(total))  # of (0, 1]: never the logarithm of 0
-        points, accepted = _walk(
-            density, [float(number) for number in x0], steps=zip(moves.tolist(), thresholds.tolist(), strict=True)
-        )
-        kept = np.asarray(points[burnin:])
+        steps = zip((move.tolist() for move in moves), thresholds.tolist(), strict=True)
+        walk = _walk(density, [float(number) for number in x0], steps=steps)
+        points, accepted = zip(*itertools.islice(walk, burnin, None), strict=True)
+        kept = np.asarray(points)
         covariance = np.cov(kept, rowvar=False, ddof=min(1, n_samples - 1)).reshape(len(x0), len(x0))
     _check_finite(kept, covariance)
     return {
         "samples": kept.tolist(),
-        "acceptance_rate": sum(accepted[burnin:]) / n_samples,
+        "acceptance_rate": sum(accepted) / n_samples,
         "mean": kept.mean(axis=0).tolist(),
         "covariance": covariance.tolist(),
     }
@@ -191,12 +201,11 @@ def mcmc(
 
 def _walk(
     density: Density, start: list[float], *, steps: Iterable[tuple[list[float], float]]
-) -> tuple[list[list[float]], list[bool]]:
+) -> Iterator[tuple[list[float], bool]]:
+    """Where each step leads to, and whether it was taken."""
     here, level = start, density(start)
     if not math.isfinite(level):
         raise ValueError("log_density has no finite value at x0; start where the density is positive")
-    points: list[list[float]] = []
-    accepted: list[bool] = []
     for move, threshold in steps:
         there = [one + step for one, step in zip(here, move, strict=True)]
         found = density(there)
@@ -206,9 +215,7 @@ def _walk(
         taken = found - level >= threshold
         if taken:
             here, level = there, found
-        points.append(here)
-        accepted.append(taken)
-    return points, accepted
+        yield here, taken
 
 
 def _check_finite(*results: Any) -> None:

@@ -320,7 +320,7 @@ def _comprehension(node: tree.Comprehension) -> Step:
         for value in _values(items):
             frame.budget.spend(price)
             frame.names[name] = value
-            if all(truth(test(frame)) for test in tests):
+            if all(_one_truth(test(frame)) for test in tests):
                 yield from turns(frame, at + 1)
         # Not as it was: what the loops made meanwhile is still needed.
         frame.held -= waiting
@@ -337,6 +337,13 @@ def _comprehension(node: tree.Comprehension) -> Step:
         return made
 
     return run
+
+
+def _one_truth(value: Value) -> bool:
+    held = truth(value)
+    if not isinstance(held, bool):
+        raise ValueError("the expression tests an array in a loop; write all(…) or any(…) of it")  # noqa: TRY004 - wrong input, whatever its type
+    return held
 
 
 def _values(items: list[Any] | Array) -> list[Any]:

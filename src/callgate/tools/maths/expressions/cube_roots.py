@@ -31,18 +31,3 @@ class cbrt(_sympy.Function):  # noqa: N801 - solutions are written with it, as t
     def inverse(self, argindex: int = 1) -> Callable[[Any], Any]:  # noqa: ARG002 - SymPy's signature
         """What SymPy solves by."""
         return lambda root: root**3
-
-
-def solved_by_parts(whole: Any, variable: Any) -> list[Any]:
-    """The solutions where several things stand beside a cube root: it becomes an unknown with an equation of its own.
-
-    Raises:
-        NotImplementedError: SymPy cannot solve that either, or there is no cube root.
-    """
-    unknown = {root: _sympy.Dummy() for root in whole.atoms(cbrt) if root.has(variable)}
-    equations = [whole.xreplace(unknown), *(name**3 - root.args[0].xreplace(unknown) for root, name in unknown.items())]
-    # Anything but polynomials takes minutes, and leads nowhere.
-    if not unknown or not all(equation.is_polynomial(variable, *unknown.values()) for equation in equations):
-        raise NotImplementedError
-    found = _sympy.solve(equations, [variable, *unknown.values()], dict=True)
-    return [each[variable] for each in found if all(each[name].is_real is not False for name in unknown.values())]

@@ -14,10 +14,11 @@ from typing import Any, cast
 import numpy as np
 
 from callgate.tools.maths.expressions import wholes
-from callgate.tools.maths.expressions.operators import BINARY
+from callgate.tools.maths.expressions.operators import BINARY, truth
 from callgate.tools.maths.expressions.reducing import REDUCING
 from callgate.tools.maths.expressions.values import (
     MOST_BITS,
+    Array,
     Plain,
     Undefined,
     Value,
@@ -184,7 +185,7 @@ def _filled(content: float, name: str) -> Function:
 
 def _where(test: Value, then: Value, otherwise: Value) -> Value:  # noqa: PLR0917 - as it is called
     if isinstance(test, (int, float)):
-        return then if test else otherwise
+        return then if truth(test) else otherwise
     if any(len(part) != len(test) for part in (then, otherwise) if not isinstance(part, (int, float))):
         raise ValueError("where takes arrays of one length")
     return _CHOSEN(test, then, otherwise)
@@ -194,7 +195,11 @@ def _clip(value: Value, low: Value, high: Value) -> Value:  # noqa: PLR0917 - as
     return _CLIPPED(value, plain(low, "low of clip"), plain(high, "high of clip"))
 
 
-_CHOSEN = by_items(wholes.chosen, np.where)
+def _on_arrays(test: Array, then: Array, otherwise: Array) -> Array:  # noqa: PLR0917 - as NumPy has it
+    return np.where(truth(test), then, otherwise)
+
+
+_CHOSEN = by_items(wholes.chosen, _on_arrays)
 _CLIPPED = by_items(wholes.clipped, np.clip)
 
 

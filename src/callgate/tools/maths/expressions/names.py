@@ -5,9 +5,10 @@ A name that is not here and is no variable is refused when it is read. Imports n
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from types import MappingProxyType
+
+from callgate.model.nearest import nearest
 
 PREFIXES = frozenset({"np", "numpy", "math"})
 """`np.sin`, `numpy.sin` and `math.sin` are `sin`. They are no values: `np` alone means nothing."""
@@ -70,12 +71,6 @@ ALIASES = MappingProxyType(
 """Other spellings."""
 
 
-def function_called(name: str) -> str | None:
-    """The function that a name means, if it means one."""
-    name = ALIASES.get(name, name)
-    return name if name in ARITIES else None
-
-
 _MEANT = MappingProxyType(
     {
         "average": "mean(…)",
@@ -93,8 +88,12 @@ _MEANT = MappingProxyType(
     }
 )
 """What is not there by another name, where the likeness of names would lead to something else."""
-_LIKE = 0.8
-"""How like two names are, of 1, so that one may have been meant by the other."""
+
+
+def function_called(name: str) -> str | None:
+    """The function that a name means, if it means one."""
+    name = ALIASES.get(name, name)
+    return name if name in ARITIES else None
 
 
 def meant_by(name: str, others: Iterable[str] = ()) -> str | None:
@@ -107,8 +106,5 @@ def meant_by(name: str, others: Iterable[str] = ()) -> str | None:
     small = name.lower()
     if small in _MEANT:
         return _MEANT[small]
-    known = {one.lower(): one for one in (*ARITIES, *ALIASES, *CONSTANTS, *others)}
-    close = difflib.get_close_matches(small, known, n=1, cutoff=_LIKE)
-    if not close:
-        return None
-    return f"{known[close[0]]}(…)" if function_called(known[close[0]]) else known[close[0]]
+    near = nearest(name, (*ARITIES, *ALIASES, *CONSTANTS, *others))
+    return f"{near}(…)" if near and function_called(near) else near

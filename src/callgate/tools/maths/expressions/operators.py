@@ -17,6 +17,9 @@ from callgate.tools.maths.expressions.values import MOST_BITS, Array, Plain, Und
 Two = Callable[[Any, Any], Any]
 _SHORT = 64
 """Bits of a number that is written out in a message."""
+_NO_TRUTH = "the expression tests what is no real number"
+_FEW, _FIT = 4, 1e15
+"""Items of a list, and their size, that is written out there."""
 
 
 def _on_numbers(exact: Two, *, left: Plain, right: Plain) -> Plain:
@@ -57,9 +60,15 @@ def _too_long(base: int, exponent: int) -> str:
     return f"the expression makes a power of over {MOST_BITS} bits; compute its logarithm instead: {logarithm}"
 
 
+class ListMet(ValueError):
+    """A list stands where a number or an array has to."""
+
+
 def _no_lists(value: Value) -> Array:
     if isinstance(value, list):
-        raise ValueError("the expression computes with a list; say item by item: np.array([1, 2]) * 2")  # noqa: TRY004 - wrong input, whatever its type
+        is_short = len(value) <= _FEW and all(isinstance(each, int | float) and abs(each) < _FIT for each in value)
+        shown = f"np.array({value})" if is_short else "np.array(…)"
+        raise ListMet(f"the expression computes with a list; to compute item by item, make it an array: {shown}")
     return floats(value)
 
 
@@ -106,8 +115,19 @@ def positive(value: Value) -> Value:
 
 
 def truth(value: Value) -> bool | Array:
-    """Whether it holds; item by item for an array."""
-    return bool(value) if isinstance(value, (int, float)) else _no_lists(value) != 0
+    """Whether it holds; item by item for an array.
+
+    Raises:
+        Undefined: It is not a number: that is neither.
+    """
+    if isinstance(value, (int, float)):
+        if value != value:  # noqa: PLR0124 - true of what is not a number, and nothing else
+            raise Undefined(_NO_TRUTH)
+        return bool(value)
+    items = _no_lists(value)
+    if np.isnan(items).any():
+        raise Undefined(_NO_TRUTH)
+    return items != 0
 
 
 def inverse(value: Value) -> Value:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn, cast
 
 from callgate.tools.maths.expressions import tree
+from callgate.tools.maths.expressions.foreign import foreign
 from callgate.tools.maths.expressions.mistakes import mistaken, shown
 from callgate.tools.maths.expressions.names import (
     ARITIES,
@@ -99,9 +100,8 @@ def _parsed(plain: str, argument: str, *, instead: str) -> ast.expr:
         raise ValueError(f"{argument} is longer than {LONGEST} characters; make it shorter")
     allowed = cast("re.Match[str]", _ALLOWED.match(plain)).end()
     if allowed < len(plain):
-        raise ValueError(
-            f"{argument} has {plain[allowed]!a} in column {allowed + 1}, which is not in the language; {instead}"
-        )
+        what = foreign(plain, allowed)
+        raise ValueError(f"{argument} {what}" if "; " in what else f"{argument} {what}; {instead}")
     _check_brackets(plain, argument)
     mistake = mistaken(plain)
     if mistake is not None:
@@ -124,6 +124,9 @@ def _check_brackets(text: str, argument: str) -> None:
         depth += (character in "([") - (character in ")]")
         if depth > MOST_BRACKETS:
             raise ValueError(f"{argument} is nested too deeply (over {MOST_BRACKETS} brackets); make it simpler")
+
+
+_NOT_ZERO = re.compile(r"[0._]*[1-9]")
 
 
 class _Reader:
@@ -159,6 +162,8 @@ class _Reader:
             self._refuse(
                 "has a number that is too large for a float, which ends at 1.8e308; make it smaller, or write inf"
             )
+        if value == 0 and _NOT_ZERO.match(self._text[given.col_offset : given.end_col_offset]):
+            self._refuse("has a number that is too small for a float, which ends at 5e-324; make it larger, or write 0")
         return tree.Number(cast("int | float", value))
 
     def _name(self, given: ast.Name, _: int) -> tree.Node:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from callgate.tools.maths.expressions import figures
-from callgate.tools.maths.expressions.operators import BINARY
+from callgate.tools.maths.expressions.operators import BINARY, truth
 from callgate.tools.maths.expressions.values import Array, Plain, Value, array, bounded, floats, plain, whole
 from callgate.tools.maths.expressions.wholes import largest, settled, smallest
 
@@ -18,7 +19,7 @@ Function = Callable[..., Value]
 
 
 def _sum(value: Value) -> Value:
-    return bounded(sum(value)) if isinstance(value, list) else float(np.sum(array(value, "sum")))
+    return bounded(figures.total(value if isinstance(value, list) else array(value, "sum")))
 
 
 def _prod(value: Value) -> Value:
@@ -52,6 +53,8 @@ def _figure(function: Callable[..., Plain], name: str) -> Function:
     def apply(value: Value, **options: Value) -> Value:
         items = _some(value, name)
         chosen = {key: whole(option, key) for key, option in options.items()}
+        if chosen.get("ddof", 0) < 0:
+            raise ValueError(f"the ddof of {name} must not be negative")
         if len(items) <= chosen.get("ddof", 0):
             raise ValueError(f"{name} needs more numbers than its ddof")
         return bounded(function(items, **chosen))
@@ -68,7 +71,8 @@ def _quantile(scale: int, name: str) -> Function:
         where = plain(at, f"the second argument of {name}")
         if not 0 <= where <= scale:
             raise ValueError(f"the second argument of {name} lies between 0 and {scale}")
-        return figures.quantile(_some(value, name), where / scale)
+        # A percentage as a float is rounded: the 29th of 0 to 100 is 29.
+        return figures.quantile(_some(value, name), Fraction(where) / scale)
 
     return apply
 
@@ -79,7 +83,7 @@ def _dot(left: Value, right: Value) -> Value:
         raise ValueError(f"dot takes two lists of one length, not of {len(one)} and {len(other)}")
     if isinstance(one, list) and isinstance(other, list):
         return _sum([BINARY["*"](*pair) for pair in zip(one, other, strict=True)])
-    return float(np.dot(floats(one), floats(other)))
+    return _sum(floats(one) * floats(other))
 
 
 def _listed(value: Value, name: str) -> list[Any] | Array:
@@ -100,7 +104,7 @@ def _sorted(value: Value) -> Value:
 
 
 def _norm(value: Value) -> Value:
-    return float(np.sqrt(np.sum(np.square(array(value, "norm")))))
+    return figures.length(array(value, "norm"))
 
 
 def _cumsum(value: Value) -> Value:
@@ -115,12 +119,18 @@ def _diff(value: Value) -> Value:
     return np.diff(array(value, "diff"))
 
 
+def _truths(value: Value, name: str) -> list[Any] | Array:
+    """Of each item, also where the first ones decide: what is not a number is an error wherever it stands."""
+    tested = [truth(item) for item in value] if isinstance(value, list) else truth(array(value, name))
+    return cast("list[Any] | Array", tested)
+
+
 def _all(value: Value) -> Value:
-    return int(all(value) if isinstance(value, list) else bool(np.all(array(value, "all"))))
+    return int(all(_truths(value, "all")))
 
 
 def _any(value: Value) -> Value:
-    return int(any(value) if isinstance(value, list) else bool(np.any(array(value, "any"))))
+    return int(any(_truths(value, "any")))
 
 
 REDUCING: MappingProxyType[str, Function] = MappingProxyType(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import decimal
 import importlib
-import math
 from types import MappingProxyType
 from typing import Any
 
@@ -80,8 +79,6 @@ class _Builder:
             return {"pi": self._sympy.pi, "e": self._sympy.E, "tau": 2 * self._sympy.pi}[node.name]
         if isinstance(node.value, int):
             return self._sympy.Integer(int(node.value))
-        if math.isinf(node.value):
-            raise ValueError(f"{self._argument} has a number that is too large; make it smaller")
         # As it was written, not as a float has it: 0.1 is one tenth.
         return self._sympy.Rational(*decimal.Decimal(repr(node.value)).as_integer_ratio())
 

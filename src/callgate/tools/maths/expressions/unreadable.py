@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 
 from callgate.tools.maths.expressions.mistakes import per_cent, shown
-from callgate.tools.maths.expressions.names import function_called
+from callgate.tools.maths.expressions.names import ARITIES, function_called
 
 Token = re.Match[str]
 
@@ -25,6 +25,8 @@ _JOINING = frozenset({"if", "else", "and", "or", "in", "is", "not", "not in", "f
 _VALUES = frozenset({"True", "False", "None"})
 _ELSEWHERE = {"=": "==", "=<": "<=", "=>": ">=", "<>": "!="}
 """How other languages compare."""
+_DERIVATIVE = re.compile(r" *d[A-Za-z]\w* */ *d[A-Za-z]\w* *", re.ASCII)
+"""What stands on the left of a differential equation."""
 _SHORT_NAME = 2
 """Letters of what is a variable rather than a word of English."""
 
@@ -65,17 +67,28 @@ class _Walk:
             where, number = (before, before[0]) if is_name else (token, "…")
             return f"has a !, at '{self._from(where)}', which is not in the language; write factorial({number})"
         is_named = bool(self._opened and before["word"])
+        derivative = _DERIVATIVE.fullmatch(self._text, 0, token.start()) if token[0] == "=" else None
+        if derivative is not None:
+            side = shown(self._text[token.end() :].strip())
+            return f"has an equation, of {derivative[0].strip()}; write only its right-hand side, as in {side or '-y0'}"
         if token[0] in _ELSEWHERE and not (token[0] == "=" and is_named):
             return f"has {token[0]}, at '{self._from(token)}'; write {_ELSEWHERE[token[0]]} to compare"
         is_called = token["opening"] and (before["word"] or token[0] == "[")
         if is_called or token["sign"] or token["closing"] or token[0] in _JOINING:
             return None
-        return self._without_operator(before, token)
+        return self._without_operator(at, token)
 
-    def _without_operator(self, before: Token, token: Token) -> str:
+    def _without_operator(self, at: int, token: Token) -> str:
+        before = self._tokens[at - 1]
+        after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
         what = f"has no operator between '{before[0]}' and '{self._from(token)}'"
         if before["word"] and function_called(before[0]):
-            return f"{what}; write {before[0]}({token[0]})"
+            others = ", …" * (_fewest(before[0]) - 1)
+            return f"{what}; write {before[0]}({token[0]}{others})"
+        if token["word"] and _fewest(token[0]) > 1:
+            return f"{what}; write {_of_two(before, token, after=after)}"
+        if token[0] in ("x", "X") and before["number"] and after is not None and after["number"]:
+            return f"{what}; write {before[0]}*{after[0]} for a product"
         is_near = before.end() == token.start() or len(token[0]) <= _SHORT_NAME or function_called(token[0])
         if before["number"] and token["word"] and is_near:
             return f"{what}; write {before[0]}*{token[0]} for a product"
@@ -137,6 +150,20 @@ class _Walk:
 
     def _from(self, token: Token) -> str:
         return shown(self._text[token.start() :])
+
+
+def _fewest(name: str) -> int:
+    """The arguments that a function wants; 0 of what is none."""
+    function = function_called(name)
+    return ARITIES[function][0] if function else 0
+
+
+def _of_two(before: Token, function: Token, *, after: Token | None) -> str:
+    """7 mod 3, as it is written here."""
+    first = "…" if before["closing"] else before[0]
+    second = after[0] if after is not None and (after["number"] or after["word"]) else "…"
+    called = f"{function[0]}({first}, {second})"
+    return f"{called} or {first} % {second}" if function[0] == "mod" and "…" not in called else called
 
 
 def _is_value(token: Token) -> bool:

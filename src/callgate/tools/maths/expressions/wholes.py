@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from callgate.tools.maths.expressions.values import Array, Plain, Value, bounded, floats, is_plain
+from callgate.tools.maths.expressions.values import Array, Plain, Undefined, Value, bounded, floats, is_plain
 
 _BITS_OF_A_FLOAT = 53
 _LONGEST_FLOAT = 1024
@@ -108,6 +108,8 @@ def remainder(left: Plain, right: Plain) -> Plain:
 
 def chosen(test: Plain, then: Plain, otherwise: Plain) -> Plain:  # noqa: PLR0917 - as it is called
     """`then if test else otherwise`."""
+    if _undefined((test,)):
+        raise Undefined("the expression tests what is no real number")
     return then if test else otherwise
 
 

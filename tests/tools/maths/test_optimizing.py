@@ -1,0 +1,78 @@
+"""optimize: what it says has converged is a lowest or highest point, and not only level ground. TOOL-11."""
+
+from __future__ import annotations
+
+import pytest
+
+from callgate.model.levels import Category
+from tests.tools.maths.asking import ask
+
+METHODS = ["nelder_mead", "powell", "cg", "bfgs", "l_bfgs_b"]
+
+FOUND: dict[str, tuple[str, str, float]] = {
+    "level": ("1e-6*(x - 5)**2", "minimize", 5),
+    "more level": ("1e-12*(x - 5)**2", "minimize", 5),
+    "level beside a larger number": ("1e-6*(x - 5)**2 + 0.001", "minimize", 5),
+    "on a hill": ("1 - x**2 + (x/2)**4", "minimize", 8**0.5),
+    "in a valley": ("x**2 - x**4", "maximize", 0.5**0.5),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", FOUND)
+async def test_a_start_on_level_ground_is_no_optimum(kind: str, method: str) -> None:
+    expression, mode, best = FOUND[kind]
+    found = (await ask("optimize", x0=[0], objective={"expression": expression}, method=method, mode=mode)).unwrap()
+    assert abs(found["x"][0]) == pytest.approx(best, abs=0.02)
+    assert found["converged"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_saddle_is_left_for_what_lies_below_it(method: str) -> None:
+    """Along both axes it is level."""
+    saddle = {"expression": "x0*x1 + 0.1*(x0**4 + x1**4)"}
+    found = (await ask("optimize", x0=[0, 0], objective=saddle, method=method)).unwrap()
+    assert found["f"] == pytest.approx(-1.25)
+    assert found["converged"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_the_lowest_point_is_not_told_as_the_highest(method: str) -> None:
+    outcome = await ask("optimize", x0=[0], objective={"expression": "x**2"}, method=method, mode="maximize")
+    if not outcome.ok:
+        assert outcome.error.category is Category.USER_INPUT
+        assert "its values grow without end" in str(outcome) or "nothing to end at" in str(outcome)
+        return
+    assert not outcome.unwrap()["converged"]
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "cg"])
+async def test_a_local_optimum_is_one_whatever_lies_behind_the_hill(method: str) -> None:
+    """All but cg claim it: that one ends where its search along a line finds no step, and says no success of it."""
+    waves = {"expression": "0.1*x + sin(1000*x)"}
+    found = (await ask("optimize", x0=[0], objective=waves, method=method)).unwrap()
+    assert found["converged"]
+
+
+@pytest.mark.parametrize("method", ["cg", "bfgs"])
+async def test_where_it_goes_on_downhill_however_often_a_search_begins_again_nothing_converged(method: str) -> None:
+    """These take each place for level ground, so that only the steps between them lead on: six of a hundredth."""
+    slope = {"expression": "1e-9*floor(x)**2 + 1e-9*abs(x - 3)"}
+    found = (await ask("optimize", x0=[0], objective=slope, method=method)).unwrap()
+    assert found["x"] == [pytest.approx(0.06)]
+    assert found["f"] == pytest.approx(2.94e-9)
+    assert not found["converged"]
+
+
+async def test_a_point_close_by_that_is_better_shows_that_nothing_converged() -> None:
+    """Its iterations are used up on level ground."""
+    level = {"expression": "1e-6*(x0 - 5)**2 + 1e-8*(x1 + 5)**4"}
+    found = (await ask("optimize", x0=[0, 0], objective=level, method="bfgs", max_iter=1)).unwrap()
+    assert not found["converged"]
+    assert found["iterations"] == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_formula_of_one_value_has_its_optimum_anywhere(method: str) -> None:
+    found = (await ask("optimize", x0=[3], objective={"expression": "7"}, method=method)).unwrap()
+    assert (found["f"], found["converged"]) == (7, True)

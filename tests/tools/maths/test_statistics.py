@@ -1,0 +1,64 @@
+"""statistics, and the figures in formulas: exact of whole numbers, right of small, large and close ones. TOOL-11."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.tools.maths.asking import ask, refusal
+
+FIGURES: list[tuple[list[float], dict[str, float]]] = [
+    ([2**53, 2**53 + 2], {"mean": 2**53 + 1, "median": 2**53 + 1, "q25": 2**53, "iqr": 1}),
+    ([2**60 + 3, 2**60 - 1, 2**60 + 1], {"median": 2**60 + 1, "iqr": 2, "min": 2**60 - 1}),
+    ([1, 2, 3, 4], {"q25": 1.75, "median": 2.5, "q75": 3.25, "iqr": 1.5}),
+    ([10**299, 3 * 10**299], {"std": 1e299, "median": 2 * 10**299}),
+    ([1e-200, 3e-200], {"std": 1e-200, "mean": 2e-200, "iqr": 1e-200}),
+    ([1e200, 3e200], {"std": 1e200, "mean": 2e200}),
+    ([1e-150, 3e-150], {"var": 1e-300}),
+    ([1.5e308, 1.5e308, 1.5e308], {"mean": 1.5e308, "std": 0, "median": 1.5e308}),
+    ([1.5e308, 1.5e308, -1.5e308], {"sum": 1.5e308, "median": 1.5e308, "mean": 5e307}),
+    ([-1.5e308, 1.5e308], {"median": 0, "iqr": 1.5e308, "std": 1.5e308}),
+    ([5e-324, 5e-324], {"mean": 5e-324, "median": 5e-324, "std": 0}),
+    ([0.0, 0.0], {"mean": 0, "median": 0, "std": 0, "sum": 0}),
+    ([4e15, 4e15 + 0.5, 4e15 + 0.5, 4e15 + 1], {"std": 0.125**0.5, "var": 0.125, "iqr": 0.25}),
+    ([1e16, 0.1, 0.2, 0.3, 0.4], {"iqr": 0.2, "median": 0.3}),
+    ([0.1, 0.1, 0.1], {"std": 0, "var": 0}),
+]
+
+
+@pytest.mark.parametrize(("data", "figures"), FIGURES, ids=[str(data)[:40] for data, _ in FIGURES])
+async def test_figures_are_right_whatever_the_size_of_the_numbers(data: list[float], figures: dict[str, float]) -> None:
+    """TOOL-11."""
+    found: dict[str, Any] = (await ask("statistics", data=data, metrics=list(figures))).unwrap()
+    for name, value in figures.items():
+        # Whole numbers are compared with all their digits.
+        exact = isinstance(value, int) and name != "iqr"
+        assert found[name] == (value if exact else pytest.approx(value, rel=1e-12, abs=0)), name
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("norm([3e-200, 4e-200])", 5e-200),
+        ("norm([3e200, 4e200])", 5e200),
+        ("norm([3, 4])", 5),
+        ("norm([])", 0),
+        ("std([1e-200, 3e-200])", 1e-200),
+        ("std([1e200, 3e200], ddof=1)", 2**0.5 * 1e200),
+        ("median([2**53, 2**53 + 2])", 2**53 + 1),
+        ("percentile([0, 2**55], 25)", 2**53),
+        ("quantile([2**70, 2**70 + 4], 1/4)", 2**70 + 1),
+    ],
+)
+async def test_formulas_have_the_same_figures(expression: str, value: float) -> None:
+    """TOOL-11."""
+    found = (await ask("calculate", expression=expression)).unwrap()
+    assert found == (value if isinstance(value, int) else pytest.approx(value, rel=1e-12, abs=0))
+
+
+async def test_figures_that_no_float_holds_are_refused() -> None:
+    assert "too large for var" in await refusal("statistics", data=[1e200, 3e200], metrics=["std", "var"])
+    assert "too large for sum" in await refusal("statistics", data=[1e308, 1e308], metrics=["mean", "sum"])
+    assert "too large for iqr" in await refusal("statistics", data=[-1e308, -1e308, 1e308, 1e308], metrics=["iqr"])
+    assert "too large for a float" in await refusal("calculate", expression="norm([1.7e308, 1.7e308])")
