@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Failed, Previewed, Unknown
+from callgate import Callgate, Context, Failed, Pending, Previewed, Unknown
 from callgate.model.levels import Autonomy, Caller, Category, Happened
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools.catalogue import make_builtin
@@ -69,6 +69,39 @@ async def test_a_post_sends_json_once_and_gives_the_answer(gate: Callgate, site:
     [asked] = site.asked
     assert (asked.method, asked.body) == ("POST", '{"title":"é"}'.encode())
     assert asked.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("number", [2**64, -(2**70), 10**300], ids=["65 bits", "below", "long"])
+async def test_a_post_sends_whole_numbers_of_any_size(gate: Callgate, site: Site, number: int) -> None:
+    site.answers["/notes"] = page("ok")
+    arguments = {"url": site.url("/notes"), "data": {"n": [number, 1.5, None, True]}}
+    waiting = await gate.call("http_post", arguments)
+    assert isinstance(waiting, Pending)
+    shown = await gate.call("http_post", arguments, Context(autonomy=Autonomy.A0))
+    assert isinstance(shown, Previewed)
+    assert shown.preview is not None
+    assert str(number) in shown.preview.text
+    await gate.approve(waiting.approval_id, by="operator")
+    assert (await gate.resume(waiting.approval_id)).ok
+    [asked] = site.asked
+    assert asked.body == b'{"n":[%d,1.5,null,true]}' % number
+
+
+async def test_a_post_sends_what_is_nested_as_deeply_as_arguments_may_be(gate: Callgate, site: Site) -> None:
+    """What cannot be sent is refused with the arguments, before anybody is asked."""
+    site.answers["/notes"] = page("ok")
+    sent: list[int] = []
+    for levels in range(40, 400, 20):
+        data: dict[str, Any] = {"end": "é"}
+        for _ in range(levels):
+            data = {"in": data}
+        outcome = await gate.call("http_post", {"url": site.url("/notes"), "data": data}, AT_WILL)
+        assert outcome.ok or category_of(outcome) is Category.USER_INPUT
+        assert outcome.ok == (len(site.asked) > 0), levels
+        sent += [levels] * outcome.ok
+        site.asked.clear()
+    assert 40 in sent
+    assert 380 not in sent
 
 
 async def test_a_post_is_asked_about_and_its_preview_shows_what_would_be_sent(gate: Callgate, site: Site) -> None:
@@ -144,9 +177,42 @@ async def test_endless_redirects_end(gate: Callgate, site: Site) -> None:
     assert len(site.asked) == 11
 
 
-async def test_a_redirect_that_does_not_say_where_to_is_an_error(gate: Callgate, site: Site) -> None:
-    site.answers["/nowhere"] = b"HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n"
-    assert "does not say where" in str(await gate.call("http_get", {"url": site.url("/nowhere")}))
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Again", "308 Permanent"])
+@pytest.mark.parametrize("more", ["", "location:\r\n"], ids=["none", "empty"])
+async def test_a_redirect_that_does_not_say_where_to_is_given_as_it_is(
+    gate: Callgate, site: Site, status: str, more: str
+) -> None:
+    site.answers |= {"/a": redirect("/nowhere"), "/nowhere": page("see elsewhere", status=status, more=more)}
+    told = await get(gate, site.url("/a"))
+    assert (told["status_code"], told["body"], told["truncated"]) == (int(status[:3]), "see elsewhere", False)
+    assert told["url"] == site.url("/nowhere")
+    assert "does not say where" in told["error"]
+
+
+@pytest.mark.parametrize(
+    ("places", "body"),
+    [
+        (["/there", "/elsewhere"], "there"),
+        (["", "/there"], "see elsewhere"),
+        (["/there", ""], "there"),
+        (["/th%C3%A9re"], "thére"),
+        (["/thére"], "thére"),
+        (["  "], "see elsewhere"),
+    ],
+)
+async def test_of_several_locations_the_first_counts_whatever_it_says(
+    gate: Callgate, site: Site, places: list[str], body: str
+) -> None:
+    site.answers |= {"/there": page("there"), "/elsewhere": page("elsewhere"), "/th%C3%A9re": page("thére")}
+    lines = "".join(f"location: {place}\r\n" for place in places)
+    site.answers["/a"] = page("see elsewhere", status="302 Found", more=lines)
+    assert (await get(gate, site.url("/a")))["body"] == body
+
+
+async def test_what_a_redirect_that_is_followed_has_is_neither_read_nor_unpacked(gate: Callgate, site: Site) -> None:
+    more = "location: /there\r\ncontent-encoding: zstd\r\n"
+    site.answers |= {"/a": page("unread", status="302 Found", more=more), "/there": page("there")}
+    assert (await get(gate, site.url("/a")))["body"] == "there"
 
 
 async def test_a_giant_body_is_read_no_further_than_its_bound(gate: Callgate, site: Site) -> None:
@@ -198,7 +264,9 @@ async def test_what_is_packed_wrongly_is_an_error(gate: Callgate, site: Site) ->
     assert "packed its answer wrongly" in str(await gate.call("http_get", {"url": site.url("/bad")}))
 
 
-async def test_headers_without_end_are_refused_and_many_are_shown_in_part(gate: Callgate, site: Site) -> None:
+async def test_headers_without_end_are_refused_and_those_that_are_left_out_are_named(
+    gate: Callgate, site: Site
+) -> None:
     async def endless(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n")
         while True:
@@ -208,11 +276,23 @@ async def test_headers_without_end_are_refused_and_many_are_shown_in_part(gate: 
     site.answers["/endless"] = endless
     refused = await gate.call("http_get", {"url": site.url("/endless"), "timeout": 20})
     assert category_of(refused) is Category.NETWORK
-    many = "".join(f"x-{number}: {'v' * 100}\r\n" for number in range(300)) + f"x-long: {'w' * 5000}\r\n"
+    many = "".join(f"x-{number}: {'v' * 100}\r\n" for number in range(300)) + "set-cookie: a=b\r\n"
     site.answers["/many"] = page("ok", more=many)
     told = await get(gate, site.url("/many"))
     assert len(told["headers"]) == 100
-    assert max(map(len, told["headers"].values())) <= 2000
+    assert told["headers_left_out"] == [f"x-{number}" for number in range(98, 300)]
+
+
+async def test_a_header_is_shown_as_a_whole_or_not_at_all(gate: Callgate, site: Site) -> None:
+    """Half of a list of links, or of a policy, reads as if it were all of it."""
+    more = f"link: {'l' * 8000}\r\nx-long: {'x' * 8193}\r\nx-parts: {'y' * 8000}\r\nx-parts: {'z' * 8000}\r\n"
+    site.answers["/long"] = page("ok", more=f"{more}x-parts: end\r\n")
+    told = await get(gate, site.url("/long"))
+    assert told["headers"]["link"] == "l" * 8000
+    assert told["headers_left_out"] == ["x-long", "x-parts"]
+    assert not {"x-long", "x-parts"} & told["headers"].keys()
+    site.answers["/short"] = page("ok")
+    assert "headers_left_out" not in await get(gate, site.url("/short"))
 
 
 async def test_a_server_that_sends_a_byte_now_and_then_ends_with_the_time(gate: Callgate, site: Site) -> None:
@@ -235,6 +315,30 @@ async def test_a_server_that_sends_a_byte_now_and_then_ends_with_the_time(gate: 
     assert "within 2 seconds" in str(outcome)
     await asyncio.wait_for(gone.wait(), 10)
     assert len(site.asked) == 1
+
+
+async def test_the_seconds_are_for_all_tries_together(gate: Callgate, site: Site) -> None:
+    """A server that breaks off may be asked again, in what is left of them."""
+
+    async def late(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.7)  # how late this server begins, each time
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc")
+        await writer.drain()
+
+    site.answers["/late"] = late
+    outcome = await gate.call("http_get", {"url": site.url("/late"), "timeout": 1})
+    assert category_of(outcome) in {Category.TIMEOUT, Category.NETWORK}
+    assert len(site.asked) <= 2
+
+
+async def test_a_server_that_breaks_off_at_once_is_asked_again(gate: Callgate, site: Site) -> None:
+    async def better_next_time(writer: asyncio.StreamWriter) -> None:
+        site.answers["/x"] = page("now it works")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc")
+        await writer.drain()
+
+    site.answers["/x"] = better_next_time
+    assert (await get(gate, site.url("/x")))["body"] == "now it works"
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,9 @@ async def test_a_redirect_is_told(gate: Callgate, site: Site) -> None:
         ("403 Forbidden", "refuses access", False),
         ("401 Unauthorized", "sign in", False),
         ("418 Teapot", "did not take", False),
+        ("302 Found", "does not say where", False),
+        ("300 Multiple Choices", "did not take", False),
+        ("304 Not Modified", "nothing has changed", False),
     ],
 )
 @pytest.mark.parametrize("name", ["web_fetch", "fetch_docs"])
@@ -158,6 +161,30 @@ async def test_characters_are_read_as_the_server_or_the_page_says(
     content = (await fetch(gate, site.url("/x")))["content"]
     assert content.startswith("cafй" if b"1251" in body else "café")
     assert "A" not in content
+
+
+async def test_links_lead_where_those_of_the_page_do(gate: Callgate, site: Site) -> None:
+    links = (
+        "/x.html",
+        "y.html?a=1",
+        "../z",
+        "#part",
+        "//example.com/w",
+        "https://example.com/v",
+        "mailto:a@b.c",
+        "//[bad",
+    )
+    text = " ".join(f'some words before <a href="{link}">link {at}</a>' for at, link in enumerate(links))
+    site.answers["/docs/deep/page"] = page(f"<html><body><article><p>{text}</p></article></body></html>")
+    content = (await fetch(gate, site.url("/docs/deep/page")))["content"]
+    here = site.url("/docs/deep/page")
+    leads = site.url("/x.html"), site.url("/docs/deep/y.html?a=1"), site.url("/docs/z"), f"{here}#part"
+    for at, link in enumerate((*leads, "http://example.com/w", "https://example.com/v", "mailto:a@b.c", "//[bad")):
+        assert f"[link {at}]({link})" in content
+    based = f'<html><head><base href="/docs/2/"></head><body><article><p>{text}</p></article></body></html>'
+    assert (
+        "[link 1](https://example.com/docs/2/y.html?a=1)" in read_page(based, "https://example.com/docs/1/")["content"]
+    )
 
 
 async def test_a_page_without_an_article_gives_what_can_be_seen() -> None:

@@ -26,6 +26,7 @@ STYLED = """<html><body><div class="results">
  pages.</a></div>
 <div class="result"><h2><a class="result__a" href="https://example.com/two">Two</a></h2></div>
 <div class="result"><h2><a class="result__a" href="javascript:alert(1)">Three</a></h2></div>
+<div class="result"><h2><a class="result__a" href="//[bad">Four</a></h2></div>
 </div></body></html>"""
 PLAIN = """<html><body><table>
 <tr class="result-sponsored"><td><a class="result-link" href="https://ads.example/">Buy</a></td></tr>

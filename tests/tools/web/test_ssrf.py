@@ -33,11 +33,15 @@ INSIDE = {
     "private 192": "192.168.1.1",
     "carrier": "100.64.0.1",
     "metadata": "169.254.169.254",
+    "metadata, elsewhere": "192.0.0.192",
+    "the host of a cloud": "168.63.129.16",
+    "relays": "192.88.99.1",
     "multicast": "224.0.0.1",
     "reserved": "240.0.0.1",
     "broadcast": "255.255.255.255",
     "for tests": "198.18.0.1",
     "for documents": "192.0.2.1",
+    "six for documents": "3fff::1",
     "six loopback": "::1",
     "six none": "::",
     "six link": "fe80::1",
@@ -238,6 +242,50 @@ async def test_granted_addresses_are_connected_and_only_those_that_are_written_p
     assert wall.wanted == [("10.0.0.1", 80)] * 2
 
 
+METADATA = "169.254.169.254"
+OWN = "scopes: {net: {hosts: [127.0.0.1, localhost, '[::1]'], private_addresses: true}}\n"
+
+
+@pytest.mark.parametrize("url", [f"http://{METADATA}/latest/", "http://public.example/x"], ids=["asked", "led"])
+async def test_private_addresses_open_link_local_ones_too_also_by_redirect(
+    site: Site, tmp_path: Path, url: str
+) -> None:
+    config = tmp_path / "callgate.yaml"
+    config.write_text("scopes: {net: {private_addresses: true}}\n")
+    network, _, wall = walled(site)
+    site.answers["/x"] = redirect(f"http://{METADATA}/latest/")
+    async with gate_with(network, config) as gate:
+        await gate.call("http_get", {"url": url})
+    assert METADATA in wall.addresses()
+
+
+async def test_hosts_narrow_private_addresses_to_this_machine(site: Site, tmp_path: Path) -> None:
+    config = tmp_path / "callgate.yaml"
+    config.write_text(OWN)
+    names, wall = Names({"localhost": [["127.0.0.1"]], "public.example": [[PUBLIC]]}), Wall({"127.0.0.1": site.port})
+    site.answers["/x"] = page("here")
+    site.answers["/away"] = redirect(f"http://{METADATA}/latest/")
+    async with gate_with(Network(resolver=names, connector=wall), config) as gate:
+        for url in ("http://127.0.0.1/x", "http://localhost/x"):
+            assert (await gate.call("http_get", {"url": url})).unwrap()["body"] == "here"
+        elsewhere = [f"http://{METADATA}/", "http://10.0.0.1/", "http://[fe80::1]/", "http://public.example/"]
+        for url in ("http://127.0.0.1/away", *elsewhere):
+            refused = await gate.call("http_get", {"url": url})
+            assert refused.error is not None
+            assert "and net allows 127.0.0.1, [::1], localhost" in refused.error.message
+    assert wall.addresses() == {"127.0.0.1"}
+    assert names.asked == ["localhost"]
+
+
+async def test_a_name_among_the_hosts_is_trusted_with_where_it_leads(site: Site, tmp_path: Path) -> None:
+    config = tmp_path / "callgate.yaml"
+    config.write_text("scopes: {net: {hosts: ['*.example'], private_addresses: true}}\n")
+    network, _, wall = walled(site, inside_example=[[METADATA]])
+    async with gate_with(network, config) as gate:
+        await gate.call("http_get", {"url": "http://inside.example/"})
+    assert wall.addresses() == {METADATA}
+
+
 async def test_where_connections_are_made_the_policy_is_asked_again(site: Site) -> None:
     """Whatever else went wrong before."""
     network, names, wall = walled(site)
@@ -271,7 +319,9 @@ async def test_search_and_encyclopedia_are_judged_as_well(site: Site, tmp_path: 
     places = f'search: [{{kind: searxng, url: "{inside}"}}], wikipedia: "{inside}"'
     config.write_text(f"builtin_tools: {{enable: [web], web: {{{places}}}}}\n")
     async with Callgate.open("memory://", config) as gate:
-        for name, arguments in (("web_search", {"query": "x"}), ("fetch_wikipedia", {"title": "x"})):
+        calls = (("web_search", {"query": "x"}), ("fetch_wikipedia", {"title": "x"}), ("http_post", {"url": inside}))
+        for name, arguments in calls:
             outcome = await gate.call(name, arguments)
             assert outcome.error is not None
             assert outcome.error.code == "policy_denied"
+            assert outcome.error.message.startswith(f"the host it would reach: '{inside}' names the private host 1")

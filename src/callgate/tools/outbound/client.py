@@ -30,6 +30,8 @@ class Limits:
     """How much one request may take, its redirects included."""
 
     seconds: float
+    left: float | None = None
+    """What is left of these seconds, where tries before this one took from them."""
     content: int
     """Bytes, packed and unpacked."""
 
@@ -50,7 +52,7 @@ class Client:
             TimeoutError: It took too long.
             OSError: It could not be reached or read.
         """
-        async with self._in_time(url, limits.seconds) as backend:
+        async with self._in_time(url, limits) as backend:
             return await self._follow(backend, url, headers=dict(headers), limit=limits.content)
 
     async def post(self, url: str, content: bytes, *, headers: Mapping[str, str], limits: Limits) -> Answer:
@@ -63,7 +65,7 @@ class Client:
 
         target = self.judge(url)
         sending = Sending(method="POST", url=target, headers=headers, content=content)
-        async with self._in_time(url, limits.seconds) as backend:
+        async with self._in_time(url, limits) as backend:
             return await exchange(backend, self._network, sending=sending, limit=limits.content, follow=False)
 
     def judge(self, text: str) -> httpx2.URL:
@@ -83,25 +85,22 @@ class Client:
         return read_url(text)
 
     async def _follow(self, backend: JudgedBackend, start: str, *, headers: dict[str, str], limit: int) -> Answer:
-        from callgate.tools.outbound.transport import REDIRECTS, Sending, exchange  # noqa: PLC0415 - an extra
+        from callgate.tools.outbound.transport import Sending, exchange  # noqa: PLC0415 - an extra
 
         url, strayed = self.judge(start), False
         for redirects in range(MOST_REDIRECTS + 1):
             sending = Sending(method="GET", url=url, headers=headers)
             answer = await exchange(backend, self._network, sending=sending, limit=limit, follow=True)
-            if answer.status not in REDIRECTS:
+            if not answer.leads_to:
                 return replace(answer, redirected_from=start if redirects else None, strayed=strayed)
-            there = self._led_to(url, answer)
+            there = self._led_to(url, answer.leads_to)
             if _origin(there) != _origin(url):
                 headers, strayed = for_another_origin(headers), True
             url = there
         raise AnswerUnfit(f"{start[:_SHOWN]} leads on and on; gave up after {MOST_REDIRECTS} redirects")
 
-    def _led_to(self, url: httpx2.URL, answer: Answer) -> httpx2.URL:
+    def _led_to(self, url: httpx2.URL, location: str) -> httpx2.URL:
         """Where a redirect leads, judged like an address that was asked for."""
-        location = answer.header("location")
-        if not location:
-            raise AnswerUnfit(f"{url.host} answered {answer.status}, a redirect, and does not say where to")
         try:
             there = self.judge(urljoin(str(url), location))
         except ValueError as error:
@@ -113,17 +112,17 @@ class Client:
         return there
 
     @asynccontextmanager
-    async def _in_time(self, url: str, seconds: float) -> AsyncGenerator[JudgedBackend]:
+    async def _in_time(self, url: str, limits: Limits) -> AsyncGenerator[JudgedBackend]:
         """The time covers all of it: names, connections, redirects, and servers that send a byte now and then."""
         from callgate.tools.outbound.transport import JudgedBackend  # noqa: PLC0415 - an extra
 
         backend = JudgedBackend(self._network, self._grounds)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(limits.seconds if limits.left is None else limits.left):
                 yield backend
         except TimeoutError:
             kind = TooSlow if backend.connected else ConnectTimedOut
-            raise kind(f"{url[:_SHOWN]} did not answer in full within {seconds:g} seconds") from None
+            raise kind(f"{url[:_SHOWN]} did not answer in full within {limits.seconds:g} seconds") from None
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int]:

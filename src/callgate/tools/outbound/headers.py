@@ -10,6 +10,7 @@ _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 _MOST = 50
 _LONGEST = 8192
+"""Characters of a value: as many as servers usually take, and send."""
 _OURS = frozenset(
     {"accept-encoding", "connection", "content-length", "expect", "host", "http2-settings", "keep-alive"}
     | {"te", "trailer", "transfer-encoding", "upgrade", "via", "x-forwarded-for", "forwarded"}
@@ -18,7 +19,6 @@ _HARMLESS = frozenset({"accept", "accept-language", "user-agent"})
 """What may go to another origin; any other header may be a credential, whatever it is called."""
 _NOT_SHOWN = frozenset({"set-cookie", "set-cookie2", "authentication-info", "proxy-authenticate"})
 _MOST_SHOWN = 100
-_LONGEST_SHOWN = 2000
 
 
 def sendable(given: Mapping[str, str] | None) -> dict[str, str]:
@@ -47,10 +47,20 @@ def for_another_origin(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name in _HARMLESS}
 
 
-def shown(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The headers of an answer for a reader: bounded, and without cookies."""
+def shown(headers: Iterable[tuple[str, str]]) -> tuple[dict[str, str], list[str]]:
+    """The headers of an answer for a reader, bounded and without cookies, and the names of those left out for that.
+
+    None is cut: half a value could be taken for a whole one.
+    """
     seen: dict[str, str] = {}
+    left_out: dict[str, None] = {}
     for name, value in headers:
-        if name not in _NOT_SHOWN and (name in seen or len(seen) < _MOST_SHOWN):
-            seen[name] = (f"{seen[name]}, {value}" if name in seen else value)[:_LONGEST_SHOWN]
-    return seen
+        if name in _NOT_SHOWN or name in left_out:
+            continue
+        whole = f"{seen[name]}, {value}" if name in seen else value
+        if len(whole) > _LONGEST or (name not in seen and len(seen) >= _MOST_SHOWN):
+            seen.pop(name, None)
+            left_out[name] = None
+        else:
+            seen[name] = whole
+    return seen, list(left_out)

@@ -7,24 +7,22 @@ the certificate is checked against the name. Redirects, and what the answers mea
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import httpcore2
 import httpx2
 
 from callgate.policy.hosts import is_private
-from callgate.tools.outbound.troubles import AnswerLost, AnswerUnfit, HostRefused, NotConnected
+from callgate.tools.outbound.troubles import REDIRECTS, AnswerLost, AnswerUnfit, HostRefused, NotConnected
+from callgate.tools.outbound.unpacking import CODINGS, PackedWrongly, Unpacking
 
 if TYPE_CHECKING:
     from callgate.model.grounds import Grounds
     from callgate.tools.outbound.network import Network
 
 USUAL_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
-CODINGS = frozenset({"gzip", "x-gzip", "deflate"})
-"""What is asked for and unpacked; anything else would be one more way to unpack a bomb."""
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONNECTING = 10.0
 """Seconds for each address."""
 _MOST_ADDRESSES = 4
@@ -47,7 +45,7 @@ class Answer:
     content: bytes
     """Unpacked."""
     complete: bool
-    """Whether the content is all of it."""
+    """Whether the content is all of it: neither cut here, nor broken off on its way."""
     url: str
     """Where it came from in the end."""
     redirected_from: str | None = None
@@ -59,6 +57,11 @@ class Answer:
     def header(self, name: str) -> str:
         """The first header of that name; empty if there is none."""
         return next((value for key, value in self.headers if key == name), "")
+
+    @property
+    def leads_to(self) -> str | None:
+        """Where a redirect leads, and empty if it does not say; None of any other answer."""
+        return self.header("location") if self.status in REDIRECTS else None
 
 
 def read_url(text: str) -> httpx2.URL:
@@ -122,7 +125,7 @@ class JudgedBackend(httpcore2.AsyncNetworkBackend):
         addresses = await self._network.addresses(host, port)
         private = [address for address in addresses if is_private(address)]
         if private and not self._grounds.private_addresses:
-            advice = "set scopes.net.private_addresses to true to allow such hosts"
+            advice = "in callgate.yaml, set scopes.net.private_addresses to true and narrow scopes.net.hosts"
             raise HostRefused(f"{host} leads to the private address {private[0]}; {advice}")
         return addresses
 
@@ -175,60 +178,41 @@ async def exchange(backend: JudgedBackend, network: Network, *, sending: Sending
         ) as pool:
             response = await pool.handle_async_request(request)
             try:
-                return await _read(response, url=url, limit=0 if follow and response.status in REDIRECTS else limit)
+                return await _read(response, url=url, limit=limit, follow=follow)
             finally:
                 await response.aclose()
 
 
-async def _read(response: httpcore2.Response, *, url: httpx2.URL, limit: int) -> Answer:
+async def _read(response: httpcore2.Response, *, url: httpx2.URL, limit: int, follow: bool) -> Answer:
     headers = httpx2.Headers(response.headers)
-    codings = [part.strip().lower() for part in headers.get_list("content-encoding", split_commas=True)]
-    packed = [coding for coding in codings if coding and coding != "identity"]
-    if limit and (len(packed) > 1 or not CODINGS.issuperset(packed)):
-        raise AnswerUnfit(f"{url.host} packed its answer as {', '.join(packed)[:100]}, which was not asked for")
-    if packed:
-        headers["content-encoding"] = packed[0].removeprefix("x-")
-    counted = _Counted(cast("AsyncIterator[bytes]", response.stream), limit)
-    unpacking = httpx2.Response(response.status, headers=headers, stream=counted)
-    content, whole = await _take(unpacking, limit)
-    return Answer(
+    answer = Answer(
         status=response.status,
         headers=tuple((name.lower(), value) for name, value in headers.multi_items()),
-        content=content,
-        complete=whole and not counted.cut,
+        content=b"",
+        complete=False,
         url=str(url),
     )
+    if follow and answer.leads_to:
+        return answer
+    codings = [part.strip().lower() for part in headers.get_list("content-encoding", split_commas=True)]
+    packed = [coding for coding in codings if coding and coding != "identity"]
+    if len(packed) > 1 or not CODINGS.issuperset(packed):
+        raise AnswerUnfit(f"{url.host} packed its answer as {', '.join(packed)[:100]}, which was not asked for")
+    content, whole = await _take(response, Unpacking(packed[0]) if packed else None, limit=limit)
+    return replace(answer, content=content, complete=whole)
 
 
-async def _take(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
-    taken = bytearray()
-    if not limit:
-        return b"", False
-    async with contextlib.aclosing(response.aiter_bytes()) as chunks:
+async def _take(response: httpcore2.Response, unpacking: Unpacking | None, *, limit: int) -> tuple[bytes, bool]:
+    """The content, and whether it is all of it: neither packed nor unpacked are there more bytes than the limit."""
+    taken, seen = bytearray(), 0
+    async with contextlib.aclosing(response.aiter_stream()) as chunks:
         async for chunk in chunks:
-            taken += chunk
-            if len(taken) > limit:
-                return bytes(taken[:limit]), False
-    return bytes(taken), True
-
-
-class _Counted(httpx2.AsyncByteStream):
-    """The bytes of an answer as they come, until they are too many."""
-
-    def __init__(self, stream: AsyncIterator[bytes], limit: int) -> None:
-        self._stream = stream
-        self._limit = limit
-        self.cut = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        seen = 0
-        async for chunk in self._stream:
+            came = chunk[: limit - seen]
+            taken += came if unpacking is None else unpacking.unpack(came, limit + 1 - len(taken))
             seen += len(chunk)
-            if seen > self._limit:
-                self.cut = True
-                yield chunk[: self._limit - seen]
-                return
-            yield chunk
+            if seen > limit or len(taken) > limit:
+                return bytes(taken[:limit]), False
+    return bytes(taken), unpacking is None or unpacking.whole
 
 
 @contextlib.contextmanager
@@ -237,7 +221,7 @@ def _translated(host: str) -> Generator[None]:
         yield
     except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
         raise NotConnected(f"{host} cannot be reached: {error}") from error
-    except httpx2.DecodingError as error:
+    except PackedWrongly as error:
         raise AnswerUnfit(f"{host} packed its answer wrongly: {error}") from error
     except httpcore2.LocalProtocolError as error:
         raise ValueError(f"headers or url cannot be sent: {error}") from error

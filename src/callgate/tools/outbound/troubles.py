@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from callgate.errors import ConfigurationError, NoEffect
 
 _FARTHEST = 366 * 86400
-"""Seconds; a server that wants more than this to be waited says nothing."""
+"""Seconds; more than this nobody waits, whatever a server wants."""
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _WORST_ANSWER = 500
 
 
@@ -50,8 +51,6 @@ class StatusError(Exception):
         self.status_code = status_code
         self.resets_at = resets_at
         """When it may be asked again, in seconds since the epoch, where it says so."""
-        self.one_of_many = False
-        """Whether the tool asks any place it is told to: then this one speaks for itself, and stops no other call."""
         super().__init__(message)
 
 
@@ -72,6 +71,7 @@ class ServerFailed(StatusError):
 
 
 _BY_STATUS: Mapping[int, tuple[type[StatusError], str]] = {
+    304: (StatusError, "the server says that nothing has changed, and sends nothing"),
     401: (AccessRefused, "the server wants somebody to sign in first"),
     403: (AccessRefused, "the server refuses access to it"),
     404: (PageNotFound, "there is no such page; check the address"),
@@ -83,7 +83,9 @@ _BY_STATUS: Mapping[int, tuple[type[StatusError], str]] = {
 def status_error(status: int, url: str, *, retry_after: str | None = None) -> StatusError:
     """The error for an answer whose status is no success."""
     kind, meaning = _BY_STATUS.get(status, (StatusError, "the server did not take the request"))
-    if status >= _WORST_ANSWER:
+    if status in REDIRECTS:
+        meaning = "the server leads elsewhere, and does not say where to"
+    elif status >= _WORST_ANSWER:
         kind, meaning = ServerFailed, "the server has trouble of its own; try again later"
     return kind(f"{url} answered {status}: {meaning}", status_code=status, resets_at=retry_moment(retry_after))
 
@@ -91,9 +93,10 @@ def status_error(status: int, url: str, *, retry_after: str | None = None) -> St
 def retry_moment(retry_after: str | None, *, now: float | None = None) -> float | None:
     """When to ask again: `Retry-After` is a number of seconds or a date. None where it says nothing that can be."""
     text = (retry_after or "").strip()
-    if text.isascii() and text.isdigit():
-        return (time.time() if now is None else now) + min(int(text[:10]), _FARTHEST)
+    now = time.time() if now is None else now
     try:
-        return email.utils.parsedate_to_datetime(text).timestamp()
+        counted = text.isascii() and text.isdigit()
+        moment = now + int(text[:10]) if counted else email.utils.parsedate_to_datetime(text).timestamp()
+        return min(moment, now + _FARTHEST)
     except (ValueError, TypeError, OverflowError):
         return None

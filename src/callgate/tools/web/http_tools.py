@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.registry.health import ANY_HOST
 from callgate.tools.outbound.client import Client, Limits
 from callgate.tools.outbound.headers import sendable, shown
 from callgate.tools.outbound.network import Network
@@ -25,7 +26,6 @@ LONGEST_BODY = 100_000
 _LARGEST_BODY = 4 * LONGEST_BODY
 """Bytes: no character takes more than four."""
 _LONGEST_WAIT = 120
-_REDIRECTED = range(300, 400)
 _FAILED = 400
 _ANSWERED = fields(
     {
@@ -36,7 +36,7 @@ _ANSWERED = fields(
         "url": {"type": "string"},
         "elapsed_ms": {"type": "number"},
     },
-    optional={"error": {"type": "string"}},
+    optional={"headers_left_out": {"type": "array", "items": {"type": "string"}}, "error": {"type": "string"}},
 )
 _Seconds = Annotated[int, Field(ge=1, le=_LONGEST_WAIT)]
 
@@ -57,7 +57,9 @@ def _body(data: Mapping[str, Any] | None, headers: Mapping[str, str] | None) -> 
     sent = sendable(headers)
     if data is None:
         return b"", sent
-    return orjson.dumps(data), {"content-type": "application/json", **sent}
+    # Not with orjson: whole numbers of more than 64 bits are arguments like others, and it writes none.
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return written.encode(), {"content-type": "application/json", **sent}
 
 
 class HttpTools:
@@ -69,6 +71,7 @@ class HttpTools:
     @tool(
         effects=["read_only", "network_access"],
         scopes=["net:outbound"],
+        capabilities=[ANY_HOST],
         egress=True,
         untrusted_output=True,
         timeout=_LONGEST_WAIT + 5,
@@ -86,13 +89,17 @@ class HttpTools:
             timeout: Seconds for all of it.
         """
         started = time.monotonic()
-        limits = Limits(seconds=timeout, content=_LARGEST_BODY)
+        if ctx.ends_at is None:
+            # In the first try: the seconds are for all of them together, and the gate begins none behind their end.
+            ctx.ends_at = started + timeout
+        limits = Limits(seconds=timeout, left=max(0.0, ctx.ends_at - started), content=_LARGEST_BODY)
         answer = await Client(self._network, ctx.grounds()).get(url, headers=sendable(headers), limits=limits)
         return _told(answer, started)
 
     @tool(
         effects=["network_access"],
         scopes=["net:outbound"],
+        capabilities=[ANY_HOST],
         risk="medium",
         destructive=False,
         idempotent=False,
@@ -136,16 +143,21 @@ class HttpTools:
 
 def _told(answer: Answer, started: float) -> dict[str, Any]:
     text = as_text(answer)
+    headers, left_out = shown(answer.headers)
     told: dict[str, Any] = {
         "status_code": answer.status,
-        "headers": shown(answer.headers),
+        "headers": headers,
         "body": text[:LONGEST_BODY],
         "truncated": len(text) > LONGEST_BODY or not answer.complete,
         "url": answer.url,
         "elapsed_ms": round((time.monotonic() - started) * 1000, 1),
     }
-    if answer.status in _REDIRECTED and answer.header("location"):
-        told["error"] = f"the server leads to {answer.header('location')[:500]}; nothing was sent there"
+    if left_out:
+        told["headers_left_out"] = left_out
+    if answer.leads_to:
+        told["error"] = f"the server leads to {answer.leads_to[:500]}; nothing was sent there"
+    elif answer.leads_to is not None:
+        told["error"] = f"the server answered {answer.status}, a redirect, and does not say where to"
     elif answer.status >= _FAILED:
         told["error"] = f"the server answered {answer.status}"
     return told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.registry.health import ANY_HOST
 from callgate.tools.outbound.client import Client, Limits
 from callgate.tools.outbound.headers import sendable
 from callgate.tools.outbound.network import Network
@@ -19,7 +21,7 @@ from callgate.tools.outbound.schemas import Url
 from callgate.tools.outbound.troubles import AnswerUnfit, status_error
 from callgate.tools.schemas import fields
 from callgate.tools.web.apart import read_apart
-from callgate.tools.web.pages import LARGEST_PAGE, read_page
+from callgate.tools.web.pages import LARGEST_PAGE, read_written
 from callgate.tools.web.texts import HTML, as_text, media_type
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class PageTools:
     @tool(
         effects=["read_only", "network_access"],
         scopes=["net:outbound"],
+        capabilities=[ANY_HOST],
         egress=True,
         untrusted_output=True,
         timeout=60,
@@ -84,7 +87,7 @@ class PageTools:
         if media_type(answer) not in HTML:
             kind = media_type(answer)[:100] or "of no stated type"
             raise AnswerUnfit(f"{answer.url} is no HTML page but {kind}; use http_get for it")
-        page = await read_apart(read_page, as_text(answer))
+        page = await _read(answer)
         content = page["content"]
         longest = min(max(max_tokens, _FEWEST_TOKENS), _MOST_TOKENS) * _CHARACTERS
         return {
@@ -99,6 +102,7 @@ class PageTools:
     @tool(
         effects=["read_only", "network_access"],
         scopes=["net:outbound"],
+        capabilities=[ANY_HOST],
         egress=True,
         untrusted_output=True,
         timeout=60,
@@ -135,9 +139,7 @@ class PageTools:
         limits = Limits(seconds=_FETCHING, content=LARGEST_PAGE)
         answer = await Client(self._network, ctx.grounds()).get(url, headers=sendable(headers), limits=limits)
         if answer.status not in _SUCCEEDED:
-            error = status_error(answer.status, answer.url, retry_after=answer.header("retry-after"))
-            error.one_of_many = True
-            raise error
+            raise status_error(answer.status, answer.url, retry_after=answer.header("retry-after"))
         return answer
 
     def _trust(self, url: str) -> str:
@@ -148,10 +150,14 @@ class PageTools:
         return "trusted" if known and parts.scheme == "https" else "unknown"
 
 
+async def _read(answer: Answer) -> dict[str, str]:
+    return await read_apart(read_written, json.dumps([as_text(answer), answer.url]))
+
+
 async def _readable(answer: Answer) -> str:
     kind = media_type(answer)
     if kind in HTML:
-        return (await read_apart(read_page, as_text(answer)))["content"]
+        return (await _read(answer))["content"]
     if kind.startswith("text/") or kind in _PLAIN or kind.endswith(("+json", "+xml")):
         return as_text(answer)
     raise AnswerUnfit(f"{answer.url} is no text but {kind[:100] or 'of no stated type'}")

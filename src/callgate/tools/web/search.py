@@ -96,7 +96,7 @@ async def _ask(network: Network, grounds: Grounds, *, backend: SearchBackend, wo
     if answer.status != _ANSWERED:
         raise status_error(answer.status, backend.url)
     if not answer.complete:
-        raise AnswerUnfit("the answer is too large")
+        raise AnswerUnfit("the answer is too large, or broke off")
     return await read_apart(kind.read, as_text(answer))
 
 

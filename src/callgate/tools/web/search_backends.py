@@ -81,7 +81,10 @@ def _hit(link: LexborNode | None, snippet: LexborNode | None) -> Hit | None:
 
 def _unwrapped(href: str) -> str:
     """Where a link leads that goes through the search engine."""
-    parts = urlsplit(href)
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return href
     return next(iter(parse_qs(parts.query).get("uddg", [])), href) if parts.path == "/l/" else href
 
 
