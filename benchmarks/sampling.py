@@ -3,9 +3,8 @@
 Two cores of a machine that is shared are not always two. So two threads are also compared, in turns, with two programs
 that take half of the samples each and share nothing: what these reach is all there is to be had at that moment.
 
-A core of such a machine runs at one of two speeds, a third apart, and changes between them from one round to the next.
-The ratio of two rounds is then 1.4 or 1.9, and their median is whichever came more often. So the time of all rounds is
-compared, which has every speed in it as often as it came.
+The neighbours' noise only adds, and to two cores twice: from one round to the next the ratio is 1.3 or 1.9. So the
+fastest of many short rounds are compared, as they are what the code takes; the results have all rounds' time, too.
 """
 
 from __future__ import annotations

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -330,6 +332,11 @@ HUNGRY = {
     " [os.link('/tmp/f', f'/tmp/{i:0240}') for i in range(300000)]; time.sleep(19)\"",
     "shared-mapping": "python3 -c \"import mmap, time; m = mmap.mmap(-1, 2**28); m.write(b'x' * 2**26);"
     " m.write(b'x' * 2**26); time.sleep(19)\"",
+    "shared-mapping-as-code": 'python3 -c "import ctypes, mmap, time; m = mmap.mmap(-1, 2**28); c = ctypes.c_char;'
+    " a = ctypes.addressof(c.from_buffer(m)); p = ctypes.CDLL(None).mprotect;"
+    ' assert p(ctypes.c_void_p(a), ctypes.c_size_t(2**28), 5) == 0; time.sleep(19)"',
+    "shared-mapping-that-a-child-let-go": 'python3 -c "import mmap, os, time; m = mmap.mmap(-1, 2**28);'
+    ' os.fork() or m.resize(4096); time.sleep(19)"',
     "mapping-let-go": 'python3 -c "import mmap, time; m = mmap.mmap(-1, 2**28);'
     " [(m.write(b'x' * 2**24), m.madvise(mmap.MADV_DONTNEED)) for _ in range(16)]; time.sleep(19)\"",
     "mapping-let-go-and-hidden": 'python3 -c "import ctypes, mmap, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0);'
@@ -340,6 +347,16 @@ HUNGRY = {
     "segments": 'python3 -c "import ctypes, time; c = ctypes.CDLL(None); c.shmat.restype = ctypes.c_void_p;'
     " i = [c.shmget(0, 2**20, 0o600) for _ in range(200)]; assert i[0] >= 0, 'Function not implemented';"
     ' [c.shmdt(ctypes.c_void_p(ctypes.memset(c.shmat(j, None, 0), 1, 2**20))) for j in i]; time.sleep(19)"',
+    "semaphores": 'python3 -c "import ctypes, time; c = ctypes.CDLL(None);'
+    " i = [c.semget(0, 32000, 0o600) for _ in range(60)];"
+    " assert i[0] >= 0, 'Function not implemented'; time.sleep(19)\"",
+    "message-queues": 'python3 -c "import ctypes, time; c = ctypes.CDLL(None);'
+    " i = [c.msgget(0, 0o600) for _ in range(60)];"
+    " assert i[0] >= 0, 'Function not implemented'; time.sleep(19)\"",
+    "page-tables": 'python3 -c "import ctypes, mmap, time; step = 2**21; m = mmap.mmap(-1, 40000 * step, flags=0x4022,'
+    ' prot=1); m.madvise(15); [m[i * step] for i in range(40000)]; time.sleep(19)"',
+    "socket-buffers": 'python3 -c "import socket, time; p = [one for _ in range(300) for one in socket.socketpair()];'
+    ' [(one.setblocking(False), one.send(bytes(2**17))) for one in p]; time.sleep(19)"',
     "where-the-system-keeps-settings": "cd /usr/local/etc && for i in $(seq 200); do head -c 1000000 /dev/zero > f$i"
     " || exit 1; done; sleep 19",
 }
@@ -351,6 +368,14 @@ async def test_too_much_memory_is_refused_or_stopped(way: str, tmp_path: Path) -
     ran = await run_small(tmp_path, HUNGRY[way])
     assert ran.returncode != 0
     assert any(word in ran.stderr.decode() for word in REFUSED) or "96 MiB" in (ran.stopped or ""), ran
+
+
+async def test_files_are_not_taken_for_memory_by_their_names(tmp_path: Path) -> None:
+    place = 'd="$(printf "x\\r")/dev"; mkdir -p "$d"; : > "$d/zero (deleted)"'
+    code = "import glob, mmap, time; f = open(glob.glob('x*/dev/zero*')[0], 'rb+'); f.truncate(2**20);"
+    code += " m = [mmap.mmap(f.fileno(), 2**20) for _ in range(200)]; time.sleep(0.5); print('done')"
+    ran = await run_small(tmp_path, f'{place}; python3 -c "{code}"')
+    assert ran.stdout == b"done\n", ran
 
 
 async def test_a_file_stays_within_its_size(tmp_path: Path) -> None:
@@ -393,6 +418,40 @@ async def test_a_sandbox_that_cannot_be_made_runs_nothing_and_says_why(tmp_path:
         with pytest.raises(NoEffect, match="nothing was run"):
             await run(Program(command=("/bin/touch", "ran"), directory=str(tmp_path)), inside, bounds=SMALL)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("later", [0, 1, 2, 3])
+async def test_a_sandbox_that_cannot_be_held_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: int
+) -> None:
+    """Handles of processes, and readers of the loop, run out at the worst moment."""
+    left = later
+
+    def rationed(work: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(*given: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == -1:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return work(*given)
+
+        return asked
+
+    loop = asyncio.get_running_loop()
+    async with enclosure(grounds_of(tmp_path), writable=(str(tmp_path),)) as inside:
+        before = handles_and_children()
+        monkeypatch.setattr(os, "pidfd_open", rationed(os.pidfd_open))
+        monkeypatch.setattr(loop, "add_reader", rationed(loop.add_reader))
+        with pytest.raises(OSError, match="Too many"):
+            await run(Program(command=("/bin/touch", "ran"), directory=str(tmp_path)), inside, bounds=SMALL)
+        assert handles_and_children() == before
+    assert not (tmp_path / "ran").exists()
+
+
+def handles_and_children() -> tuple[int, str]:
+    """How many handles are open here, and which processes were started here and have not gone."""
+    tasks = Path("/proc/self/task").iterdir()
+    return len(os.listdir("/proc/self/fd")), "".join((task / "children").read_text() for task in tasks)  # noqa: PTH208
 
 
 async def test_what_is_shown_to_a_program_can_be_read_where_it_is_said_and_nothing_written_beside_it(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,20 @@ async def test_more_than_can_be_told_is_cut(repository: Path, monkeypatch: pytes
     assert len(said["untracked"]) < 5
 
 
+async def test_a_rename_of_which_only_one_name_was_read_is_none(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both names are in what git says, one behind the other, and between them it may be cut."""
+    do(repository, "mv", "before", "after")
+    said = do(repository, "status", "--porcelain=v2", "--branch", "-z")
+    for more, renamed in ((3, []), (len("before") + 1, [{"from": "before", "to": "after"}])):
+        monkeypatch.setattr(git, "_MOST_BYTES", said.index("after\0before") + len("after\0") + more)
+        told = (await ask(repository)).unwrap()
+        assert told["renamed"] == renamed
+        assert told["staged"] == [each["to"] for each in renamed]
+        assert told["truncated"] is not bool(renamed)
+
+
 async def test_a_broken_repository_is_told_as_trouble(repository: Path) -> None:
     (repository / ".git" / "index").write_bytes(b"nonsense")
     outcome = await ask(repository)
@@ -137,3 +152,26 @@ async def test_a_broken_repository_is_told_as_trouble(repository: Path) -> None:
 async def test_the_examples_run(repository: Path) -> None:
     async with Callgate.open("memory://", working_directory=repository, builtin_tools=["git_status"]) as gate:
         await run_examples(gate, "git_status")
+
+
+async def test_a_commit_of_a_submodule_is_a_change(repository: Path, tmp_path: Path) -> None:
+    do(tmp_path, "init", "-q", "other")
+    do(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "one")
+    do(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", f"{tmp_path}/other", "sub")
+    do(repository, "commit", "-q", "-m", "two")
+    do(repository / "sub", "commit", "-q", "--allow-empty", "-m", "two")
+    assert (await ask(repository)).unwrap()["modified"] == ["sub"]
+    do(repository, "add", "sub")
+    assert (await ask(repository)).unwrap()["staged"] == ["sub"]
+
+
+async def test_names_that_are_no_text_stay_two(repository: Path) -> None:
+    for name in (b"a\xfe", b"a\xff"):
+        (repository / os.fsdecode(name)).touch()
+    assert (await ask(repository)).unwrap()["untracked"] == [r"a\xfe", r"a\xff"]
+
+
+async def test_what_is_no_directory_is_told_by_its_own_name(repository: Path) -> None:
+    outcome = await ask(repository, repo_path="kept")
+    assert "repo_path " in outcome.error.message
+    assert "is no directory" in outcome.error.message

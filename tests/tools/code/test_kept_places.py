@@ -201,9 +201,9 @@ async def test_a_path_that_is_too_long_is_told_shortly(place: Place) -> None:
 async def test_what_lies_in_a_place_of_our_own_is_handed_to_no_program(tmp_path: Path) -> None:
     grounds = replace(grounds_of(tmp_path / "inner"), closed=(str(tmp_path),))
     (tmp_path / "inner").mkdir()
-    for given in ({"writable": grounds.roots}, {"writable": (), "readable": grounds.roots}):
+    for writable, readable in ((grounds.roots, ()), ((), grounds.roots)):
         with pytest.raises(PermissionError, match="which is Callgate's own"):
-            async with enclosure(grounds, **given):
+            async with enclosure(grounds, writable=writable, readable=readable):
                 pass
 
 

@@ -189,3 +189,28 @@ async def test_who_is_cancelled_while_waiting_for_its_turn_keeps_nobody_waiting(
 async def _in_turn() -> bool:
     async with alone():
         return True
+
+
+FORKED = """
+import asyncio, multiprocessing, sys, time
+from callgate.tools.code import alone
+alone.NAME = "\\0" + sys.argv[1]
+
+async def main():
+    async with alone.alone():
+        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+        child.start()
+    try:
+        async with alone.alone(until=time.monotonic() + 5):
+            print("free")
+    finally:
+        child.kill()
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_was_forked_meanwhile_does_not_keep_the_turn() -> None:
+    """As a pool of workers of the application's own is, and lives on when the call has long ended."""
+    words = [sys.executable, "-c", FORKED, f"callgate-test-forked-{os.getpid()}"]
+    assert subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout == "free\n"

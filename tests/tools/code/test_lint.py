@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from callgate import Callgate, Context
-from callgate.model.levels import Autonomy, Category
-from callgate.tools.code import ruff, turns
+from callgate.model.levels import Autonomy, Category, Happened
+from callgate.tools.code import ruff, sites
 from callgate.tools.code.alone import alone
 from tests.tools.code.test_git_status import do
 from tests.tools.examples import run_examples
@@ -184,11 +184,50 @@ class TestFiles:
         assert (found["issue_count"], len(found["issues"]), found["truncated"]) == (many, listed, cut)
         assert len(found["output"].splitlines()) == many or len(found["output"]) == 20_000
 
-    async def test_more_than_can_be_read_of_ruff_is_an_error_and_no_answer(self, tmp_path: Path) -> None:
+    async def test_of_more_than_can_be_read_of_ruff_as_much_is_told_as_was_read(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("wrong\n" * 30_000)
-        outcome = await lint_path(tmp_path, path="a.py", select=["F821", "B018"])
+        told = (await lint_path(tmp_path, path="a.py", select=["F821", "B018"])).unwrap()
+        assert told["truncated"]
+        assert 1_000 < told["issue_count"] < 60_000
+        assert f"there are more than these {told['issue_count']}" in told["output"]
+        assert len(told["issues"]) == 50
+
+    async def test_what_was_mended_is_told_where_more_is_left_than_can_be_read(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("import os\n" + "wrong\n" * 30_000)
+        told = (await lint_path(tmp_path, path="a.py", fix=True, select=["F821", "F401"])).unwrap()
+        assert told["truncated"]
+        assert (tmp_path / "a.py").read_text() == "wrong\n" * 30_000
+
+    async def test_more_than_can_be_shown_of_a_difference_is_not_mended(self, tmp_path: Path) -> None:
+        content = f"import os\n{'x' * 8_000} = 1\n"
+        for number in range(600):
+            (tmp_path / f"a{number}.py").write_text(content)
+        outcome = await lint_path(tmp_path, path=".", fix=True, select=["F401"])
         assert outcome.status == "failed", outcome
-        assert "it said too much" in outcome.error.message
+        assert "mend fewer files at a time" in outcome.error.message
+        assert (tmp_path / "a7.py").read_text() == content
+
+    @pytest.mark.parametrize("setting", ["fix = true", "fix-only = true", "unsafe-fixes = true"])
+    async def test_what_a_project_has_ruff_do_for_people_does_not_count(self, tmp_path: Path, setting: str) -> None:
+        code = "import os\nprint(nothing)\ndef f():\n    x = g()\n"
+        (tmp_path / "ruff.toml").write_text(f'{setting}\n[lint]\nselect = ["F"]\n')
+        (tmp_path / "a.py").write_text(code)
+        looked = (await lint_path(tmp_path, path=".")).unwrap()
+        assert (looked["issue_count"], (tmp_path / "a.py").read_text()) == (4, code)
+        mended = (await lint_path(tmp_path, path=".", fix=True)).unwrap()
+        assert (mended["issue_count"], (tmp_path / "a.py").read_text()) == (3, code.removeprefix("import os\n"))
+
+    @pytest.mark.parametrize("fix", [False, True])
+    @pytest.mark.parametrize("path", ["docs", "a.py"])
+    async def test_what_was_not_looked_at_is_not_told_as_clean(self, tmp_path: Path, path: str, fix: bool) -> None:
+        (tmp_path / "ruff.toml").write_text('force-exclude = true\nexclude = ["a.py"]\n')
+        (tmp_path / "a.py").write_text("import os\n")
+        (tmp_path / "docs").mkdir()
+        outcome = await lint_path(tmp_path, path=path, fix=fix)
+        assert outcome.status == "failed", outcome
+        assert "there is no Python file in" in outcome.error.message
+        assert outcome.error.category is Category.USER_INPUT
+        assert outcome.happened is Happened.NONE
 
     async def test_files_that_take_ruff_too_long_are_an_error_and_no_answer(self, tmp_path: Path) -> None:
         """It waits here for somebody to write; who only looked has left nothing behind, and may call again."""
@@ -223,6 +262,14 @@ class TestFiles:
         assert "mend" not in looked
         assert "nothing there that it can mend safely" in nothing
         assert (tmp_path / "a00.py").read_text().startswith("import os")
+
+    @pytest.mark.parametrize("path", ["shop", "shop/basket.py"])
+    async def test_a_preview_names_files_as_the_working_directory_does(self, tmp_path: Path, path: str) -> None:
+        (tmp_path / "shop").mkdir()
+        (tmp_path / "shop" / "basket.py").write_text("import os\n")
+        async with open_default(tmp_path) as gate:
+            shown = str(await gate.call("lint_code", {"path": path, "fix": True}, Context(autonomy=Autonomy.A0)))
+        assert "--- shop/basket.py\n+++ shop/basket.py\n@@ " in shown
 
     async def test_who_only_looks_is_never_asked_and_who_mends_is_as_for_other_writing(self, tmp_path: Path) -> None:
         """By default, which is A2."""
@@ -267,7 +314,7 @@ class TestFiles:
         async with open_default(tmp_path) as gate:
             mending: Any = await gate.call("lint_code", {"path": ".", "fix": True})
             await gate.approve(mending.approval_id, by="ann")
-            monkeypatch.setattr(turns, "alone", taken)
+            monkeypatch.setattr(sites, "alone", taken)
             outcome = await gate.resume(mending.approval_id)
         assert outcome.status == "failed", outcome
         assert "is not what was approved; ask again" in str(outcome)

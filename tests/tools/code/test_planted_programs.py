@@ -48,6 +48,7 @@ async def test_a_program_where_tools_may_write_is_not_started(
     ground, other, links = (tmp_path / name for name in ("ground", "other", "links"))
     for folder in (ground / "src", other, links):
         folder.mkdir(parents=True)
+    (ground / "src" / "program.py").write_text("print(1)\n")
     do(ground, "init", "-q")
     witness = tmp_path / "witness"
     planted = plant((other if way == "other-family" else ground) / ".venv" / "bin", program, witness=witness)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from callgate import Callgate
 from callgate.model.levels import Category
+from callgate.tools.code.evaluate import MODULES
 from tests.needed import needs
 from tests.tools.examples import run_examples
 
@@ -65,6 +67,17 @@ async def ask(expression: str, **variables: Any) -> Any:
 async def test_python_gives_the_value_of_its_last_line(expression: str, value: Any) -> None:
     """TOOL-08: `sum(range(100))` is 4950."""
     assert (await ask(expression)).unwrap() == value
+
+
+async def test_round_is_that_of_python() -> None:
+    halves = [(number / 1000, 2) for number in range(5, 5000, 10)] + [(number / 20, 1) for number in range(-99, 99)]
+    others = [(5e-324, 323), (1e308, 3), (1e22, 2), (-0.04, 1), (123.456, -1), (2.5, 0), (1234, -2), (2.5, None)]
+    numbers = [*halves, *others]
+    told = (await ask("[round(a, b) for a, b in numbers]", numbers=numbers)).unwrap()
+    assert told == [round(a, b) for a, b in numbers]
+    told = (await ask("[round(number=2.675, ndigits=2), *map(round, [0.5, 1.5]), str(round(-0.04, 1))]")).unwrap()
+    assert told == [2.67, 0, 2, "-0.0"]
+    assert (await ask("from decimal import Decimal\nstr(round(Decimal('2.675'), 2))")).unwrap() == "2.68"
 
 
 async def test_variables_can_be_used_and_stay_what_they_were() -> None:
@@ -143,6 +156,25 @@ async def test_what_is_too_much_is_stopped(expression: str) -> None:
     assert outcome.error.category is Category.USER_INPUT
 
 
+DEEP = "def deep(n):\n    return n and 1 + deep(n - 1)\n"
+
+
+@pytest.mark.parametrize(
+    ("within", "beyond", "said"),
+    [
+        (f"{DEEP}deep(195)", f"{DEEP}deep(205)", "RecursionError"),
+        ("print('x' * 99_999)", "print('x' * 100_000)", "100001 bytes > 100000 bytes"),
+        ("[0] * 99_999", "[0] * 100_000", "a value that is too large"),
+    ],
+    ids=["calls", "printed", "items"],
+)
+async def test_what_is_promised_is_had_and_no_more(within: str, beyond: str, said: str) -> None:
+    assert (await ask(within)).ok
+    outcome = await ask(beyond)
+    assert outcome.error.category is Category.USER_INPUT
+    assert said in outcome.error.message
+
+
 @pytest.mark.slow
 async def test_what_takes_too_long_is_stopped_and_its_interpreter_gone() -> None:
     before = _interpreters()
@@ -171,3 +203,19 @@ async def test_one_call_leaves_nothing_for_the_next() -> None:
 async def test_the_examples_run() -> None:
     async with Callgate.open("memory://", builtin_tools=["python_eval"]) as gate:
         await run_examples(gate, "python_eval")
+
+
+async def test_the_modules_that_are_told_are_those_there_are() -> None:
+    tried = ["found = []"]
+    for name in sorted(name for name in sys.stdlib_module_names if not name.startswith("_")):
+        tried += ["try:", f"    import {name}", f"    found.append('{name}')", "except ImportError:", "    pass"]
+    assert (await ask("\n".join([*tried, "found"]))).unwrap() == list(MODULES)
+
+
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    [("import statistics", "there are asyncio, base64"), ("open('/etc/passwd').read()", "there are no files here")],
+)
+async def test_what_there_is_not_is_told_with_what_to_do(expression: str, advice: str) -> None:
+    outcome = await ask(expression)
+    assert advice in outcome.error.message

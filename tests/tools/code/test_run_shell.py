@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context
+from callgate import Callgate, Context, Pending, Refused
 from callgate.model.levels import Autonomy, Category
 from tests.tools.code.test_git_status import do
 from tests.tools.code.world import SETTINGS
 from tests.tools.examples import run_examples
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
+ASKED = Context(autonomy=Autonomy.A1)
+"""Under which a person is asked about every effect."""
 
 
 def open_gate(place: Path, settings: str = SETTINGS) -> Callgate:
@@ -46,6 +48,22 @@ async def test_it_runs_where_it_is_told_to(tmp_path: Path) -> None:
     assert (await ask(tmp_path, command="pwd")).unwrap()["stdout"] == f"{tmp_path}\n"
     assert "no directory" in str(await ask(tmp_path, command="pwd", cwd="absent"))
     assert "leads to" in str(await ask(tmp_path, command="pwd", cwd="/etc"))
+
+
+async def test_nobody_is_asked_about_a_command_that_cannot_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    async with open_gate(tmp_path) as gate:
+        for arguments, said in (
+            ({"command": "pwd", "cwd": "absent"}, f"cwd {tmp_path}/absent is no directory; name one that exists"),
+            ({"command": "pwd", "cwd": "file"}, f"cwd {tmp_path}/file is no directory; name one that exists"),
+            ({"command": "echo a\necho b"}, "command must be one line"),
+        ):
+            refused = await gate.call("run_shell", arguments, ASKED)
+            assert isinstance(refused, Refused), refused
+            assert refused.error is not None
+            assert refused.error.code == "invalid_arguments"
+            assert said in refused.error.message
+        assert isinstance(await gate.call("run_shell", {"command": "pwd"}, ASKED), Pending)
 
 
 @pytest.mark.parametrize(

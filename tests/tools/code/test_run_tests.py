@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import venv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import Context
-from callgate.model.levels import Autonomy, Category
-from tests.tools.code.test_run_shell import open_gate
+from callgate import Context, Failed, Pending, Refused
+from callgate.model.levels import Autonomy, Category, Happened
+from callgate.policy.ways import follow, is_inside
+from callgate.tools.code import sandbox
+from tests.needed import missing
+from tests.tools.code.test_run_shell import ASKED, open_gate
 from tests.tools.code.world import left_running
+from tests.tools.without import installed_without
 
 pytestmark = [pytest.mark.usefixtures("bubblewrap"), pytest.mark.slow]
 
@@ -68,6 +74,22 @@ async def test_more_output_than_can_be_told_is_cut_and_counted_all_the_same(proj
     (project / "tests" / "test_a.py").write_text("def test_bad():\n    print('x' * 300_000)\n    assert 0\n")
     ran = (await ask(project)).unwrap()
     assert (len(ran["output"]), ran["truncated"], ran["failed"]) == (50_000, True, 1)
+
+
+async def test_more_tests_than_can_be_counted_are_no_success_and_that_is_told(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A letter for each, of which a million takes minutes."""
+    monkeypatch.setattr(sandbox, "_LONGEST_REPORT", 20)
+    many = "import pytest\n@pytest.mark.parametrize('n', range({}))\ndef test_good(n): pass\n"
+    (project / "tests" / "test_a.py").write_text(many.format(19))
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["exit_code"], ran["passed"]) == (True, 0, 19)
+    (project / "tests" / "test_a.py").write_text(many.format(20))
+    ran = (await ask(project)).unwrap()
+    assert (ran["success"], ran["exit_code"], ran["passed"]) == (False, 0, 20)
+    assert "more tests were run than are counted" in ran["output"]
+    assert "did not come to its end" not in ran["output"]
 
 
 async def test_what_is_printed_last_changes_no_count(project: Path) -> None:
@@ -159,12 +181,27 @@ async def test_what_is_not_there_is_an_input_error(project: Path) -> None:
     assert outcome.error.category is Category.USER_INPUT
 
 
+async def test_nobody_is_asked_about_tests_that_are_not_there(project: Path) -> None:
+    async with open_gate(project) as gate:
+        for arguments, said in (
+            ({"path": "unit"}, f"path {project}/unit does not exist"),
+            ({"working_dir": "packages"}, f"working_dir {project}/packages is no directory"),
+        ):
+            refused = await gate.call("run_tests", arguments, ASKED)
+            assert isinstance(refused, Refused), refused
+            assert refused.error is not None
+            assert refused.error.code == "invalid_arguments"
+            assert said in refused.error.message
+        assert isinstance(await gate.call("run_tests", {}, ASKED), Pending)
+
+
 async def test_a_preview_says_which_tests_would_run_and_where(project: Path) -> None:
     async with open_gate(project) as gate:
         asker = Context(autonomy=Autonomy.A0)
         assert "would run the tests in tests of the working directory with pytest, at most 300 s" in str(
             await gate.call("run_tests", {}, asker)
         )
+        (project / "packages" / "one" / "unit").mkdir(parents=True)
         chosen = {"path": "unit", "working_dir": "packages/one", "pattern": "not slow"}
         assert "would run the tests in unit of packages/one with pytest, those that match 'not slow'" in str(
             await gate.call("run_tests", chosen, asker)
@@ -172,7 +209,121 @@ async def test_a_preview_says_which_tests_would_run_and_where(project: Path) -> 
 
 
 async def test_a_projects_own_python_is_used_where_it_has_one(project: Path) -> None:
-    """A `.venv` without pytest: that it was this one, its own words say."""
+    """A `.venv` without pytest, and with a file that could lead to one: that it was this one, the words say."""
     venv.create(project / ".venv", symlinks=True, with_pip=False)
+    [packages] = (project / ".venv" / "lib").glob("python3*/site-packages")
+    (packages / "more.pth").write_text("")
+    failed = await ask(project)
+    assert isinstance(failed, Failed)
+    assert failed.error is not None
+    assert (failed.error.category, failed.happened) == (Category.CONFIGURATION, Happened.POSSIBLE)
+    assert failed.error.message.endswith(f"install it there: {project}/.venv/bin/python -m pip install pytest")
+
+
+async def test_nobody_is_asked_about_tests_of_a_python_that_has_no_pytest(project: Path) -> None:
+    venv.create(project / ".venv", symlinks=True, with_pip=False)
+    said = f"the project's .venv has no pytest; install it there: {project}/.venv/bin/python -m pip install pytest"
+    async with open_gate(project) as gate:
+        refused = await gate.call("run_tests", {}, ASKED)
+        assert isinstance(refused, Refused), refused
+        assert refused.error is not None
+        assert (refused.error.code, refused.error.message) == ("tool_unavailable", said)
+    failed = await ask(project)
+    assert isinstance(failed, Failed)
+    assert failed.error is not None
+    assert failed.happened is Happened.NONE
+    assert failed.error.message == said
+    (project / "pytest.py").write_text("def main(words, plugins): return 3\n")
+    assert (await ask(project)).unwrap()["exit_code"] == 3, "it is imported from the project's directory"
+
+
+def test_a_python_of_callgates_without_pytest_is_told_with_the_extra(project: Path) -> None:
+    """Nothing is faked here: this Python starts without the place where pytest lies."""
+    env = os.environ | {"PYTHONPATH": installed_without("pytest", project.parent / "packages")}
+    words = [sys.executable, "-S", "-m", "callgate", "call", "run_tests", "{}"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, cwd=project, check=False, env=env)
+    assert (done.returncode, "pip install 'callgate[code]'" in done.stderr) == (3, True), done
+
+
+async def test_one_test_is_chosen_as_pytest_names_it(project: Path) -> None:
+    ran = (await ask(project, path="tests/test_a.py::test_good")).unwrap()
+    assert (ran["success"], ran["passed"]) == (True, 1)
+    ran = (await ask(project, path="tests/test_a.py::test_absent")).unwrap()
+    assert not ran["success"]
+    assert "test_absent" in ran["output"]
+
+
+async def test_a_run_that_a_test_breaks_off_is_no_success(project: Path) -> None:
+    (project / "tests" / "test_a.py").write_text(
+        "import pytest\ndef test_good(): pass\ndef test_x(): pytest.exit('x', returncode=0)\ndef test_bad(): assert 0\n"
+    )
     ran = (await ask(project)).unwrap()
-    assert f"{project}/.venv/bin/python: No module named pytest" in ran["output"]
+    assert (ran["success"], ran["passed"]) == (False, 1)
+    assert "pytest did not come to its end" in ran["output"]
+
+
+@pytest.mark.parametrize("settings", ["addopts = --ff", "addopts = --sw", "addopts = --strict-config\ncache_dir = .c"])
+async def test_settings_of_what_pytest_remembers_are_no_trouble_and_leave_nothing(project: Path, settings: str) -> None:
+    (project / "pytest.ini").write_text(f"[pytest]\n{settings}\n")
+    ran = (await ask(project, pattern="good or fine")).unwrap()
+    assert ran["success"], ran
+    assert not {".pytest_cache", ".c"} & set(os.listdir(project))  # noqa: PTH208 - names are enough
+
+
+async def test_a_project_may_have_words_of_its_own_for_outcomes(project: Path) -> None:
+    (project / "conftest.py").write_text(
+        "def pytest_report_teststatus(report):\n"
+        "    if report.when == 'call':\n"
+        "        return ('ok' if report.passed else 'bad'), 'x', 'X'\n"
+    )
+    ran = (await ask(project)).unwrap()
+    assert (ran["passed"], ran["failed"]) == (2, 1)
+
+
+async def test_where_no_test_is_found_that_is_told(project: Path) -> None:
+    ran = (await ask(project, pattern="nothing")).unwrap()
+    assert not ran["success"]
+    assert "no test was run" in ran["output"]
+
+
+async def test_a_python_that_programs_do_not_see_is_not_exchanged_without_a_word(project: Path) -> None:
+    """A `.venv` of a Python that lies somewhere in a home, as several tools make them."""
+    other = project.parent / "pythons" / "python3"
+    other.parent.mkdir()
+    other.write_bytes(b"")
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / ".venv" / "bin" / "python").symlink_to(other)
+    ran = (await ask(project, pattern="good")).unwrap()
+    assert f"the project's .venv needs {other}, which programs do not see" in ran["output"]
+
+
+async def test_a_project_whose_venv_lies_out_of_sight_is_tested_with_callgates_python_and_says_so(
+    project: Path,
+) -> None:
+    """The Python behind it can be seen, and what leads to it cannot: programs find nothing at the end of the link."""
+    elsewhere = project.parent / "environments" / "one"
+    venv.create(elsewhere, symlinks=True, with_pip=False)
+    (project / ".venv").symlink_to("../environments/one")
+    (elsewhere / "bin" / "python").unlink()
+    (elsewhere / "bin" / "python").symlink_to("/usr/bin/env")
+    ran = (await ask(project, pattern="good")).unwrap()
+    assert (ran["exit_code"], ran["passed"]) == (0, 1)
+    assert f"the project's .venv needs {elsewhere}/bin/python, which programs do not see" in ran["output"]
+
+
+async def test_a_venv_that_leads_nowhere_is_told(project: Path) -> None:
+    (project / ".venv").symlink_to(".venv")
+    ran = (await ask(project, pattern="good")).unwrap()
+    assert ran["passed"] == 1
+    assert f"the project's .venv needs {project}/.venv/bin/python, which programs do not see" in ran["output"]
+
+
+async def test_a_python_that_the_system_finds_by_its_alternatives_is_seen(project: Path) -> None:
+    """Any program that is found so will do."""
+    listed = (os.path.join("/usr/bin", name) for name in os.listdir("/usr/bin"))  # noqa: PTH118, PTH208 - texts
+    found = [path for path in listed if any(is_inside(link, "/etc/alternatives") for link in follow(path).links)]
+    if not found:
+        missing("a program that is found by /etc/alternatives")
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / ".venv" / "bin" / "python").symlink_to(found[0])
+    assert "the project's .venv needs" not in (await ask(project, pattern="good")).unwrap()["output"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from callgate.tools.code.watch import Bounds
 from tests.tools.code.test_bounds import run_small, until
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
@@ -78,3 +79,24 @@ async def test_pairs_of_sockets_and_the_sandboxs_own_network_work(tmp_path: Path
         "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('all')"
     )
     assert (await run_small(tmp_path, f'python3 -c "{code}"')).stdout == b"all\n"
+
+
+async def test_a_wish_for_a_larger_buffer_is_not_heard_and_others_are(tmp_path: Path) -> None:
+    (tmp_path / "ask.py").write_text("""
+import socket
+one = socket.socket()
+usual = [one.getsockopt(socket.SOL_SOCKET, each) for each in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
+for each in (socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33):
+    one.setsockopt(socket.SOL_SOCKET, each, 4_000_000)
+print([one.getsockopt(socket.SOL_SOCKET, each) for each in (socket.SO_SNDBUF, socket.SO_RCVBUF)] == usual)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+one.setsockopt(socket.IPPROTO_TCP, socket.TCP_SYNCNT, 3)  # the same number as that of a buffer
+print(one.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR), one.getsockopt(socket.IPPROTO_TCP, socket.TCP_SYNCNT))
+""")
+    assert (await run_small(tmp_path, "python3 ask.py")).stdout == b"True\n1 3\n"
+
+
+async def test_a_program_may_have_hundreds_of_sockets(tmp_path: Path) -> None:
+    code = "import socket, time; p = [socket.socketpair() for _ in range(500)]; time.sleep(0.2); print('had')"
+    ran = await run_small(tmp_path, f'python3 -c "{code}"', Bounds(seconds=20, open_files=2048))
+    assert ran.stdout == b"had\n", ran

@@ -1,4 +1,4 @@
-"""Aside: what a program made that git would take for its own is renamed, so that no git does.
+"""Aside: what a program made that git, or a Callgate, would take for its own is renamed, so that none does.
 
 Only what lies in the directories that the program had, as it is reached from there by handle and over no link: where
 one is on the way, it is what the program made, and is renamed itself.
@@ -10,12 +10,13 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
-from callgate.policy.ways import parts_of
-from callgate.tools.code.inventory import Inventory, holding, open_up, shown, take_again
-from callgate.tools.code.mounts import is_inside
+from callgate.policy.ways import is_inside, parts_of, way_to
+from callgate.tools.code.births import born
+from callgate.tools.code.inventory import Inventory, Which, holding, open_up, shown, take_again
 
 _MOST_TOLD = 50
 RENAMED = ": it was renamed to "
@@ -28,24 +29,31 @@ class Spared(NamedTuple):
     """The `.git` that the program may write to."""
     own: Sequence[str]
     """Callgate's own places."""
+    later_than: float | None = None
+    """What came to be after this time of day is not the program's; None: all that is new is."""
+    links: Mapping[str, str] = MappingProxyType({})
+    """Links that somebody made again as they were, by where they lead; only where that may be."""
 
 
 def set_aside(before: Inventory, absent: Iterable[str], *, roots: Sequence[str], spared: Spared) -> list[str]:
-    """Rename every `.git` and every `callgate.yaml` that was not there before the program; what was done, for people.
+    """Rename every `.git`, every file that governs a Callgate and every link `.callgate` that was not there before.
 
     Args:
         before: What was there.
-        absent: Where a `.git` leads to, and nothing was.
+        absent: Where something would be found by what was there, and nothing was, or something else is now.
         roots: The directories that the program could write to.
         spared: What is left where it is.
+
+    Returns:
+        What was done, for people.
     """
     after = take_again([root for root in roots if os.path.isdir(root)], before)  # noqa: PTH112 - a text all along
-    known = set(before.git.values())
-    made = [path for path, identity in after.git.items() if identity not in known]
-    made += [path for path in absent if os.path.lexists(path)]
+    made = _new(after.git, before.git)
+    made += [path for path in absent if os.path.lexists(path) or _lies_behind_link(path)]
     # A policy for whoever starts a Callgate there; our own is kept, and written by nobody but us.
-    ours = set(before.configurations.values())
-    governing = [path for path, identity in after.configurations.items() if identity not in ours]
+    governing = _new(after.configurations, before.configurations)
+    # A folder may be the store of a Callgate that was started meanwhile, which makes no link.
+    governing += [path for path in _new(after.stores, before.stores) if os.path.islink(path)]  # noqa: PTH114
     made += [path for path in governing if not any(is_inside(path, place) for place in spared.own)]
     # What lies inside of another comes first: afterwards its path is no longer the same.
     deepest = sorted(dict.fromkeys(made), key=len, reverse=True)
@@ -61,13 +69,23 @@ def first(notes: Iterable[str]) -> Iterator[str]:
         yield f"and so on, for {len(told) - _MOST_TOLD} more"
 
 
+def _new(after: Mapping[str, Which], before: Mapping[str, Which]) -> list[str]:
+    known = set(before.values())
+    return [path for path, which in after.items() if which not in known]
+
+
+def _lies_behind_link(path: str) -> bool:
+    """Whether a path on whose way no link was has one now: whatever it leads to, or nothing, it would be followed."""
+    return any(map(os.path.islink, way_to(path)))
+
+
 def _renamed(paths: Iterable[str], *, roots: Sequence[str], spared: Spared) -> Iterator[str]:
     for path in paths:
         root = next((root for root in roots if is_inside(path, root)), None)
         if root is None or any(is_inside(path, each) for each in spared.granted):
             continue
         try:
-            yield from _set_aside(root, parts_of(path[len(root) :]), own=spared.own)
+            yield from _set_aside(root, parts_of(path[len(root) :]), spared=spared)
         except OSError as error:
             why = f"remove it, since it could not be renamed ({error.strerror})"
             yield f"it made {shown(path)}, which tools may not: {why}"
@@ -79,7 +97,7 @@ def _unseen(after: Inventory) -> Iterator[str]:
         yield f"it made a path that is too long to be looked at, so remove it: {shown(after.too_long)}"
 
 
-def _set_aside(root: str, names: Sequence[str], *, own: Sequence[str]) -> Iterator[str]:
+def _set_aside(root: str, names: Sequence[str], *, spared: Spared) -> Iterator[str]:
     """Rename what is at the end of the way, or the first thing on it that is no directory."""
     path = root
     with contextlib.ExitStack() as held:
@@ -94,8 +112,28 @@ def _set_aside(root: str, names: Sequence[str], *, own: Sequence[str]) -> Iterat
             if left and stat.S_ISDIR(mode):
                 folder = held.enter_context(holding(name, within=folder))
                 continue
-            yield f"it made {shown(path)}, which tools may not{_rename(name, folder, path=path, own=own)}"
+            if _is_as_it_was(name, folder, leads=spared.links.get(path)):
+                return
+            if _is_later(name, folder, than=spared.later_than):
+                yield f"{shown(path)} is new, and was left, since it was made when that program had ended"
+                return
+            yield f"it made {shown(path)}, which tools may not{_rename(name, folder, path=path, own=spared.own)}"
             return
+
+
+def _is_as_it_was(name: str, folder: int, *, leads: str | None) -> bool:
+    try:
+        return leads is not None and os.readlink(name, dir_fd=folder) == leads
+    except OSError:
+        return False
+
+
+def _is_later(name: str, folder: int, *, than: float | None) -> bool:
+    """Whether it is known to be: where no birth is known, it may be what the program made."""
+    if than is None:
+        return False
+    birth = born(name, folder)
+    return birth is not None and birth > than
 
 
 def _rename(name: str, folder: int, *, path: str, own: Iterable[str]) -> str:
@@ -103,7 +141,8 @@ def _rename(name: str, folder: int, *, path: str, own: Iterable[str]) -> str:
     kept = [place for place in own if is_inside(path, place) or (is_inside(place, path) and os.path.lexists(place))]
     if kept:
         return f": it was left, since {kept[0]} is Callgate's own"
-    aside = f"{name}.set-aside-{secrets.token_hex(4)}"
+    # What follows a colon does not count in a name, and so would not make it another one.
+    aside = f"{name.replace(':', '_')}.set-aside-{secrets.token_hex(4)}"
     open_up(folder, os.W_OK | os.X_OK)
     os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
     return f"{RENAMED}{aside}"

@@ -10,8 +10,9 @@ import os
 import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 
+from callgate.policy.own_files import is_git, part_of_key
+from callgate.policy.ways import is_inside
 from callgate.tools.code.inventory import MOST_ENTRIES, Identity
-from callgate.tools.code.mounts import is_inside
 
 MOST_NAMES = 1000
 """Each is a mount, and these take time."""
@@ -92,7 +93,7 @@ def _files(
             names = os.listdir(path) if stat.S_ISDIR(status.st_mode) else ()  # noqa: PTH208 - a text all along
         except OSError:
             continue
-        inner = [f"{path}/{name}" for name in names]
-        pending += (place for place in inner if not place.endswith("/.git") or place in opened)
+        inner = ((name, f"{path}/{name}") for name in names)
+        pending += (place for name, place in inner if not is_git(part_of_key(name)) or place in opened)
         if stat.S_ISREG(status.st_mode):
             yield path, status

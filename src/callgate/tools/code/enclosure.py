@@ -8,26 +8,37 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from asyncio import Future
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 
 from callgate.model.grounds import Grounds
 from callgate.policy.mounted import mounted
-from callgate.policy.ways import Way, follow, parts_of
+from callgate.policy.ways import follow, is_inside, parts_of
 from callgate.tools.code import code_links
-from callgate.tools.code.aside import Spared, set_aside
+from callgate.tools.code.aside import Spared
+from callgate.tools.code.ending import Ending
 from callgate.tools.code.git_folders import is_repository
 from callgate.tools.code.git_links import second_names
-from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, take
-from callgate.tools.code.mounts import SYSTEM, between, cover, is_inside, of_system, usable
+from callgate.tools.code.inventory import Identity, Inventory, identity_of, own_with_second_names, shown, take
+from callgate.tools.code.links import fixed
+from callgate.tools.code.mounts import SYSTEM, between, cover, of_system, usable
+from callgate.tools.code.others import Others
 from callgate.tools.code.second_mounts import SecondMounts
 from callgate.tools.code.stand_ins import Covers, standing
+from callgate.tools.code.unfinished import Word, Written, finish_left, told_or_left, written_down
 
+LONGEST = 600.0
+"""Seconds; no program runs for longer."""
 _CLOSED_AT_LAST = ("--remount-ro", "/")
 """Until then places for what is shown can be made in the sandbox's own root."""
 _MOST_OTHERS = 1000
 """Each is a mount, and these take time."""
+_MOST_MOUNTS = 2000
+"""Of all kinds: so many take some seconds. Each is up to four words, and of these bubblewrap takes 9,000."""
 
 
 @dataclass(slots=True)
@@ -39,10 +50,21 @@ class Enclosure:
     covered: dict[str, Identity | None] = field(default_factory=dict[str, "Identity | None"])
     """Callgate's own places that are kept from it, and which file each is; None where there is none."""
     notes: list[str] = field(default_factory=list[str])
+    word: Word = field(default_factory=Word)
+    """What of these another call tells where this one cannot."""
+    written: Written | None = None
+    """Where that is which has to be known afterwards; who may only read leaves nothing to know."""
+    lasting: Future[None] | None = None
+    """That this gets to the disk: no program begins before."""
 
     def show(self, path: str, *, at: str) -> None:
         """Let the program read what lies there at another path, one that is none of the machine's."""
         self.options += ("--ro-bind", path, at)
+
+    def runs(self, init: int) -> None:
+        """Note the first process of a sandbox in it, before its program begins."""
+        if self.written is not None:
+            self.written.runs(init)
 
     def words(self) -> tuple[str, ...]:
         """All of them, as bubblewrap takes them: in this order."""
@@ -50,43 +72,68 @@ class Enclosure:
 
 
 @contextlib.contextmanager
-def enclosed(grounds: Grounds, *, writable: Sequence[str], readable: Sequence[str] = ()) -> Generator[Enclosure]:
+def enclosed(
+    grounds: Grounds, *, writable: Sequence[str], readable: Sequence[str] = (), seconds: float = LONGEST
+) -> Generator[Enclosure]:
     """Look after directories while a program has them. Slow for large ones: for a thread.
+
+    What a Callgate that is gone has left to do is done first, in its directories; not for who may only read.
 
     Args:
         grounds: What Callgate keeps for itself, and which `.git` may be written to.
         writable: Real directories that the program may change.
         readable: Real directories, or files, that it may only read.
+        seconds: How long all that is run in it may take.
 
     Raises:
+        NoEffect: What is to be known of them afterwards cannot be kept; says why.
         PermissionError: They cannot be looked after; says why.
     """
     _refuse_ways(grounds.ways_to_code, writable)
     own = _own_places(grounds.closed, writable)
     _refuse_own(own, (*writable, *readable))
+    word = Word(finish_left(grounds.closed) if writable else [])
+    with told_or_left(word), contextlib.ExitStack() as memory:
+        mounts = SecondMounts.within((*SYSTEM, *readable, *writable), mounted())
+        before = _look(grounds, mounts, writable=writable, readable=readable)
+        git = [*_git_places(before, writable), *_git_mounts(mounts, granted=grounds.git)]
+        others = Others.among(before, writable=writable, mounts=mounts.mounts)
+        ending = _ending(before, others, git=git, writable=writable, spared=Spared(grounds.git, own))
+        kept = [path for path in own if any(is_inside(path, root) for root in (*SYSTEM, *readable, *writable))]
+        kept += _absent(grounds.code, writable)
+        with standing(kept, writable) as covers:
+            layout = _Layout(writable=writable, readable=readable, mounts=mounts)
+            layout.keep_git(before, git, granted=grounds.git)
+            layout.keep_git_links(before)
+            layout.keep_code(grounds.code)
+            layout.keep_code_links(grounds.code)
+            layout.keep_others(others)
+            layout.keep_own(covers, before.second_names)
+            layout.hide_processes()
+            covered = {path: identity_of(path) for path in covers.covered}
+            enclosure = Enclosure(layout.options(), grounds, covered=covered, word=word)
+            if ending.roots:
+                enclosure.written = memory.enter_context(written_down(ending, seconds=seconds, word=word))
+            yield enclosure
+        if writable:
+            word.notes += ending.finish() if word.is_heard else ending.finish_for_another()
+            enclosure.notes += [*layout.notes, *word.notes]
+
+
+def _look(grounds: Grounds, mounts: SecondMounts, *, writable: Sequence[str], readable: Sequence[str]) -> Inventory:
     second = own_with_second_names(grounds.closed)
-    mounts = SecondMounts.within((*SYSTEM, *readable, *writable), mounted())
     looked_through = _looked_through(grounds, writable=writable, also=readable if second else ())
     before = take(looked_through, second, closed=mounts.processes)
     mounts.note(before)
-    git = [*_git_places(before, writable), *_git_mounts(mounts, granted=grounds.git)]
-    absent = [path for path in git if not os.path.lexists(path)]
-    kept = [path for path in own if any(is_inside(path, root) for root in (*SYSTEM, *readable, *writable))]
-    kept += _absent(grounds.code, writable)
-    with standing(kept, writable) as covers:
-        layout = _Layout(writable=writable, readable=readable, mounts=mounts)
-        layout.keep_git(before, git, granted=grounds.git)
-        layout.keep_git_links(before)
-        layout.keep_code(grounds.code)
-        layout.keep_code_links(grounds.code)
-        layout.keep_others(before)
-        layout.keep_own(covers, before.second_names)
-        layout.hide_processes()
-        covered = {path: identity_of(path) for path in covers.covered}
-        yield (enclosure := Enclosure(layout.options(), grounds, covered=covered))
-    if writable:
-        enclosure.notes += layout.notes
-        enclosure.notes += set_aside(before, absent, roots=writable, spared=Spared(grounds.git, own))
+    return before
+
+
+def _ending(
+    before: Inventory, others: Others, *, git: Sequence[str], writable: Sequence[str], spared: Spared
+) -> Ending:
+    absent = [path for path in (*git, *others.policies, *others.stores) if not os.path.lexists(path)]
+    roots = {root: which for root in writable if os.path.isdir(root) and (which := identity_of(root))}  # noqa: PTH112
+    return Ending(roots=roots, before=before, absent=tuple(absent), links=others.links, spared=spared)
 
 
 def granted(grounds: Grounds) -> tuple[str, ...]:
@@ -116,6 +163,8 @@ class _Layout:
         self._mounts = mounts
         self.places = dict.fromkeys(readable, _As.READ) | dict.fromkeys(writable, _As.OPEN)
         self._opened: list[str] = []
+        self._shut_for: dict[str, tuple[str, str]] = {}
+        """Why each can only be read, and what it lies in."""
         self.notes: list[str] = []
 
     def keep_git(self, before: Inventory, elsewhere: Sequence[str], *, granted: Sequence[str]) -> None:
@@ -158,17 +207,24 @@ class _Layout:
         for path in code_links.second_names(code, roots, opened=self._opened, closed=closed, seen_twice=twice):
             self._shut(path, "it is a hard link of what Callgate runs from, or holds such")
 
-    def keep_others(self, before: Inventory) -> None:
-        """Let what governs another Callgate only be read, and hide its store."""
-        files, folders = self._there(before.configurations), self._there(before.stores)
+    def keep_others(self, others: Others) -> None:
+        """Let what governs another Callgate only be read, and hide its store; links to them stay where they are."""
+        files, folders = self._there(others.policies), self._there(others.stores)
         if len(files) + len(folders) > _MOST_OTHERS:
             message = (
                 f"the granted directories hold files of more than {_MOST_OTHERS} Callgates, too many to look after"
             )
-            raise PermissionError(f"{message}; grant a smaller directory to run programs in")
+            one = shown((*files, *folders)[-1])
+            raise PermissionError(
+                f"{message}, such as {one}; remove them, or grant a smaller directory to run programs in"
+            )
         for path in (*files, *folders):
             self._shut(path, "it is another Callgate's")
+        for path in (*files, *folders, *(link.path for link in others.links)):
             self._fix(path)
+        are, closed = "are hard links of what governs another Callgate; make copies of them", self._mounts.processes
+        for path in second_names(files, self._writable, granted=(), closed=closed, are=are):
+            self._shut(path, "it is a hard link of what governs another Callgate")
         self.places |= dict.fromkeys(folders, _As.HIDDEN)
 
     def keep_own(self, covers: Covers, second_names: Iterable[str]) -> None:
@@ -188,14 +244,28 @@ class _Layout:
             self.places[path] = _As.HIDDEN
 
     def options(self) -> list[str]:
-        """What lies deeper comes later, and so on top."""
-        options = list(of_system())
+        """What lies deeper comes later, and so on top.
+
+        Raises:
+            PermissionError: It is too much.
+        """
+        mounts: list[tuple[str, ...]] = []
         inside: list[tuple[str, _As]] = []
         for path in sorted(self.places, key=parts_of):
             while inside and not is_inside(path, inside[-1][0]):
                 inside.pop()
-            options += self._option(path, inside)
-        return options
+            if option := self._option(path, inside):
+                mounts.append(option)
+        if len(mounts) > _MOST_MOUNTS:
+            raise PermissionError(self._too_many(len(mounts)))
+        return [*of_system(), *chain.from_iterable(mounts)]
+
+    def _too_many(self, mounts: int) -> str:
+        """Told by what there is the most of, and where the most of it lies together."""
+        message = f"to keep what is kept from programs takes {mounts} mounts, and at most {_MOST_MOUNTS} are made"
+        for (why, folder), count in Counter(self._shut_for.values()).most_common(1):
+            message += f"; {count} of them in {shown(folder)} alone ({why})"
+        return f"{message}: remove what is not needed, or grant a smaller directory to run programs in"
 
     def _option(self, path: str, inside: list[tuple[str, _As]]) -> tuple[str, ...]:
         around = inside[-1][1] if inside else _As.READ
@@ -210,6 +280,7 @@ class _Layout:
     def _shut(self, path: str, why: str) -> None:
         if path in self._writable:
             self.notes.append(f"{path} could only be read: {why}")
+        self._shut_for[path] = why, os.path.dirname(path)  # noqa: PTH120 - a text all along
         self.places[path] = _As.READ
 
     def _fix(self, path: str) -> None:
@@ -247,7 +318,7 @@ def _looked_through(grounds: Grounds, *, writable: Sequence[str], also: Sequence
 def _own_places(closed: Iterable[str], writable: Sequence[str]) -> list[str]:
     """Where Callgate's own files really are, outermost first, and none that lies in another."""
     places: list[str] = []
-    for path in sorted(_fixed([(path, follow(path)) for path in closed], writable), key=len):
+    for path in sorted(fixed([(path, follow(path)) for path in closed], writable), key=len):
         if not any(is_inside(path, place) for place in places):
             places.append(path)
     return places
@@ -255,7 +326,7 @@ def _own_places(closed: Iterable[str], writable: Sequence[str]) -> list[str]:
 
 def _git_places(before: Inventory, writable: Sequence[str]) -> list[str]:
     """Where git keeps what belongs to a working tree elsewhere, in what a program may write to."""
-    real = _fixed([(way.real, way) for way in before.behind], writable)
+    real = fixed([(way.real, way) for way in before.behind], writable)
     return [path for path in dict.fromkeys(real) if any(is_inside(path, root) for root in writable)]
 
 
@@ -276,20 +347,6 @@ def _refuse_ways(links: Iterable[str], writable: Sequence[str]) -> None:
             message = f"{link} is a link, which a program could replace, and Callgate was started over it"
             advice = f"start Callgate from where it leads to ({os.path.realpath(link)}), or run programs elsewhere"
             raise PermissionError(f"{message}; {advice}")
-
-
-def _fixed(ways: Iterable[tuple[str, Way]], writable: Sequence[str]) -> Iterator[str]:
-    """Where each of them leads, if it will lead there whatever a program does.
-
-    Raises:
-        PermissionError: It does not.
-    """
-    for path, way in ways:
-        for link in way.links:
-            if any(is_inside(link, root) for root in writable):
-                message = f"{link} is a link, which a program could replace, and {path} is found through it"
-                raise PermissionError(f"{message}; put the directory or file itself there, or run programs elsewhere")
-        yield way.real
 
 
 def _refuse_own(own: Iterable[str], given: Iterable[str]) -> None:

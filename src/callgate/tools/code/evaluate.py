@@ -21,6 +21,17 @@ _SECONDS = 10.0
 _MEMORY = 128 * 1024**2
 _RECURSION = 200
 _PRINTED = 100_000
+MODULES = (
+    *("asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses", "datetime", "decimal"),
+    *("functools", "hashlib", "itertools", "json", "math", "os", "pathlib", "posixpath", "random", "re", "sys", "time"),
+    *("tomllib", "typing", "unicodedata"),
+)
+"""What the interpreter has of the standard library, each at least in part."""
+_ADVICE = {
+    "ModuleNotFoundError": f"there are {', '.join(MODULES)}",
+    "PermissionError": "there are no files here, and no environment; use a tool for them, and hand in as variables what"
+    " it gives",
+}
 _OUT_OF_BOUNDS = ("TimeoutError: feed time", "MemoryError", "RecursionError", "RuntimeError: suspension")
 
 _Source = Annotated[str, Field(min_length=1, max_length=MOST_SOURCE, json_schema_extra={"format": "python"})]
@@ -39,7 +50,8 @@ _Source = Annotated[str, Field(min_length=1, max_length=MOST_SOURCE, json_schema
 def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, Any] | None = None) -> Any:
     """Evaluate Python, an expression or several lines, and give the value of its last line (or what it printed).
 
-    It runs in an interpreter of its own: no files, no network, no packages beside a few of the standard library.
+    It runs in an interpreter of its own: no files, no network, no packages, and of the standard library math, re, json,
+    datetime, decimal, itertools, functools, collections, random, csv, hashlib, base64 and a few more.
 
     Args:
         expression: The Python code.
@@ -125,4 +137,5 @@ def _told(error: Any) -> Exception:
             said = display()
     if any(said.startswith(bound) for bound in _OUT_OF_BOUNDS) or type(error).__name__ == "MontyCrashedError":
         return ValueError(f"expression used more time, memory or depth than it may: {said[:300]}")
-    return ValueError(f"expression failed: {said[:1000]}")
+    advice = _ADVICE.get(said.partition(":")[0])
+    return ValueError(f"expression failed: {said[:1000]}{f'; {advice}' if advice else ''}")

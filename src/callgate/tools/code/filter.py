@@ -27,6 +27,10 @@ a socket that another program makes in a granted directory could be spoken to by
 _KIND_BITS = 0xF
 _KINDS_OF_PAIRS = (1, 5)
 """Streams and sequences of packets know only each other. One of a pair for datagrams can still send to any path."""
+_OF_SOCKETS = 1
+_SIZES = (7, 8, 32, 33)
+"""SO_SNDBUF and SO_RCVBUF, and as an administrator forces them. The kernel takes what it likes of a wish for a larger
+buffer and says yes: here it takes none, so that the watch knows what a socket can hold."""
 _TERMINAL = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: typing into a terminal as if somebody sat there."""
 _EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442)
@@ -47,8 +51,10 @@ class _Machine(NamedTuple):
     socket: int
     socketpair: int
     ioctl: int
+    setsockopt: int
     uncounted: tuple[int, ...]
-    """memfd_create and shmget: memory that belongs to no process and no file system, so that nobody can count it."""
+    """memfd_create, shmget, semget and msgget: memory that belongs to no process and no file system, so that nobody can
+    count it."""
     forks: tuple[int, ...]
     modes: tuple[tuple[int, int], ...]
     """Calls that set or make a mode, and which argument it is: chmod, creat, mknod and their kin."""
@@ -100,7 +106,8 @@ _MACHINES: Mapping[str, _Machine] = MappingProxyType(
             socket=41,
             socketpair=53,
             ioctl=16,
-            uncounted=(319, 29),
+            setsockopt=54,
+            uncounted=(319, 29, 64, 68),
             forks=(57, 58),
             modes=((90, 1), (91, 1), (268, 2), (85, 1), (133, 1), (259, 2)),
             opens=((2, 1), (257, 2)),
@@ -112,7 +119,8 @@ _MACHINES: Mapping[str, _Machine] = MappingProxyType(
             socket=198,
             socketpair=199,
             ioctl=29,
-            uncounted=(279, 194),
+            setsockopt=208,
+            uncounted=(279, 194, 190, 186),
             forks=(),
             modes=((52, 1), (53, 2), (33, 2)),
             opens=((56, 2),),
@@ -156,6 +164,8 @@ def _steps(machine: _Machine, *, may_fork: bool) -> Iterator[bytes]:
     yield from _of(machine.socket, 0, then=_one_of(_FAMILIES) + _fail(errno.EAFNOSUPPORT))
     kinds = _step(_ONLY_BITS, _KIND_BITS) + _one_of(_KINDS_OF_PAIRS)
     yield from _of(machine.socketpair, 1, then=kinds + _fail(errno.EAFNOSUPPORT))
+    sizes = _step(_LOAD, 16 + 8 * 2) + b"".join(_step(_EQUAL, each, no=1) + _fail(0) for each in _SIZES)
+    yield from _of(machine.setsockopt, 1, then=_step(_EQUAL, _OF_SOCKETS, yes=1) + _allow() + sizes)
     yield from _of(
         machine.ioctl, 1, then=b"".join(_step(_EQUAL, each, no=1) + _fail(errno.EPERM) for each in _TERMINAL)
     )

@@ -14,7 +14,7 @@ from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.sandbox import Program, enclosure, run
 from callgate.tools.code.shell import seconds_left
-from callgate.tools.code.turns import in_turn, look_around
+from callgate.tools.code.sites import in_turn, look_around
 from callgate.tools.code.watch import Bounds
 
 _SECONDS = 8
@@ -46,7 +46,7 @@ _RESULT = {
 }
 _ASKED = (
     *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--find-renames"),
-    "--ignore-submodules=all",
+    "--ignore-submodules=dirty",  # what is changed inside of one, git would have to start another git for
 )
 _SETTINGS = {
     "safe.directory": "*",
@@ -81,7 +81,7 @@ async def git_status(repo_path: str = ".", *, ctx: ToolContext) -> dict[str, Any
     settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
     command = ("/usr/bin/env", "git", "--no-optional-locks", *settings, *_ASKED)
     async with (
-        in_turn(partial(look_around, ctx, repo_path), ctx) as site,
+        in_turn(partial(look_around, ctx, repo_path, name="repo_path"), ctx) as site,
         enclosure(site.grounds, writable=(), readable=site.roots) as inside,
     ):
         bounds = Bounds(seconds=seconds_left(_SECONDS, ctx), stdout=_MOST_BYTES)
@@ -109,8 +109,13 @@ def _read(output: bytes, *, cut: bool) -> dict[str, Any]:
         if seen >= _MOST_NAMES:
             cut = True
             break
-        _note(record.decode(errors="replace"), records, found=found)
+        _note(_text(record), records, found=found)
     return {**found, "truncated": cut}
+
+
+def _text(name: bytes) -> str:
+    """As it is, or so that two names which are no UTF-8 stay two."""
+    return name.decode(errors="backslashreplace")
 
 
 def _note(record: str, rest: Iterator[bytes], *, found: dict[str, Any]) -> None:
@@ -126,10 +131,13 @@ def _note(record: str, rest: Iterator[bytes], *, found: dict[str, Any]) -> None:
     elif kind == "1":
         _note_change(body[:2], body.split(" ", 7)[7], found=found)
     elif kind == "2":
-        path = body.split(" ", 8)[8]
-        before = next(rest, b"").decode(errors="replace")
-        found["renamed"].append({"from": before, "to": path})
-        _note_change(body[:2], path, found=found)
+        _note_rename(body.split(" ", 8)[8], next(rest, None), state=body[:2], found=found)
+
+
+def _note_rename(path: str, before: bytes | None, *, state: str, found: dict[str, Any]) -> None:
+    if before is not None:  # else what git said was cut before it
+        found["renamed"].append({"from": _text(before), "to": path})
+        _note_change(state, path, found=found)
 
 
 def _note_change(state: str, path: str, *, found: dict[str, Any]) -> None:

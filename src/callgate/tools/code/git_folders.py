@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator
 
+from callgate.policy.git_places import SHAPES, named_by, said_in
 from callgate.policy.ways import Way, follow
-
-_LONGEST = 4096
-_SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
+from callgate.tools.code.links import behind
 
 
 def has_shape(names: Container[str]) -> bool:
     """Whether a directory with these names in it is a repository to git, or a part of one."""
-    return any(all(name in names for name in shape) for shape in _SHAPES)
+    return any(all(name in names for name in shape) for shape in SHAPES)
 
 
 def is_repository(path: str) -> bool:
@@ -34,32 +33,13 @@ def led_to(path: str) -> Iterator[Way]:
     if way is not None:
         yield way
     folder = path if way is None else way.real
-    said = _said(os.path.join(folder, "commondir"))  # noqa: PTH118 - a text all along
+    said = said_in(os.path.join(folder, "commondir"))  # noqa: PTH118 - a text all along
     if said:
         yield follow(os.path.join(folder, said))  # noqa: PTH118
 
 
 def _told_by(path: str) -> Way | None:
     if os.path.islink(path):  # noqa: PTH114 - a text all along
-        way = follow(path)
-        # That it was replaced itself is seen afterwards.
-        return Way(way.real, tuple(link for link in way.links if link != path))
-    said = _said(path)
-    if said is None or not said.startswith("gitdir:"):
-        return None
-    return follow(os.path.join(os.path.dirname(path), said.removeprefix("gitdir:").strip()))  # noqa: PTH118, PTH120
-
-
-def _said(path: str) -> str | None:
-    """The text of a small file; None if it is none. A pipe in its place must keep nobody waiting."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        # To git, a text ends at a NUL.
-        return os.fsdecode(os.read(handle, _LONGEST).partition(b"\0")[0]).strip()
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
+        return behind(path)
+    named = named_by(path)
+    return None if named is None else follow(named)

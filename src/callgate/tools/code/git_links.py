@@ -1,7 +1,7 @@
 """Git links: second names, outside of git's directories, of files that lie in them.
 
 `ln scripts/pre-commit .git/hooks/` is how some projects put their hooks in place. A mount over `.git` does not keep the
-other name from being written, and what is written there is in `.git`.
+other name from being written, and what is written there is in `.git`. So it is with what governs another Callgate.
 """
 
 from __future__ import annotations
@@ -10,23 +10,25 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
+from callgate.policy.ways import is_inside
 from callgate.tools.code.inventory import MOST_ENTRIES, Identity
-from callgate.tools.code.mounts import is_inside
 
 MOST_NAMES = 1000
 """Each is a mount, and these take time."""
+_IN_GIT = "lie in a .git as well, as hard links; make copies of them (git clone --no-hardlinks)"
 
 
 def second_names(
-    git: Iterable[str], roots: Sequence[str], *, granted: Sequence[str], closed: Iterable[str] = ()
+    git: Iterable[str], roots: Sequence[str], *, granted: Sequence[str], closed: Iterable[str] = (), are: str = _IN_GIT
 ) -> list[str]:
     """Files in directories that a program gets, which lie in a `.git` that it may not write as well.
 
     Args:
-        git: Git's directories, and files that are a `.git`.
+        git: Git's directories, and files that are a `.git`; or other files that are kept as these are.
         roots: What the program may write to.
         granted: What it may write to of git's.
         closed: What it does not get of these.
+        are: What they are that were found, and what to do about too many.
 
     Raises:
         PermissionError: There are too many to be looked after.
@@ -40,8 +42,7 @@ def second_names(
         if (status.st_dev, status.st_ino) in linked:
             found.append(path)
         if len(found) > MOST_NAMES:
-            message = f"more than {MOST_NAMES} files in the granted directories lie in a .git as well, as hard links"
-            raise PermissionError(f"{message}; make copies of them (git clone --no-hardlinks)")
+            raise PermissionError(f"more than {MOST_NAMES} files in the granted directories {are}")
     return found
 
 

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from callgate.policy.own_files import is_configuration, is_store
+from callgate.policy.own_files import is_configuration, is_git, is_store, part_of_key
 from callgate.policy.ways import Way
 from callgate.tools.code.git_folders import has_shape, led_to
 
@@ -24,6 +24,8 @@ LONGEST_PATH = 4000
 
 Identity = tuple[int, int]
 """Device and number of a file."""
+Which = tuple[int, ...]
+"""These, and of a link since when it is so."""
 _Pending = list[tuple[str, bool]]
 """Directories to look into, and whether only second names count there: it is git's own."""
 
@@ -32,16 +34,16 @@ _Pending = list[tuple[str, bool]]
 class Inventory:
     """What was found."""
 
-    git: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    git: dict[str, Which] = field(default_factory=dict[str, Which])
     """Each `.git`, a directory, a file or a link, by its path: which one it is."""
     behind: list[Way] = field(default_factory=list[Way])
     """Where else git keeps what belongs to them, there or not, and repositories that have no `.git`; only before."""
     second_names: list[str] = field(default_factory=list[str])
     """Of Callgate's own files."""
-    configurations: dict[str, Identity] = field(default_factory=dict[str, "Identity"])
-    """Files that some Callgate takes its policy from, by their paths."""
-    stores: list[str] = field(default_factory=list[str])
-    """Folders that some Callgate keeps its store in; only before."""
+    configurations: dict[str, Which] = field(default_factory=dict[str, Which])
+    """Files, or links, that some Callgate takes its policy from, by their paths."""
+    stores: dict[str, Which] = field(default_factory=dict[str, Which])
+    """Folders, or links, that some Callgate keeps its store in."""
     unseen: list[str] = field(default_factory=list[str])
     """Directories that cannot be looked into, or are not to be."""
     too_long: str | None = None
@@ -107,6 +109,17 @@ def identity_of(path: str) -> Identity | None:
     return status.st_dev, status.st_ino
 
 
+def which_of(path: str) -> Which | None:
+    """Which file that is, so that what a program puts in its place is another; None if there is none."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    # What is covered keeps its number. A link cannot be: what is put in its place may get its number, not its time.
+    since = (status.st_ctime_ns,) if stat.S_ISLNK(status.st_mode) else ()
+    return status.st_dev, status.st_ino, *since
+
+
 def shown(path: str) -> str:
     """A path for people, however long it is."""
     return path if len(path) <= 200 else f"{path[:150]}…{path[-40:]}"  # noqa: PLR2004 - a line or two
@@ -117,7 +130,7 @@ class _Look:
     """One look through directories."""
 
     own: frozenset[Identity] = frozenset()
-    known: frozenset[tuple[int, ...]] | None = None
+    known: frozenset[Which] | None = None
     """Each `.git` that was there before the program; None when this is before."""
     closed: frozenset[str] = frozenset()
     """Directories that are not looked into, and so are not open to the program either."""
@@ -157,41 +170,41 @@ class _Look:
             return []
 
     def _note(self, entry: os.DirEntry[str], pending: _Pending, *, in_git: bool) -> None:
-        is_directory = entry.is_dir(follow_symlinks=False)
-        if entry.name.casefold() == ".git" and not in_git:
+        is_directory, part = entry.is_dir(follow_symlinks=False), part_of_key(entry.name)
+        if is_git(part) and not in_git:
             only_names = self._note_git(entry)
             if is_directory and (self.own or not only_names):
                 pending.append((entry.path, only_names))
         elif is_directory:
-            if self.known is None and is_store(entry.name.casefold()):
-                self.found.stores.append(entry.path)
+            self._note_store(entry, part)
             pending.append((entry.path, in_git))
-        elif self.own or is_configuration(entry.name.casefold()):
-            self._note_file(entry)
+        else:
+            self._note_file(entry, part)
 
-    def _note_file(self, entry: os.DirEntry[str]) -> None:
-        identity = identity_of(entry.path)
-        if identity in self.own:
+    def _note_store(self, entry: os.DirEntry[str], part: str) -> None:
+        if is_store(part) and (which := which_of(entry.path)) is not None:
+            self.found.stores[entry.path] = which
+
+    def _note_file(self, entry: os.DirEntry[str], part: str) -> None:
+        if self.own and identity_of(entry.path) in self.own:
             self.found.second_names.append(entry.path)
-        elif identity is not None and is_configuration(entry.name.casefold()):
-            self.found.configurations[entry.path] = identity
+        elif is_configuration(part) and (which := which_of(entry.path)) is not None:
+            self.found.configurations[entry.path] = which
+        elif entry.is_symlink():
+            self._note_store(entry, part)
 
     def _note_git(self, entry: os.DirEntry[str]) -> bool:
         """Note it; whether it may keep what is inside, because it was there before the program."""
         if len(entry.path) > LONGEST_PATH:
             self.found.too_long = entry.path
             return True
-        try:
-            status = os.lstat(entry.path)
-        except OSError:
+        which = which_of(entry.path)
+        if which is None:
             return True
-        # What is covered keeps its number. A link cannot be: what is put in its place may get its number, not its time.
-        since = status.st_ctime_ns if stat.S_ISLNK(status.st_mode) else 0
-        identity = status.st_dev, status.st_ino, since
-        self.found.git[entry.path] = identity
+        self.found.git[entry.path] = which
         if self.known is not None:
             # Where a new one leads does not count, nor whether that can be told: it is set aside.
-            return identity in self.known
+            return which in self.known
         self.found.behind += led_to(entry.path)
         return True
 

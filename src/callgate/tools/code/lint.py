@@ -20,13 +20,14 @@ from callgate.model.counted import counted
 from callgate.model.levels import Caller
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
+from callgate.policy.ways import is_inside
 from callgate.tools.code.enclosure import Enclosure, granted
 from callgate.tools.code.mending import Mending
 from callgate.tools.code.ruff import LOOKED, ask_ruff, find_ruff
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
 from callgate.tools.code.shell import seconds_left
+from callgate.tools.code.sites import Site, in_turn, real_place, refuse_unfit
 from callgate.tools.code.texts import told
-from callgate.tools.code.turns import Site, in_turn, real_place, refuse_unfit
 from callgate.tools.code.watch import Bounds
 
 MOST_CODE = 1_000_000
@@ -39,6 +40,10 @@ _PREVIEWED_SECONDS = 3.0
 """Beside what waiting for its turn may take, of the ten that a preview has."""
 _MOST_BYTES = 4 * 1024**2
 _HERE = "/run/ruff"
+_SAFELY = ("--no-fix-only", "--no-unsafe-fixes")
+"""Whatever a project's settings say: they are for people who see what is changed."""
+_ONLY_LOOKING = ("--no-fix", *_SAFELY)
+_NOTHING_THERE = b"No Python files found"
 _PLACE = {"line": {"type": "integer"}, "column": {"type": "integer"}}
 _ISSUE = {
     "type": "object",
@@ -112,8 +117,7 @@ async def lint_python(code: _Code, *, ctx: ToolContext, fix: bool = False) -> di
         raise TimeoutError(f"ruff did not answer within {_SECONDS} seconds; give it less code") from None
     if mended is not None and mended.cut:
         raise OSError("ruff makes too much of the code; give it less, or leave fix out")
-    # Each line is an issue; the last one is cut where there was too much to say.
-    issues = _issues(said.output.splitlines()[: -1 if said.cut else None])
+    issues = _issues(_whole_lines(said.output, cut=said.cut))
     listed = [{name: value for name, value in issue.items() if name != "file"} for issue in issues[:_MOST_LISTED]]
     fixed = None if mended is None else mended.output.decode()
     return {"issues": listed, "fixed_code": fixed, "summary": _summary(issues, more=said.cut)}
@@ -197,7 +201,7 @@ async def lint_code(
             mending = await _mending(opened, chosen, seconds=seconds_left(timeout, ctx))
             if not ctx.is_as_shown(mending.state):
                 raise PermissionError(f"what ruff would change in {path} is not what was approved; ask again")
-        words = ("--output-format=json-lines", *(("--fix",) if fix else ()), *chosen)
+        words = ("--output-format=json-lines", *(("--fix", *_SAFELY) if fix else _ONLY_LOOKING), *chosen)
         # Who only looks leaves nothing behind, however it ends.
         async with ctx.effect() if fix else nullcontext():
             ran = await _run_ruff(opened, *words, seconds=seconds_left(timeout, ctx))
@@ -228,9 +232,17 @@ async def _opened(ctx: ToolContext, path: str, *, writable: bool) -> AsyncGenera
 
 
 async def _mending(opened: _Opened, chosen: Iterable[str], *, seconds: float) -> Mending:
-    ran = await _run_ruff(opened, "--diff", "--quiet", *chosen, seconds=seconds)
+    ran = await _run_ruff(opened, "--diff", "--quiet", *_SAFELY, *chosen, seconds=seconds)
     _refuse_unlooked(ran, opened.site.place)
-    return Mending(ran.stdout)
+    if ran.cut:
+        raise OSError(f"ruff would change more in {opened.site.place} than can be shown; mend fewer files at a time")
+    return Mending(ran.stdout, inside=_shown_place(opened.site))
+
+
+def _shown_place(site: Site) -> str:
+    """The directory ruff runs in, as the working directory calls it; whole where it lies elsewhere."""
+    here = site.grounds.directory
+    return os.path.relpath(site.directory, here) if is_inside(site.directory, here) else site.directory
 
 
 async def _run_ruff(opened: _Opened, *words: str, seconds: float) -> Ran:
@@ -250,20 +262,26 @@ def _look(ctx: ToolContext, path: str) -> Site:
     return Site(grounds=grounds, roots=roots, directory=directory, place=place)
 
 
+class NothingToLint(NoEffect, ValueError):
+    """Ruff looked at no file, which is not the same as finding nothing in one."""
+
+
 def _refuse_unlooked(ran: Ran, place: str) -> None:
     if ran.stopped:
         raise TimeoutError(f"ruff was stopped: {ran.stopped}; give it fewer files")
-    if ran.returncode not in LOOKED or ran.cut:
+    if _NOTHING_THERE in ran.stderr:
+        raise NothingToLint(f"there is no Python file in {place} that the project's own settings do not leave out")
+    if ran.returncode not in LOOKED:
         said = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
-        why = "it said too much" if ran.cut else f"it ended with {ran.returncode}: {said}"
-        raise OSError(f"ruff could not look at {place}: {why}")
+        raise OSError(f"ruff could not look at {place}: it ended with {ran.returncode}: {said}")
 
 
 def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
     _refuse_unlooked(ran, place)
-    issues = _issues(ran.stdout.splitlines())
+    issues = _issues(_whole_lines(ran.stdout, cut=ran.cut))
+    more = [f"there are more than these {len(issues)}; look at fewer files at a time"] if ran.cut else []
     lines = [f"{i['file']}:{i['line']}:{i['column']}: {i['code']} {i['message']}" for i in issues]
-    output, cut = told("\n".join([*lines, *notes]).encode(), _MOST_OUTPUT)
+    output, cut = told("\n".join([*more, *lines, *notes]).encode(), _MOST_OUTPUT)
     return {
         "success": not issues,
         "output": output or "no issues",
@@ -271,8 +289,13 @@ def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
         "issue_count": len(issues),
         "issues": issues[:_MOST_ISSUES],
         "exit_code": ran.returncode,
-        "truncated": cut or len(issues) > _MOST_ISSUES,
+        "truncated": cut or ran.cut or len(issues) > _MOST_ISSUES,
     }
+
+
+def _whole_lines(output: bytes, *, cut: bool) -> list[bytes]:
+    """Each line is an issue; the last one is half a line where there was too much to say."""
+    return output.split(b"\n")[:-1] if cut else output.splitlines()
 
 
 def _issues(told: Iterable[bytes]) -> list[dict[str, Any]]:

@@ -22,6 +22,8 @@ _NOT_OF_THE_SYSTEM = ("/usr/local/etc",)
 """Settings of programs that somebody put there: they may hold secrets."""
 SYSTEM = ("/usr", *(f"/{name}" for name in _TOP))
 """Where a program sees what is everybody's."""
+SEEN = (*SYSTEM, *(f"/etc/{name}" for name in _OF_ETC))
+"""All that every program sees of the machine."""
 _MADE = ("/proc", "/dev", "/sys")
 ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}  # noqa: S108 - its own
 """All that a program's environment has, beside PWD."""

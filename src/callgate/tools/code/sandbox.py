@@ -13,21 +13,20 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
-from callgate.tools.code.enclosure import Enclosure, enclosed
+from callgate.tools.code.enclosure import LONGEST, Enclosure, enclosed
 from callgate.tools.code.filter import system_call_filter
+from callgate.tools.code.finished import finished, on_thread
 from callgate.tools.code.headcount import hold, let_go
 from callgate.tools.code.tied import ends_with_us
 from callgate.tools.code.watch import Bounds, bind, watch, yield_to_watch
 from callgate.tools.programs import find_program
 
-T = TypeVar("T")
 STOPPED = -1
 """The return code of a program that did not end by itself."""
 _CHUNK = 65_536
@@ -55,6 +54,8 @@ class Ran:
     """Whether it said more than was kept."""
     report: bytes = b""
     """What it said where only a report is expected."""
+    report_cut: bool = False
+    """Whether it said more than was kept there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,22 +71,34 @@ class Program:
 
 @contextlib.asynccontextmanager
 async def enclosure(
-    grounds: Grounds, *, writable: Sequence[str], readable: Sequence[str] = ()
+    grounds: Grounds, *, writable: Sequence[str], readable: Sequence[str] = (), seconds: float = LONGEST
 ) -> AsyncGenerator[Enclosure]:
     """`enclosed` for coroutines, in their turn: what it put in place is taken away also when nobody waits any more."""
-    inside = enclosed(grounds, writable=writable, readable=readable)
-    entering = asyncio.ensure_future(asyncio.to_thread(inside.__enter__))
+    inside = enclosed(grounds, writable=writable, readable=readable, seconds=seconds)
+    entering = on_thread(inside.__enter__)
     try:
-        made = await asyncio.shield(entering)
+        made = await finished(entering)
     except asyncio.CancelledError:
-        await asyncio.wait({entering})
         if entering.exception() is None:
-            await _to_the_end(lambda: inside.__exit__(None, None, None))
+            entering.result().word.is_heard = False
+            await finished(on_thread(lambda: inside.__exit__(None, None, None)))
         raise
+    made.lasting = None if made.written is None else on_thread(made.written.last)
     try:
         yield made
+    except BaseException:
+        made.word.is_heard = False
+        raise
     finally:
-        await _to_the_end(lambda: inside.__exit__(None, None, None))
+        try:
+            await _lasting(made)
+        finally:
+            await finished(on_thread(lambda: inside.__exit__(None, None, None)))
+
+
+async def _lasting(inside: Enclosure) -> None:
+    if inside.lasting is not None:
+        await finished(inside.lasting)
 
 
 async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
@@ -99,11 +112,11 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
     try:
         # A sandbox that could not be made has ended by itself, or never comes that far; that is told below.
         with contextlib.suppress(ProcessLookupError, BrokenPipeError, TimeoutError):
-            await _let_begin(box, bounds)
+            await _let_begin(box, bounds, inside=inside)
         stopped = await _until_done(box, bounds, inside=inside)
     finally:
         box.kill()
-        await asyncio.shield(asyncio.ensure_future(box.gone()))
+        await finished(box.gone())
     code = box.outer.returncode
     if not stopped and b'"exit-code"' not in box.told:
         raise _not_made(box)
@@ -115,14 +128,16 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
         stopped=stopped or (None if code is not None and code >= 0 else "it was killed"),
         cut=box.stdout.cut or box.stderr.cut,
         report=b"" if box.report is None else bytes(box.report.kept),
+        report_cut=box.report is not None and box.report.cut,
     )
 
 
-async def _let_begin(box: _Box, bounds: Bounds) -> None:
+async def _let_begin(box: _Box, bounds: Bounds, *, inside: Enclosure) -> None:
     """Set the limits and say go. The program itself waits until all that it is made of would end with us.
 
     Raises:
         ProcessLookupError: It has ended already.
+        NoEffect: What is to be known when it has ended cannot be kept.
     """
     _bind(box, bounds)
     for_bubblewrap, for_the_program = box.go
@@ -130,6 +145,8 @@ async def _let_begin(box: _Box, bounds: Bounds) -> None:
     async with asyncio.timeout(bounds.seconds):
         while not ends_with_us(box.init, box.outer.pid):  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(_LOOKS_SECONDS)
+    inside.runs(box.init)
+    await _lasting(inside)
     os.write(for_the_program, b"\n")
 
 
@@ -172,6 +189,9 @@ class _Output:
         os.set_blocking(self.handle, False)
         asyncio.get_running_loop().add_reader(self.handle, self._read)
 
+    def leave(self) -> None:
+        asyncio.get_running_loop().remove_reader(self.handle)
+
     def _read(self) -> None:
         try:
             part = os.read(self.handle, _CHUNK)
@@ -181,7 +201,7 @@ class _Output:
         self.kept += part[:room]
         self.cut = self.cut or len(part) > room
         if not part:
-            asyncio.get_running_loop().remove_reader(self.handle)
+            self.leave()
             self.ended.set()
 
 
@@ -255,8 +275,8 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
         filtering = _in_memory(theirs, system_call_filter(may_fork=program.may_fork))
         reporting, report = _pipe(theirs, ours, reading=True) if program.report else (-1, -1)
         options = [*inside.words(), "--chdir", program.directory, "--seccomp", str(filtering)]
-        options += ("--setenv", program.report, str(reporting)) if program.report else ()
         options += ("--block-fd", str(held), "--json-status-fd", str(told))
+        options += ("--setenv", program.report, str(reporting)) if program.report else ()
         listed = _in_memory(theirs, b"".join(os.fsencode(option) + b"\0" for option in options))
         guard = _guard(ours)
         outer = subprocess.Popen(  # noqa: ASYNC220, S603 - it returns with the fork, as asyncio's own does
@@ -269,17 +289,18 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
             pass_fds=(held, told, filtering, listed, *((reporting,) if program.report else ())),
             process_group=guard.pid,
         )
+        _end_with(ours, outer)
+        box = _box(guard, outer, go=(go, tell_alive), tell=tell, report=report, ours=ours)
         ours.pop_all()
-    box = _box(guard, outer, go=(go, tell_alive), tell=tell, report=report)
     try:
         found = await _find_init(box)
     except BaseException:
         box.kill()
-        await asyncio.shield(asyncio.ensure_future(box.gone()))
+        await finished(box.gone())
         raise
     if not found:
         box.kill()
-        await asyncio.shield(asyncio.ensure_future(box.gone()))
+        await finished(box.gone())
         raise _not_made(box)
     return box
 
@@ -299,20 +320,32 @@ def _guard(ours: contextlib.ExitStack) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         process_group=0,
     )
-    ours.callback(guard.__exit__, None, None, None)
-    ours.callback(guard.kill)
+    _end_with(ours, guard)
     return guard
 
 
+def _end_with(ours: contextlib.ExitStack, process: subprocess.Popen[bytes]) -> None:
+    ours.callback(process.__exit__, None, None, None)
+    ours.callback(process.kill)
+
+
 def _box(
-    guard: subprocess.Popen[bytes], outer: subprocess.Popen[bytes], *, go: tuple[int, int], tell: int, report: int
+    guard: subprocess.Popen[bytes],
+    outer: subprocess.Popen[bytes],
+    *,
+    go: tuple[int, int],
+    tell: int,
+    report: int,
+    ours: contextlib.ExitStack,
 ) -> _Box:
     if outer.stdout is None or outer.stderr is None:  # pragma: no cover - both were asked for
         raise OSError("no pipes")
+    outer_handle = os.pidfd_open(outer.pid)
+    ours.callback(os.close, outer_handle)
     box = _Box(
         guard=guard,
         outer=outer,
-        outer_handle=os.pidfd_open(outer.pid),
+        outer_handle=outer_handle,
         go=go,
         tell=tell,
         stdout=_Output(outer.stdout.fileno()),
@@ -321,6 +354,7 @@ def _box(
     )
     for output in box.outputs:
         output.listen()
+        ours.callback(output.leave)
     return box
 
 
@@ -364,12 +398,3 @@ async def _readable(handle: int) -> None:
         await ready
     finally:
         loop.remove_reader(handle)
-
-
-async def _to_the_end(work: Callable[[], T]) -> T:
-    task = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        raise

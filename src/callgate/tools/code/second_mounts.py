@@ -13,7 +13,7 @@ from callgate.policy.git_places import is_in_git
 from callgate.policy.mount_table import MountTable
 from callgate.policy.own_files import is_configuration, is_store, key_of
 from callgate.policy.ways import is_inside
-from callgate.tools.code.inventory import Inventory, identity_of
+from callgate.tools.code.inventory import Inventory, which_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,13 @@ class SecondMounts:
         """Add what is another Callgate's to what was found by its name."""
         for point in self.points:
             names = [*self.mounts.called(point), *chain(*map(key_of, self.mounts.names(point)))]
-            identity = identity_of(point)
+            which = which_of(point)
+            if which is None:
+                continue
             if any(map(is_store, names)):
-                before.stores.append(point)
-            elif identity is not None and any(map(is_configuration, names)):
-                before.configurations[point] = identity
+                before.stores[point] = which
+            elif any(map(is_configuration, names)):
+                before.configurations[point] = which
 
 
 def _inside(points: Iterable[str], given: Iterable[str]) -> Iterable[str]:

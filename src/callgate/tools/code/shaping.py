@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from callgate.adapters.border import Malformed, place_of, places, written_down
+from callgate.adapters.rounding import ROUND
 
 _DEEPEST = 50
 _MOST_ITEMS = 100_000
@@ -82,7 +83,8 @@ _callgate_hand_over = _callgate_border(
     _callgate_function, _callgate_json.dumps, type, isinstance, len, str, int, float, bool, list, tuple, dict,
     (set, frozenset), ValueError
 )
-_callgate_border = _callgate_function = _callgate_json = None
+{ROUND}
+_callgate_border = _callgate_function = _callgate_json = _callgate_rounding = None
 """
 _LAST = places(PRELUDE, "function(written(value))")
 

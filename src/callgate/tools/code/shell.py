@@ -14,9 +14,10 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
+from callgate.tools.code.sites import in_turn, look_around
 from callgate.tools.code.texts import told
-from callgate.tools.code.turns import in_turn, look_around
 from callgate.tools.code.watch import Bounds
+from callgate.tools.foreseen import foreseen
 
 MOST_STDOUT = 50_000
 MOST_STDERR = 10_000
@@ -42,10 +43,13 @@ _RESULT = {
 }
 
 
-def would_run(arguments: dict[str, Any], _context: Any) -> str:
+def would_run(arguments: dict[str, Any], ctx: ToolContext) -> str:
     """What a preview says."""
+    with foreseen():
+        refuse_breaks(arguments["command"])
+        look_around(ctx, arguments.get("cwd"), name="cwd")
     where = arguments.get("cwd") or "the working directory"
-    limit = f"at most {arguments.get('timeout', 30)} s, without network"
+    limit = f"at most {arguments['timeout']} s, without network"
     return f"would run in {where}, {limit}: {arguments['command']}"
 
 
@@ -84,8 +88,8 @@ async def run_shell(
     """
     refuse_breaks(command)
     async with (
-        in_turn(partial(look_around, ctx, cwd), ctx) as site,
-        enclosure(site.grounds, writable=site.roots) as inside,
+        in_turn(partial(look_around, ctx, cwd, name="cwd"), ctx) as site,
+        enclosure(site.grounds, writable=site.roots, seconds=timeout) as inside,
         ctx.effect(),
     ):
         ran = await run(

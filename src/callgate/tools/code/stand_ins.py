@@ -11,7 +11,8 @@ import stat
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from callgate.tools.code.mounts import between, is_inside
+from callgate.policy.ways import is_inside
+from callgate.tools.code.mounts import between
 
 _READ_AS_NOTHING = ("-wal", "-shm", "-journal", ".owners", ".yaml", ".yml", ".cfg")
 """Where a file stands in: what reads these takes an empty one for none. Elsewhere it is a directory, which nobody can

@@ -15,6 +15,8 @@ import resource
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from callgate.tools.code.inventory import Identity, identity_of
@@ -31,8 +33,19 @@ _NICER = 10
 _OWN_MEMORY = ("tmp", "dev", "dev/shm")
 _BYTES_A_NAME = 1792
 """What the kernel takes for a long one, however little is in the file: an inode, an entry and the name's text."""
-_NOT_SHARED = (b"VmData", b"VmStk", b"VmExe", b"VmLib")
-_SAID = {b"Threads", b"RssAnon", b"VmSwap", b"VmSize", *_NOT_SHARED}
+_NOT_SHARED = (b"VmData", b"VmStk")
+"""Shared memory that may be executed and not written is told as a library."""
+_SHARED = b"/dev/zero (deleted)"
+"""What the kernel calls memory that processes share without a file."""
+_OWN = (b"RssAnon", b"VmSwap", b"VmPTE")
+"""What lies in memory for one process alone: its own pages, and the tables that say where its pages are."""
+_SAID = {b"Threads", b"VmSize", *_OWN, *_NOT_SHARED}
+_SOCKETS = b"sockets: used "
+_BUFFERS = ("rmem_default", "wmem_default")
+_USUAL_BUFFER = 212_992
+"""Bytes, where the system does not tell, as in most containers."""
+_OVER = 64 * 1024
+"""Bytes by which the last message may go beyond what a socket's buffer holds."""
 _COUNTS_BY_NAMESPACE = (5, 14)
 """From this kernel on, the limit of processes counts those of one user namespace, and not all that a user has."""
 
@@ -129,7 +142,8 @@ def _too_much(root: str, bounds: Bounds) -> str | None:
     ids = [name for name in os.listdir(inside) if name.isdigit()]  # noqa: PTH208
     if len(ids) <= bounds.tasks:
         uses = [_uses(f"{inside}/{name}") for name in ids]
-        tasks, memory = sum(each.threads for each in uses), _kept_in_memory(root) + sum(each.memory for each in uses)
+        tasks, memory = sum(each.threads for each in uses), sum(each.memory for each in uses)
+        memory += _kept_in_memory(root) + _kept_by_sockets(uses)
     else:
         uses, tasks, memory = [], len(ids), 0
     if tasks > bounds.tasks:
@@ -160,7 +174,7 @@ def _uses(place: str) -> _Uses:
             name, _, value = line.partition(b":")
             if name in _SAID:
                 said[name] = int(value.split()[0])
-    own = said.get(b"RssAnon", 0) + said.get(b"VmSwap", 0)
+    own = sum(said.get(name, 0) for name in _OWN)
     mapped = said.get(b"VmSize", 0) - sum(said.get(name, 0) for name in _NOT_SHARED)
     return _Uses(place, said.get(b"Threads", 1), own * 1024, max(0, mapped) * 1024)
 
@@ -185,7 +199,8 @@ def _shared(uses: Iterable[_Uses]) -> int:
             hidden += each.mapped
             continue
         room -= len(text)
-        found |= _shared_here(text)
+        for place, size in _shared_here(text).items():
+            found[place] = max(found.get(place, 0), size)
     return hidden + sum(found.values())
 
 
@@ -204,12 +219,14 @@ def _read(path: str, room: int) -> bytes:
 
 def _shared_here(text: bytes) -> dict[bytes, int]:
     sizes: dict[bytes, int] = {}
-    for line in text.splitlines():
-        if line.endswith(b"/dev/zero (deleted)"):
-            span, _, _, device, number, _ = line.split(maxsplit=5)
+    for line in text.split(b"\n"):  # a name may have other characters that end lines in it
+        if not line.endswith(_SHARED):
+            continue
+        span, _, begun, device, number, name = line.split(maxsplit=5)
+        if name == _SHARED:
             start, _, end = span.partition(b"-")
             place = device + b" " + number
-            sizes[place] = sizes.get(place, 0) + int(end, 16) - int(start, 16)
+            sizes[place] = max(sizes.get(place, 0), int(begun, 16) + int(end, 16) - int(start, 16))
     return sizes
 
 
@@ -224,6 +241,23 @@ def _kept_in_memory(root: str) -> int:
                 names = room.f_files - room.f_ffree
                 used[status.st_dev] = (room.f_blocks - room.f_bfree) * room.f_frsize + names * _BYTES_A_NAME
     return sum(used.values())
+
+
+def _kept_by_sockets(uses: Iterable[_Uses]) -> int:
+    """What the sockets there are could hold, since nobody tells what they do. TCP's own bound is the machine's."""
+    for each in uses:
+        with contextlib.suppress(OSError), open(f"{each.place}/net/sockstat", "rb") as file:  # noqa: PTH123
+            return int(file.readline().removeprefix(_SOCKETS)) * _most_of_a_socket()
+    return 0
+
+
+@cache
+def _most_of_a_socket() -> int:
+    """Bytes; a buffer is as large as it was made, since a program's wish for a larger one is not heard."""
+    try:
+        return max(int(Path(f"/proc/sys/net/core/{name}").read_bytes()) for name in _BUFFERS) + _OVER
+    except OSError:
+        return _USUAL_BUFFER + _OVER
 
 
 def _device(path: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Turns: what a program is to touch, looked at when it is its turn, and only if that is still what it was called for.
+"""Sites: where a program works, looked at when it is its turn, and only if that is still what it was called for.
 
 While a call waits for its turn another program runs, and may put a link where a directory or a file was. What was found
 before counts for nothing then: where the call may go, and where its paths lead, is found and judged again.
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
+from callgate.policy.ways import is_inside
 from callgate.tools.code.alone import alone
 from callgate.tools.code.enclosure import granted
-from callgate.tools.code.mounts import is_inside
 
 _RESERVE_SECONDS = 3.0
 """Kept of a call's own time: who gets a turn has to be able to use it, and who gets none to say so."""
@@ -64,8 +64,13 @@ def _until(ctx: ToolContext) -> float | None:
     return None if ctx.deadline is None else ctx.deadline - _RESERVE_SECONDS
 
 
-def look_around(ctx: ToolContext, cwd: str | None) -> Site:
+def look_around(ctx: ToolContext, path: str | None, *, name: str) -> Site:
     """Where a program works that is about a directory.
+
+    Args:
+        ctx: The call.
+        path: The directory, if the call names one.
+        name: Of the argument that does.
 
     Raises:
         PermissionError: It is none that the program is given.
@@ -73,21 +78,21 @@ def look_around(ctx: ToolContext, cwd: str | None) -> Site:
     """
     grounds = ctx.grounds()
     roots = granted(grounds)
-    place = real_place(grounds, cwd or ".", roots=roots, name="cwd")
+    place = real_place(grounds, path or ".", roots=roots, name=name)
     if not os.path.isdir(place):  # noqa: PTH112 - a text all along
-        raise ValueError(f"cwd {place} is no directory; name one that exists")
-    if cwd is not None:
+        raise ValueError(f"{name} {place} is no directory; name one that exists")
+    if path is not None:
         refuse_unfit(grounds, place)
     return Site(grounds=grounds, roots=roots, directory=place, place=place)
 
 
-def real_place(grounds: Grounds, path: str, *, roots: tuple[str, ...], name: str) -> str:
-    """Where a path leads, links followed.
+def real_place(grounds: Grounds, path: str, *, roots: tuple[str, ...], name: str, base: str = "") -> str:
+    """Where a path leads from a directory, else from the working directory, links followed.
 
     Raises:
         PermissionError: It leads out of what is granted.
     """
-    place = os.path.realpath(os.path.join(grounds.directory, path))  # noqa: PTH118 - a text all along
+    place = os.path.realpath(os.path.join(base or grounds.directory, path))  # noqa: PTH118 - a text all along
     if not any(is_inside(place, root) for root in roots):
         raise PermissionError(f"{name} {place} is outside of what is granted: {', '.join(roots)}")
     return place

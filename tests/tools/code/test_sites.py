@@ -13,7 +13,7 @@ import pytest
 
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy, Category
-from callgate.tools.code import turns
+from callgate.tools.code import sites
 from callgate.tools.code.alone import alone
 from tests.tools.code.test_bounds import until
 
@@ -53,7 +53,7 @@ async def meanwhile(
         async with alone(until=until):
             yield
 
-    monkeypatch.setattr(turns, "alone", seen)
+    monkeypatch.setattr(sites, "alone", seen)
     yield waits
     assert (await program).unwrap()["returncode"] == 0
 
