@@ -128,7 +128,7 @@ def declare(**fields: Any) -> Declaration:
         **fields: See `Fields`. None is the same as not stated.
 
     Raises:
-        ConfigurationError: An unknown field (naming the guess), a value that cannot be, or values that
+        ConfigurationError: An unknown field (naming the nearest), a value that cannot be, or values that
             contradict each other.
     """
     _refuse_unknown(fields)
