@@ -64,12 +64,11 @@ class Proving:
             if file is None:
                 continue
             try:
-                for number, text in file.lines(some):
-                    kept.append((path, {"path": file.shown, "line": number, "text": text}))
+                file.prove(some, kept)
             except OSError as error:
                 self.unread |= is_unread(error)
                 self._leave()
-        if len(kept) >= 2 * self._most:
+        if len(kept) > self._most * 9 // 8:
             self._last = self.firsts()[-1][0]
 
     def firsts(self) -> list[Found]:
@@ -84,7 +83,7 @@ class Proving:
         if self._last is None or path <= self._last:
             try:
                 held = self._below.file(path).held
-                self._file = _File(held, _shown(self._confined, held))
+                self._file = _File(held, path, _shown(self._confined, held))
             except (OSError, ValueError) as error:
                 self._file = None  # gone, changed, or never to be read: it is as if it had not been found
                 self.unread |= is_unread(error)
@@ -98,11 +97,12 @@ class Proving:
 class _File:
     """A file that is held, of which one piece after the other is in memory: all of it, where it is small."""
 
-    __slots__ = ("_at", "_clear", "_end", "_held", "_number", "_piece", "_seen", "shown")
+    __slots__ = ("_at", "_clear", "_end", "_held", "_number", "_path", "_piece", "_seen", "_shown")
 
-    def __init__(self, held: Held, shown: str) -> None:
+    def __init__(self, held: Held, path: str, shown: str) -> None:
         self._held = held
-        self.shown = shown
+        self._path = path
+        self._shown = shown
         self._piece = b""
         self._at = 0
         """Where the piece begins."""
@@ -117,13 +117,13 @@ class _File:
     def close(self) -> None:
         os.close(self._held.fd)
 
-    def lines(self, hits: Iterable[Hit]) -> Iterator[tuple[int, str]]:
-        """The numbers of those that are there, with each line as it is shown; they come from the beginning to the end.
+    def prove(self, hits: Iterable[Hit], kept: list[Found]) -> None:
+        """Keep those that are there; they come from the beginning to the end.
 
         Raises:
             OSError: The file cannot be read any more.
         """
-        piece, at, clear = self._piece, self._at, self._clear
+        path, shown, piece, at, clear = self._path, self._shown, self._piece, self._at, self._clear
         for _, offset, number, line, column in hits:
             if offset < self._seen:
                 continue
@@ -131,13 +131,15 @@ class _File:
                 if not self._reaches(offset):
                     continue
                 piece, at, clear = self._piece, self._at, self._clear
-            self._number += piece.count(b"\n", self._seen - at, offset - at)
+            start, length = offset - at, len(line)
+            self._number += piece.count(b"\n", self._seen - at, start)
             self._seen = offset
-            plain = offset + len(line) <= clear and piece.startswith(line, offset - at)
+            plain = offset + length <= clear and piece.startswith(line, start)
             if self._number != number or not (plain or self._has(offset, line)):
                 continue
-            shown = self._around(offset, column) if column > _SHOWN or len(line) > _MOST_BYTES else line
-            yield number, shown.rstrip(b"\r\n").decode("utf-8", "replace")[:_SHOWN]
+            told = self._around(offset, column) if column > _SHOWN or length > _MOST_BYTES else line
+            text = told.rstrip(b"\r\n").decode("utf-8", "replace")[:_SHOWN]
+            kept.append((path, {"path": shown, "line": number, "text": text}))
 
     def _reaches(self, offset: int) -> bool:
         """Go on to the piece that has this place, and count the lines on the way; no where the file ends before."""
