@@ -124,7 +124,7 @@ def test_it_prints_a_link_for_whoever_started_it(serving: Serving, cli: Cli):
     where, _, code = serving.link().partition("/enter?code=")
     assert re.fullmatch(rf"http://callgate-[0-9a-f]{{12}}\.localhost:{port}", where)
     assert serving.get(f"/enter?code={code}").status_code == 421
-    with httpx2.Client(trust_env=False) as browser:
+    with httpx2.Client(trust_env=False, timeout=60) as browser:
         host = {"Host": where.removeprefix("http://")}
         assert browser.get(f"{serving.url}/enter?code={code}", headers=host).status_code == 303
     people = [each for each in cli("tokens", "list", "--json").body if each["kind"] == "person"]

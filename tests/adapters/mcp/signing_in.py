@@ -25,7 +25,7 @@ class Person:
 
     async def __call__(self, url: str) -> None:
         self.asked.append(url)
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(timeout=60) as browser:
             await self.land(browser, (await browser.get(url)).headers["location"])
 
     async def land(self, browser: httpx2.AsyncClient, address: str) -> None:

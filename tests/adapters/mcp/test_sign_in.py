@@ -264,7 +264,7 @@ async def test_a_place_of_ones_own_gets_the_answer(tmp_path: Path, world: World)
     issuer, _, server = world
 
     async def ask(url: str) -> str:
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(timeout=60) as browser:
             return (await browser.get(url)).headers["location"]
 
     async with gate_of(config=kept_in(tmp_path)) as gate:

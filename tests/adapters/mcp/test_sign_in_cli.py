@@ -84,7 +84,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def visit(url: str) -> int:
-    with httpx2.Client() as browser:
+    with httpx2.Client(timeout=60) as browser:
         return browser.get(browser.get(url).headers["location"]).status_code
 
 

@@ -239,7 +239,7 @@ async def test_an_answer_with_a_wrong_state_signs_nobody_in(tmp_path: Path, two:
     issuer, front, server, *_ = two
 
     async def ask(url: str) -> None:
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(timeout=60) as browser:
             address = (await browser.get(url)).headers["location"]
             state = parse_qs(urlsplit(address).query)["state"][0]
             await browser.get(address.replace(state, "x" * len(state)))

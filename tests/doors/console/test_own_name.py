@@ -163,7 +163,7 @@ async def test_the_operator_says_by_which_name_people_come(settings: ServeSettin
         person, _ = await gate.admit_person("ada", by="operator")
         code = await gate.sign_in_link(person.id)
         reached = settings.address if settings.address == "127.0.0.2" else "127.0.0.1"
-        async with httpx2.AsyncClient(base_url=f"http://{reached}:{port}", trust_env=False) as client:
+        async with httpx2.AsyncClient(base_url=f"http://{reached}:{port}", trust_env=False, timeout=60) as client:
             host = {"Host": urlsplit(where.console).netloc}
             assert (await client.get(f"/enter?code={code}", headers=host)).status_code == 303
 
@@ -183,7 +183,7 @@ async def test_nobody_else_can_have_the_port_at_either_address_of_this_machine(a
             with pytest.raises(OSError, match="in use"):
                 _steal(local, port)
             host = f"[{local}]" if ":" in local else local
-            async with httpx2.AsyncClient(base_url=f"http://{host}:{port}", trust_env=False) as client:
+            async with httpx2.AsyncClient(base_url=f"http://{host}:{port}", trust_env=False, timeout=60) as client:
                 assert (await client.get("/healthz")).json() == {"status": "alive"}
 
 

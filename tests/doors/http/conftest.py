@@ -74,7 +74,7 @@ class Served:
 
     def _client(self, token: str | None) -> httpx2.AsyncClient:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return httpx2.AsyncClient(base_url=self.url, headers=headers, trust_env=False)
+        return httpx2.AsyncClient(base_url=self.url, headers=headers, trust_env=False, timeout=60)
 
 
 def _as_known(arguments: dict[str, Any], _key: str) -> str:

@@ -188,5 +188,5 @@ async def test_nothing_answers_otherwise_than_described():
         assert sent > 500
         assert served.paid == []
         assert (await served.gate.verify_audit()).ok
-        async with httpx2.AsyncClient(base_url=served.url, trust_env=False) as nobody:
+        async with httpx2.AsyncClient(base_url=served.url, trust_env=False, timeout=60) as nobody:
             assert (await nobody.get("/readyz")).status_code == 200

@@ -74,7 +74,7 @@ async def _api(served: Served) -> Door:
 async def _mcp(served: Served) -> Door:
     _, token = await served.gate.admit_agent("crawler", by="operator")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    async with httpx2.AsyncClient(base_url=served.url, headers=headers, trust_env=False) as client:
+    async with httpx2.AsyncClient(base_url=served.url, headers=headers, trust_env=False, timeout=60) as client:
         headers |= await begin(client)
     params = {"name": "pay", "arguments": {"amount": 5}}
     body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).encode()

@@ -133,7 +133,7 @@ async def _until_refused(server: Server) -> None:
     """Nobody new is let in: the port is closed soon after it was told."""
     async with asyncio.timeout(30):
         while True:
-            async with httpx2.AsyncClient(trust_env=False) as client:
+            async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
                 await client.get(f"{server.url}/healthz")
 
 
