@@ -70,6 +70,7 @@ async def test_every_kind_of_change_is_told(repository: Path) -> None:
         "renamed": [{"from": "before", "to": "after with a space\nand more"}],
         "conflicted": [],
         "truncated": False,
+        "note": None,
     }
 
 
@@ -175,3 +176,41 @@ async def test_what_is_no_directory_is_told_by_its_own_name(repository: Path) ->
     outcome = await ask(repository, repo_path="kept")
     assert "repo_path " in outcome.error.message
     assert "is no directory" in outcome.error.message
+
+
+async def test_what_is_hidden_from_git_is_not_told_as_changed(repository: Path) -> None:
+    """git sees nothing of Callgate's own files, and would take them for changed or deleted."""
+    (repository / "callgate.yaml").write_text("version: 1\nplugins: {folders: [plugins]}\n")
+    plugin = repository / "plugins" / "mine"
+    plugin.mkdir(parents=True)
+    (plugin / "tools.py").write_text("x = 1\n")
+    do(repository, "add", ".")
+    do(repository, "commit", "-q", "-m", "two")
+    (repository / "changed").write_text("x\n")
+    said = await ask_configured(repository)
+    note = said.pop("note")
+    assert said == nothing_but(branch="trunk", modified=["changed"])
+    assert note == "Callgate's own files are hidden from git, so changes in them are not known: callgate.yaml, plugins"
+
+
+async def test_what_is_hidden_and_staged_is_told_as_staged_alone(repository: Path) -> None:
+    (repository / "callgate.yaml").write_text("version: 1\n")
+    do(repository, "add", "callgate.yaml")
+    said = await ask_configured(repository)
+    assert "callgate.yaml" in said.pop("note")
+    assert said == nothing_but(branch="trunk", staged=["callgate.yaml"])
+
+
+async def test_nothing_is_noted_where_all_was_looked_at(repository: Path) -> None:
+    assert (await ask(repository)).unwrap()["note"] is None
+
+
+async def ask_configured(place: Path) -> dict[str, Any]:
+    config = place / "callgate.yaml"
+    async with Callgate.open("memory://", working_directory=place, config=config, builtin_tools=["git_status"]) as gate:
+        return (await gate.call("git_status", {})).unwrap()
+
+
+def nothing_but(**told: Any) -> dict[str, Any]:
+    lists = ("modified", "staged", "untracked", "deleted", "renamed", "conflicted")
+    return {"branch": None, **{name: [] for name in lists}, "truncated": False} | told

@@ -10,7 +10,7 @@ import contextlib
 import os
 from asyncio import Future
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain
@@ -49,6 +49,8 @@ class Enclosure:
     grounds: Grounds
     covered: dict[str, Identity | None] = field(default_factory=dict[str, "Identity | None"])
     """Callgate's own places that are kept from it, and which file each is; None where there is none."""
+    hidden: tuple[str, ...] = ()
+    """What is there, and of which it sees nothing."""
     notes: list[str] = field(default_factory=list[str])
     word: Word = field(default_factory=Word)
     """What of these another call tells where this one cannot."""
@@ -110,14 +112,19 @@ def enclosed(
             layout.keep_others(others)
             layout.keep_own(covers, before.second_names)
             layout.hide_processes()
-            covered = {path: identity_of(path) for path in covers.covered}
-            enclosure = Enclosure(layout.options(), grounds, covered=covered, word=word)
+            enclosure = _as_laid_out(layout, covers, grounds=grounds, word=word)
             if ending.roots:
                 enclosure.written = memory.enter_context(written_down(ending, seconds=seconds, word=word))
             yield enclosure
         if writable:
             word.notes += ending.finish() if word.is_heard else ending.finish_for_another()
             enclosure.notes += [*layout.notes, *word.notes]
+
+
+def _as_laid_out(layout: _Layout, covers: Covers, *, grounds: Grounds, word: Word) -> Enclosure:
+    covered = {path: identity_of(path) for path in covers.covered}
+    hidden = layout.hidden(but=covers.made)
+    return Enclosure(layout.options(), grounds, covered=covered, hidden=hidden, word=word)
 
 
 def _look(grounds: Grounds, mounts: SecondMounts, *, writable: Sequence[str], readable: Sequence[str]) -> Inventory:
@@ -242,6 +249,10 @@ class _Layout:
         for path in self._mounts.processes:
             self._fix(path)
             self.places[path] = _As.HIDDEN
+
+    def hidden(self, *, but: Container[str]) -> tuple[str, ...]:
+        """What it sees nothing of, but for what only stands in for something."""
+        return tuple(path for path, how in self.places.items() if how is _As.HIDDEN and path not in but)
 
     def options(self) -> list[str]:
         """What lies deeper comes later, and so on top.

@@ -6,12 +6,15 @@ would start to answer. There, it cannot start any.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.policy.ways import is_inside
 from callgate.tools.code.sandbox import Program, enclosure, run
 from callgate.tools.code.shell import seconds_left
 from callgate.tools.code.sites import in_turn, look_around
@@ -40,8 +43,9 @@ _RESULT = {
         },
         "conflicted": _NAMES,
         "truncated": {"type": "boolean"},
+        "note": {"type": ["string", "null"], "description": "What could not be looked at, if anything."},
     },
-    "required": ["branch", "modified", "staged", "untracked", "deleted", "renamed", "conflicted", "truncated"],
+    "required": ["branch", "modified", "staged", "untracked", "deleted", "renamed", "conflicted", "truncated", "note"],
     "additionalProperties": False,
 }
 _ASKED = (
@@ -72,7 +76,8 @@ async def git_status(repo_path: str = ".", *, ctx: ToolContext) -> dict[str, Any
     """Say which branch a git repository is on, and which of its files are changed, staged, untracked or in conflict.
 
     A file that was staged and changed again is both in `staged` and in `modified`. Deleted files are in `deleted` as
-    well, renamed ones in `renamed`.
+    well, renamed ones in `renamed`. Of Callgate's own files that git keeps (its configuration, say) only what is staged
+    is known; `note` names them.
 
     Args:
         repo_path: A directory of the repository.
@@ -90,7 +95,7 @@ async def git_status(repo_path: str = ".", *, ctx: ToolContext) -> dict[str, Any
         raise TimeoutError(f"git was stopped: {ran.stopped}; ask for a smaller repository")
     if ran.returncode:
         raise _trouble(ran.stderr.decode(errors="replace").strip(), site.directory)
-    return _read(ran.stdout, cut=ran.cut)
+    return _read(ran.stdout, cut=ran.cut, hidden=_Hidden(inside.hidden, top=_top(site.directory)))
 
 
 def _trouble(said: str, directory: str) -> Exception:
@@ -99,7 +104,37 @@ def _trouble(said: str, directory: str) -> Exception:
     return OSError(f"git could not answer: {said[-500:]}")
 
 
-def _read(output: bytes, *, cut: bool) -> dict[str, Any]:
+def _top(directory: str) -> str:
+    """The directory that git's paths begin in."""
+    above = (directory, *map(str, PurePath(directory).parents))
+    return next((place for place in above if os.path.lexists(os.path.join(place, ".git"))), directory)  # noqa: PTH118
+
+
+class _Hidden:
+    """What git saw nothing of, and so takes for changed."""
+
+    def __init__(self, places: Iterable[str], *, top: str) -> None:
+        below = (os.path.relpath(place, top) for place in places if is_inside(place, top))
+        self._paths = tuple(_text(os.fsencode(path)) for path in below)
+        self.met: dict[str, None] = {}
+        """What of it git said something of, in order."""
+
+    def has(self, path: str) -> bool:
+        """Whether a file is, or lies in, something that is hidden."""
+        around = next((hidden for hidden in self._paths if is_inside(path, hidden)), None)
+        if around is not None:
+            self.met[around] = None
+        return around is not None
+
+    @property
+    def note(self) -> str | None:
+        """What is not known."""
+        if not self.met:
+            return None
+        return f"Callgate's own files are hidden from git, so changes in them are not known: {', '.join(self.met)}"
+
+
+def _read(output: bytes, *, cut: bool, hidden: _Hidden) -> dict[str, Any]:
     found: dict[str, Any] = {
         "branch": None,
         **{name: [] for name in ("modified", "staged", "untracked", "deleted", "renamed", "conflicted")},
@@ -109,8 +144,8 @@ def _read(output: bytes, *, cut: bool) -> dict[str, Any]:
         if seen >= _MOST_NAMES:
             cut = True
             break
-        _note(_text(record), records, found=found)
-    return {**found, "truncated": cut}
+        _note(_text(record), records, found=found, hidden=hidden)
+    return {**found, "truncated": cut, "note": hidden.note}
 
 
 def _text(name: bytes) -> str:
@@ -118,7 +153,7 @@ def _text(name: bytes) -> str:
     return name.decode(errors="backslashreplace")
 
 
-def _note(record: str, rest: Iterator[bytes], *, found: dict[str, Any]) -> None:
+def _note(record: str, rest: Iterator[bytes], *, found: dict[str, Any], hidden: _Hidden) -> None:
     kind, _, body = record.partition(" ")
     if kind == "#":
         name, _, value = body.partition(" ")
@@ -129,23 +164,21 @@ def _note(record: str, rest: Iterator[bytes], *, found: dict[str, Any]) -> None:
     elif kind == "u":
         found["conflicted"].append(body.split(" ", 9)[9])
     elif kind == "1":
-        _note_change(body[:2], body.split(" ", 7)[7], found=found)
-    elif kind == "2":
-        _note_rename(body.split(" ", 8)[8], next(rest, None), state=body[:2], found=found)
-
-
-def _note_rename(path: str, before: bytes | None, *, state: str, found: dict[str, Any]) -> None:
-    if before is not None:  # else what git said was cut before it
+        _note_change(body[:2], body.split(" ", 7)[7], found=found, hidden=hidden)
+    elif kind == "2" and (before := next(rest, None)) is not None:  # else what git said was cut before it
+        path = body.split(" ", 8)[8]
         found["renamed"].append({"from": _text(before), "to": path})
-        _note_change(state, path, found=found)
+        _note_change(body[:2], path, found=found, hidden=hidden)
 
 
-def _note_change(state: str, path: str, *, found: dict[str, Any]) -> None:
+def _note_change(state: str, path: str, *, found: dict[str, Any], hidden: _Hidden) -> None:
     """Two letters: how the index differs from the last commit, and how the file differs from the index."""
     index, file = state
+    if file != "." and hidden.has(path):
+        file = "."
     if index != ".":
         found["staged"].append(path)
     if file != ".":
         found["modified"].append(path)
-    if "D" in state:
+    if "D" in {index, file}:
         found["deleted"].append(path)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Annotated, Any
 
@@ -99,13 +100,14 @@ async def run_shell(
         )
     stdout, more = told(ran.stdout, MOST_STDOUT)
     stderr, more_stderr = told(ran.stderr, MOST_STDERR)
+    notes = (*_notes(ran), *_hidden(ran, inside.hidden, directory=site.directory), *inside.notes)
     return {
         "stdout": stdout,
         "stderr": stderr,
         "returncode": ran.returncode,
         "elapsed_ms": round(ran.seconds * 1000, 1),
         "truncated": more or more_stderr or ran.cut,
-        "note": "; ".join([*_notes(ran), *inside.notes]) or None,
+        "note": "; ".join(notes) or None,
     }
 
 
@@ -114,6 +116,14 @@ def _notes(ran: Ran) -> Iterator[str]:
         yield f"stopped: {ran.stopped}"
     if ran.returncode == _FILE_TOO_LARGE:
         yield f"returncode {_FILE_TOO_LARGE} is that of a program whose file would be larger than {_MOST_MIB} MiB"
+
+
+def _hidden(ran: Ran, places: Iterable[str], *, directory: str) -> Iterator[str]:
+    """What the program spoke of and saw nothing of: git, say, takes it for changed, and cannot read it."""
+    said = ran.stdout + b"\n" + ran.stderr
+    names = (os.path.relpath(place, directory) for place in places)
+    if met := [name for name in names if os.fsencode(name) in said]:
+        yield f"Callgate's own files are hidden from programs, which find them empty or closed: {', '.join(met)}"
 
 
 def refuse_breaks(command: str) -> None:

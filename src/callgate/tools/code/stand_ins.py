@@ -25,6 +25,8 @@ class Covers:
 
     covered: list[str] = field(default_factory=list[str])
     """What something is put over: own files, or what stands in for them or for a directory above."""
+    made: dict[str, int] = field(default_factory=dict[str, int])
+    """What stands in, and the number of each."""
     shut: dict[str, str] = field(default_factory=dict[str, str])
     """Directories in which nothing could be made, and for which own place: the program may only read them."""
 
@@ -32,15 +34,14 @@ class Covers:
 @contextlib.contextmanager
 def standing(kept: Iterable[str], writable: Sequence[str]) -> Generator[Covers]:
     """Cover these paths: what is there, and else what is made in their stead, and taken away afterwards."""
-    made: dict[str, int] = {}
     covers = Covers()
     try:
         for path in kept:
-            covers.covered.append(_hold(path, writable, made=made, shut=covers.shut))
+            covers.covered.append(_hold(path, writable, made=covers.made, shut=covers.shut))
         covers.covered = list(dict.fromkeys(covers.covered))
         yield covers
     finally:
-        for path, inode in reversed(made.items()):
+        for path, inode in reversed(covers.made.items()):
             _take_away(path, inode)
 
 
