@@ -7,7 +7,7 @@ lines come one after the other, and read from its beginning to its end once.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Self
@@ -83,7 +83,7 @@ class Proving:
         if self._last is None or path <= self._last:
             try:
                 held = self._below.file(path).held
-                self._file = _File(held, path, _shown(self._confined, held))
+                self._file = _File(held, path, shown=_shown(self._confined, held))
             except (OSError, ValueError) as error:
                 self._file = None  # gone, changed, or never to be read: it is as if it had not been found
                 self.unread |= is_unread(error)
@@ -99,7 +99,7 @@ class _File:
 
     __slots__ = ("_at", "_clear", "_end", "_held", "_number", "_path", "_piece", "_seen", "_shown")
 
-    def __init__(self, held: Held, path: str, shown: str) -> None:
+    def __init__(self, held: Held, path: str, *, shown: str) -> None:
         self._held = held
         self._path = path
         self._shown = shown
