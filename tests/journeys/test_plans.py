@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from callgate import Call, Context, Pending, tool
-from callgate.errors import ApprovalConflict, AssuranceTooLow, LimitExceeded
+from callgate.errors import ApprovalConflict, AssuranceTooLow, InvalidArguments, LimitExceeded
 from callgate.model.approval import ApprovalState
 from callgate.model.levels import Assurance, Autonomy, Risk, Verdict
 from callgate.model.tool import Preview
@@ -242,6 +242,35 @@ async def test_previews_show_what_can_be_known_before_anything_is_made():
         world["a"] = "changed by somebody"
         assert codes(await gate.batch(plan)) == ["approval_void"]
     assert world == {"a": "changed by somebody"}
+
+
+async def test_nobody_is_asked_about_a_list_with_a_call_in_it_that_its_preview_finds_cannot_work():
+    there = {"a"}
+
+    def would(arguments: dict[str, Any], context: Any) -> str:
+        if arguments["name"] not in there:
+            raise InvalidArguments(f"there is no {arguments['name']}; make it first")
+        return "would change it"
+
+    @tool(effects="system_state", risk="high", preview=would)
+    async def put(name: str) -> str:
+        """Change the world."""
+        return name
+
+    async with gate_of(put, *office()[1]) as gate:
+        plan = await gate.plan([Call("look", {"at": "a"}), Call("put", {"name": "b"}), CALLS[1]], ask=True)
+        assert plan.approval_id is None
+        assert [(each.verdict, each.code) for each in plan.decisions] == [
+            (Verdict.ALLOW, ""),
+            (Verdict.DENY, "invalid_arguments"),
+            (Verdict.CONFIRM, ""),
+        ]
+        assert "2. put: deny (there is no b; make it first)" in str(plan)
+        assert await gate.approvals(states=None) == []
+        assert codes(await gate.batch(plan)) == ["succeeded", "invalid_arguments", "pending"]
+
+        _, approval_id = await asked(gate, [Call("put", {"name": "a"}), Call("put", {"name": "b"})])
+        assert "call 2: not shown" in str((await gate.approval(approval_id)).preview)  # the first may make it
 
 
 async def test_whoever_sits_there_is_asked_once_about_the_whole():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from callgate import Callgate, Context, tool
+from callgate.errors import InvalidArguments
 from callgate.model.levels import Autonomy
 from callgate.model.program import ProgramState
 from callgate.model.tool import Preview
@@ -361,6 +362,26 @@ async def test_a_list_that_is_too_long_for_a_person_ends_the_dry_run_and_says_so
         assert "101 calls" in run.error.message
         assert (await gate.find_program(run.id)) == run
     assert town.paid == []
+
+
+async def test_a_list_with_an_effect_in_it_that_cannot_work_ends_the_dry_run_and_says_so() -> None:
+    town = Town()
+
+    def would(arguments: dict[str, Any], context: Any) -> str:
+        raise InvalidArguments("there is no page away; make it first")
+
+    @tool(effects="system_state", risk="high", allowed_callers=CHAINED, preview=would)
+    async def publish(page: str) -> str:
+        """Publish a page."""
+        return page
+
+    async with gate_of(*town.tools, publish) as gate:
+        run = await gate.run_program("publish('away')\nsend('a')", dry_run=True)
+        assert run.error is not None
+        assert (run.state, run.error.kind) == (ProgramState.FAILED, "refused")
+        assert run.error.message == "its list cannot be made: call 1 (publish): there is no page away; make it first"
+        assert await gate.approvals(states=None) == []
+    assert town.sent == []
 
 
 async def test_an_error_that_a_stand_in_may_have_caused_says_so() -> None:

@@ -96,10 +96,15 @@ async def _stopped(parts: Parts, valid: Valid, stop: Stopped) -> Decision:
     if error is None:
         reason = Reason("recall", "the ledger has the outcome of this key, and would answer with it", Verdict.ALLOW)
         return replace(told, verdict=Verdict.ALLOW, code="", reasons=(*told.reasons, reason))
-    reason = Reason("stopped", error.message, Verdict.DENY, error.code)
+    return stopped_by(told, error.message, code=error.code)
+
+
+def stopped_by(told: Decision, why: str, *, code: str) -> Decision:
+    """A step says no, whatever was decided."""
+    reason = Reason("stopped", why, Verdict.DENY, code)
     known = any(each.text == reason.text for each in told.reasons)
     reasons = told.reasons if known else (*told.reasons, reason)
-    return replace(told, verdict=Verdict.DENY, code=error.code, reasons=reasons)
+    return replace(told, verdict=Verdict.DENY, code=code, reasons=reasons)
 
 
 def autonomy_of(parts: Parts, context: Context) -> Autonomy:

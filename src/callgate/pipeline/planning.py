@@ -6,7 +6,7 @@ is the list a person was shown, under the seal of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callgate.approvals.plans import Demands, list_bytes, listing, strictest
@@ -24,6 +24,7 @@ from callgate.pipeline.preview import Shown, preview
 from callgate.pipeline.under_one_id import UnderOneId, aged, find, write_age
 
 if TYPE_CHECKING:
+    from callgate.errors import Refusal
     from callgate.model.context import Context
     from callgate.model.decision import Decision
     from callgate.pipeline.authorize import Authorized
@@ -52,8 +53,17 @@ class PlannedCall(NamedTuple):
         return self.decision is not None and self.decision.verdict is Verdict.CONFIRM
 
 
-async def ask_plan(parts: Parts, calls: Sequence[PlannedCall]) -> Approval:
+class CannotWork(NamedTuple):
+    """Calls of a plan of which their own tools know that they would fail."""
+
+    why: dict[int, Refusal]
+    """By their places."""
+
+
+async def ask_plan(parts: Parts, calls: Sequence[PlannedCall]) -> Approval | CannotWork:
     """The question about all of these calls that stands, or a new one; some of them need a person.
+
+    Nobody is asked where the tool of one that needs a person knows that it cannot work.
 
     Raises:
         LimitExceeded: They are too many or too long to be read, or too many questions wait already.
@@ -64,7 +74,11 @@ async def ask_plan(parts: Parts, calls: Sequence[PlannedCall]) -> Approval:
     asking = frozenset(place for place, call in enumerate(calls) if call.asks)
     found = await parts.store.read(lambda reader: _standing(parts, reader, context, digest, asking))
     if found is None:
-        new = await _new(parts, calls, listed, digest)
+        shown = {place: await _shown(parts, calls, place) for place in sorted(asking)}
+        cannot_work = {place: each.cannot_work for place, each in shown.items() if each.cannot_work is not None}
+        if cannot_work:
+            return CannotWork(cannot_work)
+        new = _new(parts, calls, listed, shown, digest)
         found = await parts.store.write(lambda tx: _put(parts, tx, context, new))
     if isinstance(found, str):
         raise LimitExceeded(found)
@@ -108,9 +122,10 @@ class _New(NamedTuple):
     asking: frozenset[int]
 
 
-async def _new(parts: Parts, calls: Sequence[PlannedCall], listed: tuple[Listed, ...], digest: str) -> _New:
+def _new(
+    parts: Parts, calls: Sequence[PlannedCall], listed: tuple[Listed, ...], shown: Mapping[int, Shown], digest: str
+) -> _New:
     asking = [(place, call, call.decision) for place, call in enumerate(calls) if call.asks and call.decision]
-    shown = {place: await _shown(parts, calls, place) for place, _, _ in asking}
     demands = strictest([_demands(call, decision) for _, call, decision in asking])
     plan_id, now = uuid7(), parts.clock.now()
     common: dict[str, Any] = {

@@ -17,8 +17,8 @@ from callgate.model.ids import uuid7
 from callgate.model.levels import Verdict
 from callgate.model.shapes import as_mapping
 from callgate.model.step_key import numbered_key
-from callgate.pipeline.explain import Looked, look, unreadable
-from callgate.pipeline.planning import PlannedCall, ask_plan
+from callgate.pipeline.explain import Looked, look, stopped_by, unreadable
+from callgate.pipeline.planning import CannotWork, PlannedCall, ask_plan
 from callgate.runtime.calls import Calls
 from callgate.runtime.entering import as_asked, enter, refuse_malformed, without_secrets
 from callgate.runtime.opened import at_once
@@ -105,7 +105,8 @@ class Plans(Calls):
             calls: As for `batch`. A call without a key gets one: derived from the context's key where that has one.
             context: Who asks and under which limits; the gate's own when left out.
             ask: Where calls need a person, ask one question about all of them: the person sees every call in order, and
-                decides them all or none. Nobody is asked about a list with a call in it that would be refused.
+                decides them all or none. Nobody is asked about a list with a call in it that would be refused, also by
+                its preview, where it needs a person and no call before it may change what that shows.
 
         Returns:
             The plan; `gate.batch(plan)` runs it.
@@ -122,6 +123,9 @@ class Plans(Calls):
         draft = _Draft(opened.parts, ground, calls, ask=ask)
         await draft.look()
         asked = await ask_plan(opened.parts, draft.planned()) if ask and draft.verdict is Verdict.CONFIRM else None
+        if isinstance(asked, CannotWork):
+            draft.refuse(asked)
+            return draft.plan(None)
         return draft.plan(asked)
 
 
@@ -180,6 +184,12 @@ class _Draft:
     def verdict(self) -> Verdict:
         """The strictest."""
         return max((looked.told.verdict for looked in self._looked), default=Verdict.ALLOW)
+
+    def refuse(self, found: CannotWork) -> None:
+        """Take down what previews found: these calls would be refused."""
+        for place, why in found.why.items():
+            told = stopped_by(self._looked[place].told, str(why), code=why.code)
+            self._looked[place] = Looked(told)
 
     def planned(self) -> list[PlannedCall]:
         """The calls as they are asked about; none of them would be refused."""

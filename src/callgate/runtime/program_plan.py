@@ -17,6 +17,7 @@ from callgate.model.program import Planned
 from callgate.model.visible import brief
 
 if TYPE_CHECKING:
+    from callgate.flows.plan import Plan
     from callgate.flows.program.running import Asking
     from callgate.model.approval import Approval
     from callgate.model.decision import Decision
@@ -121,6 +122,16 @@ def refusal(question: Approval) -> str | None:
             return f"{who} answered instead of deciding about the list: {said}"
         case state:
             return f"the question about the list is {state.value}: nobody said yes to it"
+
+
+def denied(plan: Plan) -> str:
+    """The calls of a list that would be refused, each with why."""
+    places = [place for place, decision in enumerate(plan.decisions) if decision.verdict is Verdict.DENY]
+    return "; ".join(f"call {place + 1} ({plan.calls[place].tool}): {_why(plan.decisions[place])}" for place in places)
+
+
+def _why(decision: Decision) -> str:
+    return next((each.text for each in reversed(decision.reasons) if each.verdict is Verdict.DENY), "it is denied")
 
 
 def _refused(asking: Asking, decision: Decision) -> Refused:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callgate.adapters.border import tree_of
-from callgate.errors import LimitExceeded, ProgramConflict, StoreError
+from callgate.errors import LimitExceeded, ProgramConflict, Refusal, StoreError
 from callgate.events.vocabulary import (
     PROGRAM_FAILED,
     PROGRAM_FINISHED,
@@ -263,6 +263,8 @@ class ProgramOnItsWay:
             facts = (await propose())._asdict()
         except LimitExceeded as error:
             return await self._fail(ProgramError(kind="limit", message=f"nobody can be asked about its list: {error}"))
+        except Refusal as error:
+            return await self._fail(ProgramError(kind="refused", message=f"its list cannot be made: {error}"))
         return await self._rest(PROGRAM_PROPOSED, state=ProgramState.PROPOSED, real=True, **facts)
 
     async def _fail(self, error: ProgramError) -> ProgramRun:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from callgate.errors import ProgramConflict, ProgramNotFound
+from callgate.errors import ProgramConflict, ProgramNotFound, Refusal
 from callgate.events import vocabulary
 from callgate.flows.program.functions import Functions
 from callgate.flows.program.running import Asking
@@ -19,7 +19,7 @@ from callgate.model.call import Call
 from callgate.model.context import Context, numbering
 from callgate.model.decision import Decision
 from callgate.model.ids import uuid7
-from callgate.model.levels import Autonomy, Caller
+from callgate.model.levels import Autonomy, Caller, Verdict
 from callgate.model.outcome import Outcome
 from callgate.model.program import OVER, ProgramEntry, ProgramError, ProgramLimits, ProgramRun, ProgramState, Waiting
 from callgate.model.tool import Tool
@@ -28,7 +28,7 @@ from callgate.runtime.entering import enter, without_secrets
 from callgate.runtime.opened import Opened
 from callgate.runtime.program_asked import asker, check_covers, check_same, check_text, fingerprint
 from callgate.runtime.program_forms import Program, Standing
-from callgate.runtime.program_plan import AsPlanned, DryRun, Make, refusal
+from callgate.runtime.program_plan import AsPlanned, DryRun, Make, denied, refusal
 from callgate.runtime.program_rows import Rows, effect_key
 from callgate.runtime.program_run import Manner, ProgramOnItsWay, Proposal
 from callgate.runtime.program_tool import RUN, make_program_tool
@@ -307,10 +307,16 @@ class Programs(Turns):
         return DryRun(read=read, explain=explain, show=show, striker=opened.parts.striker)
 
     async def _propose(self, program: Program, dry: DryRun) -> Proposal:
-        """One question about everything the dry run came to, where any of it needs a person."""
+        """One question about everything the dry run came to, where any of it needs a person.
+
+        Raises:
+            Refusal: A call of it would be refused: nobody is asked about such a list, and none of it is made.
+        """
         listed = sorted(dry.planned.items())
         calls = [Call(plan.tool, arguments, key=effect_key(program, ordinal)) for ordinal, (plan, arguments) in listed]
         asked = await self.plan(calls, program.context, ask=True) if calls else None
+        if asked is not None and asked.verdict is Verdict.DENY:
+            raise Refusal(denied(asked))
         waiting: tuple[Waiting, ...] = ()
         if asked is not None and asked.approval_id is not None:
             question = await reread(self._open().parts, asked.approval_id)
