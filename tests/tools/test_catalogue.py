@@ -64,6 +64,15 @@ async def test_a_name_that_is_none_says_which_there_are(tmp_path: Path) -> None:
         make_builtin(["zzz"], BuiltinToolsSettings())
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("wbe", "web"), ("al", "all"), ("readonly", "read_only")],
+)
+def test_a_short_name_with_a_slip_in_it_is_found_by_its_letters(written: str, meant: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"category {written}; did you mean {meant}\?"):
+        make_builtin([written], BuiltinToolsSettings())
+
+
 async def test_a_tool_of_ones_own_goes_before_one_of_a_category_but_not_before_one_that_was_named() -> None:
     def json_parse(content: str) -> str:
         """Mine."""

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from callgate.adapters.convert import convert
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
+from callgate.model.nearest import nearest
 from callgate.model.tool import Tool
 from callgate.registry.near import near
 from callgate.settings.values import BuiltinToolsSettings
@@ -124,9 +125,11 @@ def meant_by(name: str) -> list[str]:
         return list(groups[name])
     if name in everything:
         return [name]
-    found = near(name, [*groups, *everything], limit=1)
+    # By the pairs of letters they share, or, as in a short name with two letters swapped, by the letters.
+    words = [*groups, *everything, ALL, READ_ONLY]
+    found = next(iter(near(name, words, limit=1)), None) or nearest(name, words)
     hint = (
-        f"did you mean {found[0]}?"
+        f"did you mean {found}?"
         if found
         else f"there are {', '.join(groups)}, the tools in them, {ALL} and {READ_ONLY}"
     )
