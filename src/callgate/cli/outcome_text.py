@@ -22,13 +22,9 @@ from callgate.model.shapes import as_mapping
 from callgate.runtime.cause_text import cause_text
 
 _STYLES = {"succeeded": "green", "previewed": "cyan", "pending": "yellow", "unknown": "yellow"}
-
 _AT_THE_SHELL = ("say distinct=True", "add --distinct")
 """What an error tells programs, and what that is called here."""
-
-
 _SAID_BY_A_PERSON = frozenset({ApprovalRejected.code, ApprovalAnswered.code})
-
 _ASKS_AGAIN = (
     "where you changed your mind: the same call with --key and a name not used before, or in another --session"
 )

@@ -49,8 +49,6 @@ _ENDING_SECONDS = 10
 _HANDLES = Path("/dev/fd")
 _NAMES_HIDDEN = re.compile(r"(^!?|[/{,\[])\.")
 """A glob with a part that begins with a dot means hidden files; any other that fits them would show them as well."""
-
-
 _CHOICE = re.compile(r"[][{}\\]")
 _ANYTHING = frozenset("*?")
 

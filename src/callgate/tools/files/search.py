@@ -31,7 +31,6 @@ _IGNORING = ".gitignore"
 _LARGEST_IGNORING = 1024 * 1024
 _HIDDEN_TOO = b"\n.*\n"
 """The last line that matches counts: ripgrep would show what an ignore file takes back (`!.env.example`), if hidden."""
-
 _UNREAD = (
     "not everything could be searched: there are files or directories that cannot be read, or paths that are too long"
 )

@@ -34,6 +34,7 @@ MOST_DIGITS = 1000
 
 _ALLOWED = re.compile(r"[0-9A-Za-z_ .,+\-*/%()\[\]<>=!^:]*")
 _PLAIN = re.compile(r"[A-Za-z](?:_?[A-Za-z0-9])*_?")
+_NOT_ZERO = re.compile(r"[0._]*[1-9]")
 _LONGEST_NAME = 32
 _RESERVED = PREFIXES | CONSTANTS | {"True", "False", "None"}
 
@@ -124,9 +125,6 @@ def _check_brackets(text: str, argument: str) -> None:
         depth += (character in "([") - (character in ")]")
         if depth > MOST_BRACKETS:
             raise ValueError(f"{argument} is nested too deeply (over {MOST_BRACKETS} brackets); make it simpler")
-
-
-_NOT_ZERO = re.compile(r"[0._]*[1-9]")
 
 
 class _Reader:
