@@ -70,6 +70,7 @@ def _written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         ("A[int, F(ge=1)] | None", "integer, at least 1, or null"),
         ("dict[str, A[int, F(le=9)]]", "object of (integer, at most 9)"),
         ("list[Literal['b', 'c']]", 'list of ("b" or "c")'),
+        ("list[A[str, F(json_schema_extra={'type': ['']})]]", "list"),
     ],
 )
 def test_the_bounds_of_an_argument_stand_behind_its_type(cli: Cli, written: str, told: str):

@@ -103,7 +103,7 @@ class Words:
         if choices and "type" not in body:
             return _either(self._type(choice, depth=depth + 1) for choice in choices)
         kinds = as_sequence(body.get("type")) or [body.get("type") or _guess(body)]
-        return _either(self._kind(str(kind), body, depth=depth) for kind in kinds)
+        return _either(self._kind(str(kind) or _ANY, body, depth=depth) for kind in kinds)
 
     def _kind(self, kind: str, body: Mapping[Any, Any], *, depth: int) -> str:
         if kind == "array":
