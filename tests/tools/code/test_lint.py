@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context
+from callgate import Callgate, Context, Previewed
 from callgate.model.levels import Autonomy, Category, Happened
 from callgate.tools.code import ruff, sites
 from callgate.tools.code.alone import alone
@@ -262,6 +262,36 @@ class TestFiles:
         assert "mend" not in looked
         assert "nothing there that it can mend safely" in nothing
         assert (tmp_path / "a00.py").read_text().startswith("import os")
+
+    @pytest.mark.parametrize("fix", [False, True])
+    async def test_nobody_is_asked_about_a_path_that_is_not_there(self, tmp_path: Path, fix: bool) -> None:
+        async with open_default(tmp_path) as gate:
+            refused: Any = await gate.call(
+                "lint_code", {"path": "absent.py", "fix": fix}, Context(autonomy=Autonomy.A1)
+            )
+            assert (refused.status, refused.error.code) == ("refused", "invalid_arguments"), refused
+            assert refused.error.message == f"path {tmp_path}/absent.py does not exist"
+            assert await gate.approvals() == []
+
+    @pytest.mark.parametrize("path", ["docs", "a.py"])
+    async def test_nobody_is_asked_about_mending_where_ruff_finds_no_file(self, tmp_path: Path, path: str) -> None:
+        (tmp_path / "a.py").write_text("import os\n")
+        (tmp_path / "docs").mkdir()
+        async with open_default(tmp_path) as gate:
+            (tmp_path / "ruff.toml").write_text('force-exclude = true\nexclude = ["a.py"]\n')
+            refused: Any = await gate.call("lint_code", {"path": path, "fix": True})
+            assert (refused.status, refused.error.code) == ("refused", "invalid_arguments"), refused
+            assert refused.error.message.startswith(f"there is no Python file in {tmp_path}/{path} that")
+            assert await gate.approvals() == []
+
+    async def test_a_preview_is_the_difference_and_nothing_that_ruff_says_beside_it(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("import os\n")
+        async with open_default(tmp_path) as gate:
+            (tmp_path / "ruff.toml").write_text('show-fixes = true\noutput-format = "full"\n')
+            shown = await gate.call("lint_code", {"path": "a.py", "fix": True}, Context(autonomy=Autonomy.A0))
+        assert isinstance(shown, Previewed)
+        assert shown.preview is not None
+        assert shown.preview.text.splitlines()[1:] == ["--- a.py", "+++ a.py", "@@ -1 +0,0 @@", "-import os"]
 
     @pytest.mark.parametrize("path", ["shop", "shop/basket.py"])
     async def test_a_preview_names_files_as_the_working_directory_does(self, tmp_path: Path, path: str) -> None:

@@ -14,7 +14,7 @@ import orjson
 from pydantic import Field
 
 from callgate.adapters.function import tool
-from callgate.errors import NoEffect
+from callgate.errors import InvalidArguments, NoEffect
 from callgate.model.context import Context
 from callgate.model.counted import counted
 from callgate.model.levels import Caller
@@ -29,6 +29,7 @@ from callgate.tools.code.shell import seconds_left
 from callgate.tools.code.sites import Site, in_turn, real_place, refuse_unfit
 from callgate.tools.code.texts import told
 from callgate.tools.code.watch import Bounds
+from callgate.tools.foreseen import foreseen
 
 MOST_CODE = 1_000_000
 _MOST_ISSUES = 50
@@ -43,6 +44,8 @@ _HERE = "/run/ruff"
 _SAFELY = ("--no-fix-only", "--no-unsafe-fixes")
 """Whatever a project's settings say: they are for people who see what is changed."""
 _ONLY_LOOKING = ("--no-fix", *_SAFELY)
+_ONLY_DIFFERENCES = ("--diff", "--output-format=json-lines")
+"""In this format ruff sums nothing up behind the last difference; `--quiet` would hide that it found no file, too."""
 _NOTHING_THERE = b"No Python files found"
 _PLACE = {"line": {"type": "integer"}, "column": {"type": "integer"}}
 _ISSUE = {
@@ -144,14 +147,22 @@ def _how_many(arguments: dict[str, Any]) -> float:
 
 
 async def would_lint(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
-    """The difference that mending would make, or what is looked at."""
+    """The difference that mending would make, or what is looked at.
+
+    Raises:
+        InvalidArguments: The path is not there, or ruff finds no file to mend in it.
+    """
     path = arguments["path"]
+    with foreseen():
+        _look(ctx, path)
     if not arguments.get("fix"):
         return Preview(text=f"would look at {path} with ruff")
     chosen = _chosen(arguments.get("select"), arguments.get("ignore"))
     try:
         async with _opened(ctx, path, writable=False) as opened:
             mending = await _mending(opened, chosen, seconds=_PREVIEWED_SECONDS)
+    except NothingToLint as error:
+        raise InvalidArguments(str(error)) from error
     except (NoEffect, OSError, ValueError) as error:
         unseen = "would mend what ruff can mend safely, in the files themselves, and what that is could not be seen"
         return Preview(text=f"{path}: {unseen}: {error}")
@@ -232,7 +243,7 @@ async def _opened(ctx: ToolContext, path: str, *, writable: bool) -> AsyncGenera
 
 
 async def _mending(opened: _Opened, chosen: Iterable[str], *, seconds: float) -> Mending:
-    ran = await _run_ruff(opened, "--diff", "--quiet", *_SAFELY, *chosen, seconds=seconds)
+    ran = await _run_ruff(opened, *_ONLY_DIFFERENCES, *_SAFELY, *chosen, seconds=seconds)
     _refuse_unlooked(ran, opened.site.place)
     if ran.cut:
         raise OSError(f"ruff would change more in {opened.site.place} than can be shown; mend fewer files at a time")

@@ -20,7 +20,7 @@ _NAMES = re.compile(r"\A--- (.*)\n\+\+\+ (.*)\n")
 
 
 class Mending:
-    """What would change, worked out from what `ruff check --diff --quiet` says.
+    """What would change, worked out from what `ruff check --diff` says without a summary.
 
     It names files as they are called `inside` the directory it ran in; a person reads where that is, too.
     """
