@@ -120,7 +120,13 @@ class Terminal:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        os.close(self._screen)
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close it, as somebody closes a window."""
+        screen, self._screen = self._screen, -1
+        if screen >= 0:
+            os.close(screen)
 
     def expect(self, text: str) -> None:
         """Read until the text is there, after what was expected before."""

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.doors.running import TOOLS, Cli, environment, start
+from tests.doors.running import TOOLS, Cli, Terminal, environment, start
 
 pytestmark = pytest.mark.slow
 _SECONDS = 60
@@ -77,7 +77,9 @@ def serving(cli: Cli) -> Iterator[Serving]:
     made.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["terminated", "interrupted"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=["terminated", "hung-up", "interrupted"]
+)
 def test_it_serves_until_it_is_told_to_stop(serving: Serving, cli: Cli, number: int):
     assert serving.get("/healthz").json() == {"status": "alive"}
     token = cli("tokens", "agent", "crawler").out.strip()
@@ -89,6 +91,14 @@ def test_it_serves_until_it_is_told_to_stop(serving: Serving, cli: Cli, number: 
     assert token not in err
     with pytest.raises(httpx2.ConnectError):
         serving.get("/healthz")
+    assert cli("audit", "verify").code == 0
+
+
+def test_it_ends_in_order_where_its_terminal_is_closed(cli: Cli):
+    with Terminal("serve", "--port", "0", "--module", TOOLS, cwd=cli.folder) as terminal:
+        terminal.expect("Stop with Ctrl-C")
+        terminal.hang_up()
+        assert terminal.process.wait(_SECONDS) == 74  # it ended by itself, and stdout is gone
     assert cli("audit", "verify").code == 0
 
 

@@ -1,4 +1,4 @@
-"""`callgate call` that is told to stop: its call comes to an orderly end first, and the exit code says which signal."""
+"""A command that makes calls and is told to stop: they come to an orderly end, and its exit code says which signal."""
 
 import os
 import select
@@ -23,7 +23,7 @@ def say(word):
     with open("said", "w") as pipe:
         pipe.write(word)
 
-@tool(effects="network_access", risk="low")
+@tool(effects="network_access", risk="low", allowed_callers={"direct", "chain"})
 async def wait_for_ever() -> None:
     say("begun")
     try:
@@ -48,11 +48,11 @@ async def wait_for_a_word() -> str:
 
 
 class Calling:
-    """`callgate call` in a process of its own, whose tool says through a pipe how far it is."""
+    """A command in a process of its own, whose tool says through a pipe how far it is."""
 
-    def __init__(self, tool: str, *, folder: Path, deaf_to: str = "") -> None:
+    def __init__(self, *command: str, folder: Path, deaf_to: str = "") -> None:
         self.said = os.open(folder / "said", os.O_RDWR)  # one that is only read ends with each who wrote
-        words = [sys.executable, "-m", "callgate", "call", tool, "--module", "waiting_tools.py"]
+        words = [sys.executable, "-m", "callgate", *command, "--module", "waiting_tools.py"]
         if deaf_to:
             words = ["/bin/sh", "-c", f'trap "" {deaf_to}; exec "$@"', "sh", *words]
         self.process = subprocess.Popen(
@@ -84,8 +84,8 @@ def calling(cli: Cli) -> Iterator[Callable[..., Calling]]:
         os.mkfifo(cli.folder / name)
     made: list[Calling] = []
 
-    def call(tool: str, **more: str) -> Calling:
-        made.append(Calling(tool, folder=cli.folder, **more))
+    def call(*command: str, **more: str) -> Calling:
+        made.append(Calling(*command, folder=cli.folder, **more))
         return made[-1]
 
     yield call
@@ -104,7 +104,7 @@ ENDS = [
 def test_a_call_that_is_told_to_stop_is_cancelled_and_recorded(
     calling: Callable[..., Calling], cli: Cli, number: int, code: int, said: str
 ):
-    one = calling("wait_for_ever")
+    one = calling("call", "wait_for_ever")
     one.says("begun")
     one.send(number)
     ended, out, err = one.ended()
@@ -116,8 +116,42 @@ def test_a_call_that_is_told_to_stop_is_cancelled_and_recorded(
     assert cli("audit", "verify").code == 0
 
 
+PROGRAM = "await wait_for_ever()"
+
+
+@pytest.mark.parametrize(("number", "code", "said"), ENDS)
+def test_a_program_that_is_told_to_stop_has_its_call_cancelled_and_can_be_resumed(
+    calling: Callable[..., Calling], cli: Cli, number: int, code: int, said: str
+):
+    (cli.folder / "waiting.py").write_text(PROGRAM)
+    one = calling("programs", "run", "waiting.py")
+    one.says("begun")
+    one.send(number)
+    ended, out, err = one.ended()
+    assert (ended, out) == (code, "")
+    told = "if the program had begun, it is among these, and can be resumed: callgate programs list"
+    assert err.startswith(f"callgate: {said}; {told}")
+    assert (cli.folder / "tidied").exists()
+    (left,) = cli("outcomes", "list", "--json").body["outcomes"]
+    assert (left["tool"], left["state"]) == ("wait_for_ever", "unknown")
+    (program,) = cli("programs", "list", "--json").body["programs"]
+    assert program["state"] == "interrupted"
+
+
+def test_a_program_that_is_resumed_and_told_to_stop_has_its_call_cancelled(calling: Callable[..., Calling], cli: Cli):
+    (cli.folder / "callgate.yaml").write_text("autonomy: A1\n")
+    (cli.folder / "waiting.py").write_text(PROGRAM)
+    asked = cli("programs", "run", "waiting.py", "--module", "waiting_tools.py", "--json").body
+    assert cli("approvals", "approve", asked["waiting_for"][0]["approval_id"], "--by", "ann").code == 0
+    one = calling("programs", "resume", asked["program_id"])
+    one.says("begun")
+    one.send(signal.SIGTERM)
+    assert one.ended()[0] == 143
+    assert (cli.folder / "tidied").exists()
+
+
 def test_a_second_signal_ends_it_at_once(calling: Callable[..., Calling]):
-    one = calling("never_end")
+    one = calling("call", "never_end")
     one.says("begun")
     one.send(signal.SIGTERM)
     one.says("stopping")
@@ -127,7 +161,7 @@ def test_a_second_signal_ends_it_at_once(calling: Callable[..., Calling]):
 
 def test_what_was_started_deaf_to_a_signal_stays_so(calling: Callable[..., Calling], cli: Cli):
     """As by `nohup`: a terminal that is closed does not end it."""
-    one = calling("wait_for_a_word", deaf_to="HUP")
+    one = calling("call", "wait_for_a_word", deaf_to="HUP")
     one.says("begun")
     one.send(signal.SIGHUP)
     (cli.folder / "heard").write_text("a word")

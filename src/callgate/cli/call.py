@@ -18,7 +18,6 @@ from callgate.cli.place import Place, place_options
 from callgate.cli.proposal import Proposals, approving, proposed, questions
 from callgate.cli.question import terminal_asker
 from callgate.cli.screen import Cell
-from callgate.cli.stopping import until_stopped
 from callgate.cli.trouble import wrong
 from callgate.errors import ToolNotFoundError
 from callgate.model.approval import Approval
@@ -56,7 +55,7 @@ def command(place: Place, /, **options: Any) -> ExitCode:
     async def work(gate: Callgate) -> tuple[Outcome, Approval | None]:
         asker = await _in_trace(gate, context, trace=options["trace"])
         more = {name: options[name] for name in ("wait", "timeout", "distinct")}
-        outcome = await until_stopped(gate.call(options["name"], arguments, asker, **more))
+        outcome = await gate.call(options["name"], arguments, asker, **more)
         outcome = _with_near_names(gate, outcome)
         asked = outcome.approval_id if isinstance(outcome, Pending) else outcome.metadata.get("approval_id")
         return outcome, (await questions(gate, [asked])).get(asked) if asked else None

@@ -14,6 +14,7 @@ from callgate.cli.event_loop import run_serving
 from callgate.cli.exit_codes import ExitCode
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
 from callgate.cli.place import Place, place_options
+from callgate.cli.stopping import ending_signals
 from callgate.cli.streams import stdout_kept
 from callgate.cli.trouble import wrong
 from callgate.runtime.observing import spans_around
@@ -77,7 +78,7 @@ async def _serve(place: Place, client: Client, *, wire: Wire) -> ExitCode:
     with Callgate.asked_back(SoleClient()):
         async with opened as gate:
             serving = asyncio.ensure_future(serve_stdio(gate, client, wire=wire))
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, *ending_signals()):
                 loop.add_signal_handler(number, serving.cancel)
             await asyncio.wait({serving})
             if not serving.cancelled():

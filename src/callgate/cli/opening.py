@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from callgate.cli.place import Place
+from callgate.cli.stopping import until_stopped
 from callgate.cli.streams import stdout_kept
 from callgate.cli.trouble import wrong
 from callgate.runtime.builtin import builtin_tools
@@ -81,6 +82,8 @@ def run(
 ) -> T:
     """Open the gate of this place, do the work, and close it.
 
+    Where the tools are there the work may make calls: a signal that ends us cancels it, and it is closed in order.
+
     Args:
         place: Store, configuration and modules.
         work: What to do with the open gate.
@@ -92,11 +95,14 @@ def run(
     Raises:
         ConfigurationError: The configuration, a module or the store's URL is wrong, or no tool is known.
         StoreError: The store cannot be used.
+        Terminated: SIGTERM came while it made calls.
+        HungUp: SIGHUP did.
     """
 
     async def opened() -> T:
         async with gate_of(place, need=need, tools=tools, ask=ask, context=context) as gate:
-            return await work(gate)
+            doing = work(gate)
+            return await (until_stopped(doing) if tools in _WITH_MODULES else doing)
 
     with stdout_kept():
         return asyncio.run(opened())

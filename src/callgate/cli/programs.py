@@ -72,7 +72,10 @@ def run_program(place: Place, /, **options: Any) -> ExitCode:
         return await _told(gate, found)
 
     ask = terminal_asker() if options["wait"] is None and stdin_is_terminal() else None
-    told = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
+    try:
+        told = run(place, work, need=Need.MAKE, tools=Tools.NEEDED, ask=ask, context=context)
+    except KeyboardInterrupt as error:
+        raise type(error)(_left(place)) from None
     return _tell(place, told, as_json=options["as_json"])
 
 
@@ -135,8 +138,16 @@ def resume(place: Place, /, *, program_id: str, wait: float | None, as_json: boo
     async def work(gate: Callgate) -> Told:
         return await _told(gate, await gate.resume_program(await _program_of(gate, program_id), wait=wait))
 
-    told = run(place, work, need=Need.EXISTING, tools=Tools.NEEDED)
+    try:
+        told = run(place, work, need=Need.EXISTING, tools=Tools.NEEDED)
+    except KeyboardInterrupt as error:
+        raise type(error)(_left(place)) from None
     return _tell(place, told, as_json=as_json)
+
+
+def _left(place: Place) -> str:
+    """What an interruption leaves."""
+    return f"if the program had begun, it is among these, and can be resumed: {place.command('programs', 'list')}"
 
 
 async def _told(gate: Callgate, found: ProgramRun) -> Told:

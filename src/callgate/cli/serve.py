@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import sys
 from dataclasses import replace
@@ -17,6 +18,7 @@ from callgate.cli.observing import observed, observing
 from callgate.cli.opening import Need, Tools, gate_of, settings_of
 from callgate.cli.place import Place, place_options
 from callgate.cli.screen import Screen
+from callgate.cli.stopping import ending_signals
 from callgate.cli.streams import stdout_kept
 from callgate.cli.trouble import wrong
 from callgate.model.credential import ALL_RIGHTS, Credential
@@ -61,7 +63,7 @@ async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | No
         wrong("serving needs the extra `serve`: pip install 'callgate[serve]'")
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, *ending_signals()):
         loop.add_signal_handler(number, stop.set)
     served = gate_of(
         place, need=Need.MAKE, tools=Tools.LOADED, unnamed=("read_only",), around=spans_around(), observe=observe
@@ -79,7 +81,8 @@ async def _serve(place: Place, settings: ServeSettings, *, observe: Observe | No
         if observe is not None:
             screen.say(observed(observe), style="yellow")
         await stop.wait()
-        screen.say("Stopping: what runs is let end first.")
+        with contextlib.suppress(OSError):  # nobody reads it where the terminal was closed
+            screen.say("Stopping: what runs is let end first.")
     return ExitCode.SUCCEEDED
 
 

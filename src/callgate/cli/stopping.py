@@ -1,12 +1,12 @@
-"""Stopping: SIGTERM and SIGHUP cancel a call, so that it comes to an orderly end; the next one ends the process."""
+"""Stopping: SIGTERM and SIGHUP cancel what a command does, so that it ends in order; the next one ends the process."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import threading
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class HungUp(KeyboardInterrupt):
 _STOPS: dict[int, type[KeyboardInterrupt]] = {signal.SIGTERM: Terminated, signal.SIGHUP: HungUp}
 
 
-async def until_stopped(work: Coroutine[Any, Any, T]) -> T:
+async def until_stopped(work: Awaitable[T]) -> T:
     """Do it; a signal cancels it, and what came of it is waited for. Ctrl-C is left to whoever runs the loop.
 
     Raises:
@@ -32,7 +32,7 @@ async def until_stopped(work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.ensure_future(work)
     came: list[int] = []
     # The loop lets go of them when it is closed: until then a signal that comes too late changes nothing.
-    handled = _handled()
+    handled = ending_signals()
     loop = asyncio.get_running_loop()
 
     def stop(number: int) -> None:
@@ -51,7 +51,7 @@ async def until_stopped(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def _handled() -> list[int]:
+def ending_signals() -> list[int]:
     """Those that end us: `nohup` has said of one that it does not. Only the main thread is told of any."""
     if threading.current_thread() is not threading.main_thread():
         return []

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -152,6 +153,22 @@ async def test_it_ends_with_its_client(tmp_path: Path, said: bytes, reads: bool)
     code, complaints = await asyncio.to_thread(_spoken, tmp_path, said, reads=reads)
     assert code == 0, complaints.decode()
     assert b"fault" not in complaints
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+async def test_it_ends_in_order_when_it_is_told_to_stop(tmp_path: Path, number: int):
+    server = _server(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        server.command, *server.args, cwd=tmp_path, env=server.env,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None  # they were asked for
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(_HELLO).encode() + b"\n")
+    async with asyncio.timeout(60):
+        assert json.loads(await process.stdout.readline())["id"] == 1
+        process.send_signal(number)
+        assert await process.wait() == 0
 
 
 async def test_a_line_without_an_end_is_not_read_any_further(tmp_path: Path):
