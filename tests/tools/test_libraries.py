@@ -16,7 +16,7 @@ import pytest
 
 from callgate.tools.libraries import find_library, from_installed_only, out_of_reach
 from tests.needed import missing
-from tests.tools.code.test_bounds import grounds_of
+from tests.tools.code.small_program import grounds_of
 from tests.tools.without import installed_without
 
 AGENT = """

@@ -25,35 +25,16 @@ from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
 from callgate.model.levels import Autonomy
 from callgate.tools.code import headcount, inventory, sandbox, watch
-from callgate.tools.code.alone import alone
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
 from callgate.tools.code.inventory import own_with_second_names, take
 from callgate.tools.code.mounts import usable
-from callgate.tools.code.sandbox import STOPPED, Program, Ran, enclosure, run
+from callgate.tools.code.sandbox import STOPPED, Program, enclosure, run
 from callgate.tools.code.watch import Bounds
+from tests.tools.code.small_program import SMALL, grounds_of, handles_and_children, run_small, until
 from tests.tools.code.world import World, left_running, make_world
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
-SMALL = Bounds(seconds=20, memory=96 * 1024**2, tasks=40, file_bytes=1024**2)
-
-
-def grounds_of(place: Path) -> Grounds:
-    return Grounds(
-        directory=str(place),
-        roots=(str(place),),
-        closed=(),
-        git=(),
-        code=(),
-        private_addresses=False,
-        path_refused=lambda _path, _status: None,
-        host_refused=lambda _host: None,
-    )
-
-
-async def run_small(place: Path, command: str, bounds: Bounds = SMALL) -> Ran:
-    async with alone(), enclosure(grounds_of(place), writable=(str(place),)) as inside:
-        return await run(Program(command=("/bin/sh", "-c", command), directory=str(place)), inside, bounds=bounds)
 
 
 @asynccontextmanager
@@ -63,12 +44,6 @@ async def open_gate(world: World) -> AsyncGenerator[Callgate]:
     )
     async with gate:
         yield gate
-
-
-async def until(path: Path) -> None:
-    async with asyncio.timeout(30):
-        while not path.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
-            await asyncio.sleep(0.01)  # polling for what another process makes
 
 
 LEFT_BEHIND = {
@@ -123,7 +98,7 @@ async def test_a_call_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
 async def test_with_the_process_of_callgate_its_programs_are_gone(tmp_path: Path) -> None:
     marker = f"6{os.getpid()}"
     code = (
-        "import asyncio, sys; from pathlib import Path; from tests.tools.code.test_bounds import run_small\n"
+        "import asyncio, sys; from pathlib import Path; from tests.tools.code.small_program import run_small\n"
         f"asyncio.run(run_small(Path(sys.argv[1]), 'setsid sleep {marker} & touch begun; sleep {marker}'))"
     )
     with make_world(tmp_path) as world:
@@ -262,7 +237,7 @@ BOMBED = """
 import asyncio, os, sys
 from dataclasses import replace
 from pathlib import Path
-from tests.tools.code.test_bounds import SMALL, run_small
+from tests.tools.code.small_program import SMALL, run_small
 place, command, user = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 asyncio.run(run_small(place, "true"))  # what is loaded for it may be where another user cannot read
 if user:
@@ -373,7 +348,8 @@ async def test_too_much_memory_is_refused_or_stopped(way: str, tmp_path: Path) -
 async def test_files_are_not_taken_for_memory_by_their_names(tmp_path: Path) -> None:
     place = 'd="$(printf "x\\r")/dev"; mkdir -p "$d"; : > "$d/zero (deleted)"'
     code = "import glob, mmap, time; f = open(glob.glob('x*/dev/zero*')[0], 'rb+'); f.truncate(2**20);"
-    code += " m = [mmap.mmap(f.fileno(), 2**20) for _ in range(200)]; time.sleep(0.5); print('done')"
+    code += " m = [mmap.mmap(f.fileno(), 2**20) for _ in range(200)];"
+    code += " time.sleep(0.5); print('done')"  # the watch has to look once while they are there
     ran = await run_small(tmp_path, f'{place}; python3 -c "{code}"')
     assert ran.stdout == b"done\n", ran
 
@@ -446,12 +422,6 @@ async def test_a_sandbox_that_cannot_be_held_leaves_nothing(
             await run(Program(command=("/bin/touch", "ran"), directory=str(tmp_path)), inside, bounds=SMALL)
         assert handles_and_children() == before
     assert not (tmp_path / "ran").exists()
-
-
-def handles_and_children() -> tuple[int, str]:
-    """How many handles are open here, and which processes were started here and have not gone."""
-    tasks = Path("/proc/self/task").iterdir()
-    return len(os.listdir("/proc/self/fd")), "".join((task / "children").read_text() for task in tasks)  # noqa: PTH208
 
 
 async def test_what_is_shown_to_a_program_can_be_read_where_it_is_said_and_nothing_written_beside_it(

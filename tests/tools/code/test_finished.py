@@ -18,7 +18,7 @@ from callgate.tools.code import ending, sandbox, stand_ins
 from callgate.tools.code.alone import AnotherRuns, alone
 from callgate.tools.code.finished import finished, on_thread
 from callgate.tools.code.sandbox import enclosure
-from tests.tools.code.test_bounds import grounds_of, handles_and_children, run_small, until
+from tests.tools.code.small_program import grounds_of, handles_and_children, run_small, until
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
 

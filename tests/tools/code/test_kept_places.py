@@ -15,7 +15,7 @@ import pytest
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy
 from callgate.tools.code.sandbox import enclosure
-from tests.tools.code.test_bounds import grounds_of, until
+from tests.tools.code.small_program import grounds_of, until
 from tests.tools.code.test_git_status import do
 from tests.tools.code.world import tree
 

@@ -21,7 +21,7 @@ import pytest
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy
 from callgate.tools.code import alone, lifetimes
-from tests.tools.code.test_bounds import run_small, until
+from tests.tools.code.small_program import run_small, until
 from tests.tools.code.test_git_status import do
 
 pytestmark = [pytest.mark.usefixtures("bubblewrap"), pytest.mark.crash]

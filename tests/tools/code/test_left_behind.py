@@ -17,7 +17,7 @@ from callgate.errors import NoEffect
 from callgate.tools.code import alone as alone_module
 from callgate.tools.code import sandbox
 from callgate.tools.code.alone import alone
-from tests.tools.code.test_bounds import run_small, until
+from tests.tools.code.small_program import run_small, until
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
 KILLED = """
@@ -26,7 +26,7 @@ from pathlib import Path
 from callgate.errors import NoEffect
 from callgate.tools.code import alone as alone_module
 from callgate.tools.code import sandbox
-from tests.tools.code.test_bounds import run_small
+from tests.tools.code.small_program import run_small
 
 find = sandbox._find_init
 

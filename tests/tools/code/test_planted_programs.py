@@ -13,7 +13,7 @@ import pytest
 from callgate import Callgate, Context
 from callgate.model.levels import Autonomy
 from callgate.tools.programs import find_program
-from tests.tools.code.test_bounds import grounds_of
+from tests.tools.code.small_program import grounds_of
 from tests.tools.code.test_git_status import do
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")

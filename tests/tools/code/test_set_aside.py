@@ -10,7 +10,7 @@ import pytest
 
 from callgate.tools.code import aside
 from callgate.tools.code.sandbox import enclosure
-from tests.tools.code.test_bounds import grounds_of
+from tests.tools.code.small_program import grounds_of
 from tests.tools.code.test_kept_places import Place
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")

@@ -15,7 +15,7 @@ from callgate import Callgate, Context
 from callgate.model.levels import Autonomy, Category
 from callgate.tools.code import sites
 from callgate.tools.code.alone import alone
-from tests.tools.code.test_bounds import until
+from tests.tools.code.small_program import until
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
 BAD = "import os\nprint(1)\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from callgate.tools.code.watch import Bounds
-from tests.tools.code.test_bounds import run_small, until
+from tests.tools.code.small_program import run_small, until
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
 SEND = "s.connect('s.sock'); s.send(b'x'); print('sent')"
@@ -97,6 +97,7 @@ print(one.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR), one.getsockopt(soc
 
 
 async def test_a_program_may_have_hundreds_of_sockets(tmp_path: Path) -> None:
-    code = "import socket, time; p = [socket.socketpair() for _ in range(500)]; time.sleep(0.2); print('had')"
+    code = "import socket, time; p = [socket.socketpair() for _ in range(500)];"
+    code += " time.sleep(0.2); print('had')"  # the watch has to look once while they are there
     ran = await run_small(tmp_path, f'python3 -c "{code}"', Bounds(seconds=20, open_files=2048))
     assert ran.stdout == b"had\n", ran
