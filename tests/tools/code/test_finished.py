@@ -16,6 +16,7 @@ import pytest
 from callgate.errors import NoEffect
 from callgate.tools.code import ending, sandbox, stand_ins
 from callgate.tools.code.alone import AnotherRuns, alone
+from callgate.tools.code.box import Box
 from callgate.tools.code.finished import finished, on_thread
 from callgate.tools.code.sandbox import enclosure
 from tests.tools.code.small_program import grounds_of, handles_and_children, run_small, until
@@ -123,14 +124,14 @@ async def test_a_sandbox_is_gone_before_its_call_is(
 ) -> None:
     """Once it runs, while it is being made, and where it could not be."""
     at_the_end, go_on, looked_for = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    gone = sandbox._Box.gone  # pyright: ignore[reportPrivateUsage]
+    gone = Box.gone
 
     async def gone_later(box: Any) -> None:
         at_the_end.set()
         await go_on.wait()
         await gone(box)
 
-    monkeypatch.setattr(sandbox._Box, "gone", gone_later)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(Box, "gone", gone_later)
     if find is not None:
 
         async def found(box: Any) -> bool:

@@ -17,6 +17,7 @@ from callgate.errors import NoEffect
 from callgate.tools.code import alone as alone_module
 from callgate.tools.code import sandbox
 from callgate.tools.code.alone import alone
+from callgate.tools.code.box import Box
 from tests.tools.code.small_program import run_small, until
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
@@ -85,7 +86,7 @@ async def test_a_sandbox_whose_first_process_is_not_known_yet_is_ended_as_well(
     """It waits for a word of ours, with our pipes in its hands: ending bubblewrap alone would leave it there."""
     inner: list[int] = []
 
-    async def wait_for_ever(box: sandbox._Box) -> bool:  # pyright: ignore[reportPrivateUsage]
+    async def wait_for_ever(box: Box) -> bool:
         children = Path(f"/proc/{box.outer.pid}/task/{box.outer.pid}/children")
         while not (numbers := children.read_text().split()):  # noqa: ASYNC110, ASYNC240 - the kernel's
             await asyncio.sleep(0.001)  # polling for a process of another's

@@ -10,26 +10,24 @@ import asyncio
 import contextlib
 import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
+from callgate.tools.code.box import CHUNK, Box, Output, readable
 from callgate.tools.code.enclosure import LONGEST, Enclosure, enclosed
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.finished import finished, on_thread
-from callgate.tools.code.headcount import hold, let_go
+from callgate.tools.code.headcount import hold
 from callgate.tools.code.tied import ends_with_us
 from callgate.tools.code.watch import Bounds, bind, watch, yield_to_watch
 from callgate.tools.programs import find_program
 
 STOPPED = -1
 """The return code of a program that did not end by itself."""
-_CHUNK = 65_536
 _LONGEST_REPORT = 1024 * 1024
 _LOOKS_SECONDS = 0.0005
 _IF_ALIVE = 'IFS= read -r _ && exec </dev/null && exec "$@"'
@@ -132,7 +130,7 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
     )
 
 
-async def _let_begin(box: _Box, bounds: Bounds, *, inside: Enclosure) -> None:
+async def _let_begin(box: Box, bounds: Bounds, *, inside: Enclosure) -> None:
     """Set the limits and say go. The program itself waits until all that it is made of would end with us.
 
     Raises:
@@ -150,7 +148,7 @@ async def _let_begin(box: _Box, bounds: Bounds, *, inside: Enclosure) -> None:
     os.write(for_the_program, b"\n")
 
 
-def _bind(box: _Box, bounds: Bounds) -> None:
+def _bind(box: Box, bounds: Bounds) -> None:
     bind(box.init, bounds)
     if os.geteuid() == 0:
         box.group = hold(box.init, bounds.tasks)
@@ -158,9 +156,9 @@ def _bind(box: _Box, bounds: Bounds) -> None:
             yield_to_watch(box.init)
 
 
-async def _until_done(box: _Box, bounds: Bounds, *, inside: Enclosure) -> str | None:
+async def _until_done(box: Box, bounds: Bounds, *, inside: Enclosure) -> str | None:
     box.stdout.most, box.stderr.most = bounds.stdout, bounds.stderr
-    ended = asyncio.ensure_future(_readable(box.outer_handle))
+    ended = asyncio.ensure_future(readable(box.outer_handle))
     watching = asyncio.ensure_future(watch(box.init, bounds, covered=inside.covered))
     try:
         await asyncio.wait({ended, watching}, timeout=bounds.seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -175,90 +173,7 @@ async def _until_done(box: _Box, bounds: Bounds, *, inside: Enclosure) -> str | 
         await asyncio.gather(ended, watching, return_exceptions=True)
 
 
-@dataclass(slots=True)
-class _Output:
-    """One of the two outputs of a program: kept up to a bound, and read to its end."""
-
-    handle: int
-    most: int = _CHUNK
-    kept: bytearray = field(default_factory=bytearray)
-    cut: bool = False
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def listen(self) -> None:
-        os.set_blocking(self.handle, False)
-        asyncio.get_running_loop().add_reader(self.handle, self._read)
-
-    def leave(self) -> None:
-        asyncio.get_running_loop().remove_reader(self.handle)
-
-    def _read(self) -> None:
-        try:
-            part = os.read(self.handle, _CHUNK)
-        except BlockingIOError:
-            return
-        room = self.most - len(self.kept)
-        self.kept += part[:room]
-        self.cut = self.cut or len(part) > room
-        if not part:
-            self.leave()
-            self.ended.set()
-
-
-@dataclass(slots=True, kw_only=True)
-class _Box:
-    """A started sandbox: bubblewrap outside, the init of the process namespace inside."""
-
-    guard: subprocess.Popen[bytes]
-    """Leads the group that bubblewrap is in, and ends it when we are gone."""
-    outer: subprocess.Popen[bytes]
-    outer_handle: int
-    go: tuple[int, int]
-    """Where bubblewrap, and then the program, waits for a word of ours."""
-    stdout: _Output
-    stderr: _Output
-    report: _Output | None
-    tell: int
-    """Where bubblewrap says which process the init is, and in the end how the program ended."""
-    told: bytes = b""
-    init: int = 0
-    init_handle: int = -1
-    group: Path | None = None
-
-    @property
-    def outputs(self) -> list[_Output]:
-        return [output for output in (self.stdout, self.stderr, self.report) if output is not None]
-
-    def kill(self) -> None:
-        # Before the init is known it is of bubblewrap's group; afterwards it has a session of its own.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.guard.pid, signal.SIGKILL)
-        for handle in (self.init_handle, self.outer_handle):
-            if handle >= 0:
-                with contextlib.suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-
-    async def gone(self) -> None:
-        """Wait until no process of it is left, and let go of everything."""
-        for handle in (self.init_handle, self.outer_handle):
-            if handle >= 0:
-                await _readable(handle)
-                os.close(handle)
-        self.outer.wait()
-        self.guard.wait()
-        let_go(self.group)
-        for output in self.outputs:
-            await output.ended.wait()
-        while part := os.read(self.tell, _CHUNK):
-            self.told += part
-        for handle in (self.tell, *self.go, *(() if self.report is None else (self.report.handle,))):
-            os.close(handle)
-        for stream in (self.outer.stdout, self.outer.stderr, self.guard.stdin):
-            if stream is not None:
-                stream.close()
-
-
-async def _start(program: Program, inside: Enclosure) -> _Box:
+async def _start(program: Program, inside: Enclosure) -> Box:
     """Start bubblewrap, held back before the program begins.
 
     Raises:
@@ -305,7 +220,7 @@ async def _start(program: Program, inside: Enclosure) -> _Box:
     return box
 
 
-def _not_made(box: _Box) -> NoEffect:
+def _not_made(box: Box) -> NoEffect:
     why = bytes(box.stderr.kept[-500:]).decode(errors="replace").strip()
     return NoEffect(f"the sandbox could not be made, so nothing was run: {why}")
 
@@ -337,20 +252,20 @@ def _box(
     tell: int,
     report: int,
     ours: contextlib.ExitStack,
-) -> _Box:
+) -> Box:
     if outer.stdout is None or outer.stderr is None:  # pragma: no cover - both were asked for
         raise OSError("no pipes")
     outer_handle = os.pidfd_open(outer.pid)
     ours.callback(os.close, outer_handle)
-    box = _Box(
+    box = Box(
         guard=guard,
         outer=outer,
         outer_handle=outer_handle,
         go=go,
         tell=tell,
-        stdout=_Output(outer.stdout.fileno()),
-        stderr=_Output(outer.stderr.fileno()),
-        report=_Output(report, most=_LONGEST_REPORT) if report >= 0 else None,
+        stdout=Output(outer.stdout.fileno()),
+        stderr=Output(outer.stderr.fileno()),
+        report=Output(report, most=_LONGEST_REPORT) if report >= 0 else None,
     )
     for output in box.outputs:
         output.listen()
@@ -358,10 +273,10 @@ def _box(
     return box
 
 
-async def _find_init(box: _Box) -> bool:
+async def _find_init(box: Box) -> bool:
     while (found := _PID.search(box.told)) is None:
-        await _readable(box.tell)
-        part = os.read(box.tell, _CHUNK)
+        await readable(box.tell)
+        part = os.read(box.tell, CHUNK)
         if not part:
             return False
         box.told += part
@@ -387,14 +302,3 @@ def _in_memory(files: contextlib.ExitStack, content: bytes) -> int:
     os.write(handle, content)
     os.lseek(handle, 0, os.SEEK_SET)
     return handle
-
-
-async def _readable(handle: int) -> None:
-    """Wait until something can be read there: for a process, until it has ended."""
-    loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(handle, lambda: ready.done() or ready.set_result(None))
-    try:
-        await ready
-    finally:
-        loop.remove_reader(handle)
