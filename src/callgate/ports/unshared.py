@@ -34,6 +34,12 @@ class _Unshared:
             self._handles.update(ends)
         return ends
 
+    def local_socket(self) -> socket.socket:
+        with self._turn:
+            end = socket.socket(socket.AF_UNIX)
+            self._sockets.add(end)
+        return end
+
     def socketpair(self) -> tuple[socket.socket, socket.socket]:
         with self._turn:
             ends = socket.socketpair()
@@ -74,6 +80,11 @@ def open_unshared(path: str | Path, flags: int, *, folder: int | None = None) ->
 def pipe_unshared() -> tuple[int, int]:
     """The two ends of a pipe, to read and to write, each until `close_unshared`; no forked child has either."""
     return _files.pipe()
+
+
+def socket_unshared() -> socket.socket:
+    """A socket of this machine, until its owner closes it; no forked child has it."""
+    return _files.local_socket()
 
 
 def socketpair_unshared() -> tuple[socket.socket, socket.socket]:

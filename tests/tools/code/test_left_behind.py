@@ -215,3 +215,45 @@ def test_a_process_that_was_forked_meanwhile_does_not_keep_the_turn() -> None:
     """As a pool of workers of the application's own is, and lives on when the call has long ended."""
     words = [sys.executable, "-c", FORKED, f"callgate-test-forked-{os.getpid()}"]
     assert subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout == "free\n"
+
+
+FORKED_AMID = """
+import asyncio, os, signal, socket, sys, threading, time
+from callgate.tools.code import alone
+alone.NAME = "\\0" + sys.argv[1]
+children = []
+
+def fork():
+    child = os.fork()
+    if not child:
+        time.sleep(60)  # until it is killed
+        os._exit(0)
+    children.append(child)
+
+forking = threading.Thread(target=fork)
+
+class Made(socket.socket):
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        if forking.ident is None:
+            forking.start()
+            forking.join(0.5)
+
+async def main():
+    socket.socket = Made
+    async with alone.alone():
+        forking.join(30)
+    try:
+        async with alone.alone(until=time.monotonic() + 5):
+            print("free")
+    finally:
+        os.kill(children[0], signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+def test_a_fork_waits_until_it_is_known_what_its_child_must_not_keep() -> None:
+    """A thread of the application's own forks just when the lock has been made."""
+    words = [sys.executable, "-c", FORKED_AMID, f"callgate-test-forked-amid-{os.getpid()}"]
+    assert subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout == "free\n"

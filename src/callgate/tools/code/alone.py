@@ -16,10 +16,11 @@ import os
 import socket
 import struct
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 
 from callgate.errors import NoEffect
 from callgate.model.pauses import pauses
+from callgate.ports.unshared import socket_unshared
 
 NAME = "\0callgate-programs-of-user-{}"
 _CREDENTIALS = struct.Struct("iII")
@@ -41,7 +42,8 @@ async def alone(*, until: float | None = None) -> AsyncGenerator[None]:
         NoEffect: Another user has taken the name: nothing is run.
     """
     name = NAME.format(os.geteuid())
-    with socket.socket(socket.AF_UNIX) as lock, _ours_alone(lock):
+    # A child that is forked meanwhile does not hold it as well: it may live much longer than the call.
+    with socket_unshared() as lock:
         for pause in pauses(0.002, 0.05):
             if _taken_by_us(lock, name):
                 break
@@ -50,26 +52,6 @@ async def alone(*, until: float | None = None) -> AsyncGenerator[None]:
                 raise AnotherRuns("another program runs, and they run one at a time; nothing was done, call again")
             await asyncio.sleep(pause)
         yield
-
-
-@contextlib.contextmanager
-def _ours_alone(lock: socket.socket) -> Generator[None]:
-    """A child that is forked meanwhile does not hold it as well: it may live much longer than the call."""
-    _open.add(lock)
-    try:
-        yield
-    finally:
-        _open.discard(lock)
-
-
-def _let_go_in_child() -> None:
-    for lock in _open:
-        lock.close()
-    _open.clear()
-
-
-_open: set[socket.socket] = set()
-os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 def _taken_by_us(lock: socket.socket, name: str) -> bool:
