@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from callgate import Callgate
-from tests.needed import missing
 from tests.tools.archives.building import HONEST, seven_zipped
-
-_FURTHER = 1100
-_NEEDED = _FURTHER + 400
+from tests.tools.holding import many_held
 
 
 @pytest.fixture
 def many_handles() -> Iterator[None]:
-    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most != resource.RLIM_INFINITY and most < _NEEDED:
-        missing(f"a process may have {most} open handles")
-    if usual != resource.RLIM_INFINITY:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, _NEEDED), most))
-    with contextlib.ExitStack() as opened:
-        for _ in range(_FURTHER):
-            opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+    with many_held():
         yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (usual, most))
 
 
 @pytest.mark.usefixtures("many_handles")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import select
 import time
 from pathlib import Path
 from typing import NamedTuple
+
+from callgate.tools.readiness import news_of
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _MARGIN = 60.0
@@ -34,10 +35,14 @@ class Lifetime(NamedTuple):
         """Of a program that is let go now."""
         return cls(_boot(), time.time(), *_clocks(), seconds)
 
+    def is_of_this_start(self) -> bool:
+        """Whether the machine was not started again since: processes have their numbers still."""
+        return self.boot == _boot()
+
     def over(self) -> float:
         """The time of day after which it cannot have run: what came to be later is not its own."""
         since_boot, awake = _clocks()
-        if self.boot != _boot():
+        if not self.is_of_this_start():
             return time.time() - since_boot + _MARGIN
         asleep = (since_boot - awake) - (self.since_boot - self.awake)
         # Where somebody set the time of day meanwhile, the later one counts.
@@ -46,23 +51,33 @@ class Lifetime(NamedTuple):
 
 
 def started(process: int) -> int | None:
-    """When a process was started, which tells it from a later one of its number; None: it is not there."""
+    """When a process was started, which tells it from a later one of its number; None: it is not there.
+
+    Raises:
+        OSError: That cannot be told now.
+    """
     try:
         told = Path("/proc", str(process), "stat").read_text(errors="replace")
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return None
     return int(told.rpartition(")")[2].split()[_START])
 
 
-def await_end(process: int, start: int) -> None:
-    """Wait for the end of a first process that ends with its Callgate: all that is in its sandbox is gone then."""
+def await_end(process: int, start: int) -> bool:
+    """Wait until a first process, which ends with its Callgate, and so all that is in its sandbox is gone.
+
+    Returns:
+        Whether it is: it may hang at a disk that does not answer.
+
+    Raises:
+        OSError: That cannot be told now.
+    """
     try:
         handle = os.pidfd_open(process)
-    except OSError:
-        return
+    except ProcessLookupError:
+        return True
     try:
-        if started(process) == start:
-            select.select([handle], [], [], _DYING_SECONDS)
+        return started(process) != start or bool(news_of(handle)(_DYING_SECONDS * 1000))
     finally:
         os.close(handle)
 

@@ -7,6 +7,7 @@ locked while its Callgate lives, also for one that does not wait for its turn wi
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -28,9 +29,11 @@ from callgate.tools.confined import read_all, write_all
 VERSION = 1
 LARGEST = 64 * 1024**2
 """Bytes; what would be larger is not written, since it would not be read."""
+_LEFT = "what was left to do when a program was ended with its Callgate"
 _WRITTEN, _FRESH, _UNREADABLE = ".json", ".new", ".unreadable"
 _MAKE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# To write as well: NFS lends a lock for one alone only then.
+_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +49,18 @@ class Written:
         Raises:
             NoEffect: It does not get there, so the program must not begin.
         """
-        with _needed(self.file.parent):
-            # The file systems of Linux keep the name of a file that was made along with what is in it.
+        with _needed(self.file.parent), open_folder(self.file.parent, private=True) as folder:
             os.fsync(self.handle)
+            os.fsync(folder)
 
     def runs(self, init: int) -> None:
-        """Note the first process of the sandbox: it may be there for a moment when its Callgate is not."""
-        os.write(self.handle, b"\n%d %d" % (init, started(init) or 0))
+        """Note the first process of the sandbox: it may be there for a moment when its Callgate is not.
+
+        Raises:
+            NoEffect: It cannot be noted, so the program must not begin.
+        """
+        with _needed(self.file.parent):
+            write_all(self.handle, b"\n%d %d" % (init, started(init) or 0))
 
 
 @contextlib.contextmanager
@@ -75,16 +83,23 @@ def written_down(ending: Ending, *, seconds: float, word: Word) -> Generator[Wri
         # Where it stays, the next one finds nothing to do.
         with contextlib.suppress(OSError):
             written.file.unlink()
+    except BaseException:
+        # It stays, and whoever does what it says tells these as well.
+        word.notes.clear()
+        raise
     finally:
         close_unshared(written.handle)
 
 
 @contextlib.contextmanager
 def _needed(folder: Path) -> Generator[None]:
+    why = f"what has to be known when a program has ended cannot be kept in {folder}, so none was run"
     try:
         yield
-    except (OSError, ConfigurationError) as error:
-        why = f"what has to be known when a program has ended cannot be kept in {folder}, so none was run"
+    except ConfigurationError as error:
+        # That says itself what is to be done.
+        raise NoEffect(f"{why}: {error}") from error
+    except OSError as error:
         raise NoEffect(f"{why}: {error}; make room there, or set XDG_CONFIG_HOME to a folder of your own") from error
 
 
@@ -121,9 +136,10 @@ def finish_left(own: tuple[str, ...]) -> list[str]:
         with open_folder(config_folder() / PROGRAMS, private=True) as folder:
             names = sorted(os.listdir(folder))  # noqa: PTH208 - it is a handle
             return [note for name in names for note in _finish(name, folder, own=own)]
-    except (OSError, ConfigurationError):
-        # Where it cannot be read, nothing can be written either, and then no program runs.
+    except FileNotFoundError:
         return []
+    except (OSError, ConfigurationError) as error:
+        return [f"{_LEFT} could not be looked for ({error}), and is left to the next program"]
 
 
 def _content(**body: Any) -> bytes:
@@ -151,6 +167,14 @@ def _write(folder: Path, content: bytes) -> Written:
     return Written(folder / (stem + _WRITTEN), handle)
 
 
+_PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""What is lacking may be there again for the next program."""
+
+
+class _NotNowError(Exception):
+    """It has to wait for the next program."""
+
+
 def _finish(name: str, folder: int, *, own: tuple[str, ...]) -> list[str]:
     if not name.endswith((_WRITTEN, _FRESH)):
         return []
@@ -164,24 +188,38 @@ def _finish(name: str, folder: int, *, own: tuple[str, ...]) -> list[str]:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=folder)
             return told
-    except FileNotFoundError:
-        return []
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it must not keep programs from running
+        if isinstance(error, _NotNowError) or getattr(error, "errno", None) in _PASSING:
+            return [f"{_LEFT} is left to the next program, since {error}; it is written down in {_shown(name)}"]
         return [_put_away(name, folder, why=str(error))]
 
 
 @contextlib.contextmanager
 def _taken(name: str, folder: int) -> Generator[int | None]:
-    """Its handle; None while a Callgate has it, or when another has just finished it."""
-    handle = open_unshared(name, _OPEN, folder=folder)
+    """Its handle; None while a Callgate has it, or when another has just finished it.
+
+    Raises:
+        _NotNowError: It cannot be told whether a Callgate has it.
+    """
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_there = os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(handle))
-        yield handle if is_there else None
-    except BlockingIOError:
+        handle = open_unshared(name, _OPEN, folder=folder)
+    except FileNotFoundError:
         yield None
+        return
+    try:
+        yield handle if _is_left(name, folder, handle=handle) else None
     finally:
         close_unshared(handle)
+
+
+def _is_left(name: str, folder: int, *, handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(handle))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError as error:
+        raise _NotNowError(f"it cannot be told whether its Callgate has ended ({error.strerror})") from error
 
 
 def _told(handle: int, *, own: tuple[str, ...]) -> list[str]:
@@ -189,10 +227,26 @@ def _told(handle: int, *, own: tuple[str, ...]) -> list[str]:
     body = json.loads(content)
     if body["version"] != VERSION:
         raise ValueError(f"it is of version {body['version']}, and this Callgate knows {VERSION}")
-    for run in runs:
-        await_end(*map(int, run.split()))
-    done = finish_late(body, own=own) if "lifetime" in body else []
-    return [*map(str, body["notes"]), *done]
+    if "lifetime" not in body:
+        return list(map(str, body["notes"]))
+    if Lifetime(*body["lifetime"]).is_of_this_start():
+        for run in runs:
+            _await_end(*map(int, run.split()))
+    return [*map(str, body["notes"]), *finish_late(body, own=own)]
+
+
+def _await_end(process: int, start: int) -> None:
+    """Wait for what can still write to the directories.
+
+    Raises:
+        _NotNowError: It has not ended, or that cannot be told.
+    """
+    try:
+        is_gone = await_end(process, start)
+    except OSError as error:
+        raise _NotNowError(f"it cannot be told whether the program has ended ({error.strerror})") from error
+    if not is_gone:
+        raise _NotNowError(f"the program has not ended with its Callgate (process {process})")
 
 
 def _put_away(name: str, folder: int, *, why: str) -> str:
@@ -200,7 +254,9 @@ def _put_away(name: str, folder: int, *, why: str) -> str:
     kept = name.removesuffix(_WRITTEN) + _UNREADABLE
     with contextlib.suppress(OSError):
         os.rename(name, kept, src_dir_fd=folder, dst_dir_fd=folder)
-    at = config_folder() / PROGRAMS / kept
-    what = "what was left to do when a program was ended with its Callgate cannot be done"
     look = "look for a new .git, callgate.yaml or .callgate in the directories that it had"
-    return f"{what} ({why}), so {look}; what was written down for it is kept as {at}"
+    return f"{_LEFT} cannot be done ({why}), so {look}; what was written down for it is kept as {_shown(kept)}"
+
+
+def _shown(name: str) -> str:
+    return str(config_folder() / PROGRAMS / name)
