@@ -332,6 +332,12 @@ HUNGRY = {
     ' prot=1); m.madvise(15); [m[i * step] for i in range(40000)]; time.sleep(19)"',
     "socket-buffers": 'python3 -c "import socket, time; p = [one for _ in range(300) for one in socket.socketpair()];'
     ' [(one.setblocking(False), one.send(bytes(2**17))) for one in p]; time.sleep(19)"',
+    "huge-pages-in-pipes": 'python3 -c "import ctypes, mmap, os, time; c = ctypes.CDLL(None); s = 2**21; k, r = [], [];'
+    " [(k.append((m := mmap.mmap(-1, 2 * s, flags=0x22), p := os.pipe(), t := ctypes.c_char.from_buffer(m))),"
+    " m.madvise(14), a := -(-ctypes.addressof(t) // s) * s, ctypes.memset(a, 1, s),"
+    " r.append(c.vmsplice(p[1], (ctypes.c_ulong * 2)(a, 4096), 1, 0)),"
+    " c.munmap(ctypes.c_void_p(ctypes.addressof(t)), ctypes.c_size_t(2 * s))) for _ in range(100)];"
+    " assert min(r) > 0, 'Function not implemented'; time.sleep(19)\"",
     "where-the-system-keeps-settings": "cd /usr/local/etc && for i in $(seq 200); do head -c 1000000 /dev/zero > f$i"
     " || exit 1; done; sleep 19",
 }
