@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 import venv
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ import pytest
 from callgate import Context, Failed, Pending, Refused
 from callgate.model.levels import Autonomy, Category, Happened
 from callgate.policy.ways import follow, is_inside
-from callgate.tools.code import sandbox
+from callgate.tools.code import sandbox, suite
+from callgate.tools.code.lacking import lacks_pytest
+from callgate.tools.code.sites import Site
 from tests.needed import missing
 from tests.tools.code.test_run_shell import ASKED, open_gate
 from tests.tools.code.world import left_running
@@ -243,6 +247,22 @@ def test_a_python_of_callgates_without_pytest_is_told_with_the_extra(project: Pa
     words = [sys.executable, "-S", "-m", "callgate", "call", "run_tests", "{}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, cwd=project, check=False, env=env)
     assert (done.returncode, "pip install 'callgate[code]'" in done.stderr) == (3, True), done
+
+
+async def test_the_host_goes_on_while_the_disk_is_asked_for_a_python(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that answers when the loop has had its turn."""
+    went_on, loop, seen = threading.Event(), asyncio.get_running_loop(), list[bool]()
+
+    def slow(python: str, site: Site) -> str | None:
+        loop.call_soon_threadsafe(went_on.set)
+        seen.append(went_on.wait(10))
+        return lacks_pytest(python, site)
+
+    monkeypatch.setattr(suite, "lacks_pytest", slow)
+    assert (await ask(project)).unwrap()["passed"] == 2
+    assert seen == [True]
 
 
 async def test_one_test_is_chosen_as_pytest_names_it(project: Path) -> None:

@@ -18,6 +18,7 @@ from callgate.errors import ToolUnavailableError
 from callgate.model.tool_context import ToolContext
 from callgate.policy.ways import follow, is_inside
 from callgate.tools.code import counting
+from callgate.tools.code.finished import finished, on_thread
 from callgate.tools.code.lacking import PytestMissing, how_to_install, lacks_pytest
 from callgate.tools.code.mounts import SEEN
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
@@ -107,10 +108,7 @@ async def run_tests(
     options = ["--color=no", "-o", "cache_dir=/tmp/.pytest_cache", spoken, *(("-k", pattern) if pattern else ())]
     file, node = _parted(path)
     async with in_turn(partial(_look, ctx, working_dir, path=file), ctx) as site:
-        python, needed, unused = _interpreter(site)
-        lacking = lacks_pytest(python, site)
-        if lacking is not None:
-            raise PytestMissing(lacking)
+        python, needed, unused = await finished(on_thread(partial(_interpreter_with_pytest, site)))
         looked_after = enclosure(site.grounds, writable=site.roots, readable=needed, seconds=timeout)
         async with looked_after as inside, ctx.effect():
             command = (python, "-c", _counting_program(), *options, "--", f"{site.place}{node}")
@@ -164,6 +162,19 @@ def _counts(ran: Ran) -> tuple[dict[str, int], str]:
 @cache
 def _counting_program() -> str:
     return Path(counting.__file__).read_text("utf-8")
+
+
+def _interpreter_with_pytest(site: Site) -> tuple[str, list[str], list[str]]:
+    """As `_interpreter`. Slow where a disk is: for a thread.
+
+    Raises:
+        PytestMissing: That Python has none.
+    """
+    found = _interpreter(site)
+    lacking = lacks_pytest(found[0], site)
+    if lacking is not None:
+        raise PytestMissing(lacking)
+    return found
 
 
 def _interpreter(site: Site) -> tuple[str, list[str], list[str]]:
