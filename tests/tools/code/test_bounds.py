@@ -421,6 +421,8 @@ async def test_a_sandbox_that_cannot_be_held_leaves_nothing(
 
     loop = asyncio.get_running_loop()
     async with enclosure(grounds_of(tmp_path), writable=(str(tmp_path),)) as inside:
+        assert inside.lasting is not None
+        await inside.lasting  # it has a handle of its own meanwhile
         before = handles_and_children()
         monkeypatch.setattr(os, "pidfd_open", rationed(os.pidfd_open))
         monkeypatch.setattr(loop, "add_reader", rationed(loop.add_reader))
