@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
+import io
 import os
 import re
 import secrets
@@ -170,12 +171,17 @@ def difference(before: bytes, after: bytes, *, name: str, new: bool) -> str:
     if max(len(before), len(after)) > _COMPARED_BYTES or max(before.count(b"\n"), after.count(b"\n")) > _COMPARED_LINES:
         return f"{name}: {told}; too large to show what changes"
     try:
-        old, now = before.decode().splitlines(keepends=True), after.decode().splitlines(keepends=True)
+        old, now = _lines(before.decode()), _lines(after.decode())
     except UnicodeDecodeError:
         return f"{name}: {told}; it is no text now"
     lines = difflib.unified_diff(old, now, "/dev/null" if new else name, name)
     text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     return f"{name}: {told}\n{shown(text)}" if text else f"{name}: nothing changes"
+
+
+def _lines(text: str) -> list[str]:
+    """Python also ends a line at a form feed and other signs, of which a file has many that end no line."""
+    return list(io.StringIO(text, newline="\n"))
 
 
 def shown(text: str) -> str:

@@ -288,6 +288,16 @@ async def test_a_person_is_asked_and_shown_the_difference(tmp_path: Path) -> Non
         assert (tmp_path / "a.txt").read_text() == "one\nthree\n"
 
 
+@pytest.mark.parametrize("sign", ["\f", "\r", "\v", "\x1c", "\x85", "\u2028"])
+async def test_a_difference_has_the_lines_that_line_feeds_end(tmp_path: Path, sign: str) -> None:
+    """Of other signs that end a line for Python, sources of GNU have the form feed; nothing is missing behind one."""
+    (tmp_path / "a.c").write_text(f"one{sign}and\ntwo\n", newline="")
+    difference = await shown(tmp_path, path="a.c", content=f"one{sign}and\nthree\n")
+    assert "No newline at end of file" not in difference
+    assert "\n-two\n+three\n" in difference
+    assert "\n+two\n\\ No newline at end of file\n" in await shown(tmp_path, path="new", content="one\ntwo")
+
+
 async def test_an_approval_is_void_once_the_file_is_another(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     async with opened(tmp_path) as gate:
