@@ -20,5 +20,5 @@ def foreseen() -> Generator[None]:
     """
     try:
         yield
-    except (ValueError, FileNotFoundError, NotADirectoryError) as error:
+    except (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise InvalidArguments(str(error)) from error

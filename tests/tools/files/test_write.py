@@ -364,10 +364,12 @@ async def shown(folder: Path, **arguments: Any) -> str:
         return outcome.preview.text
 
 
-async def test_nobody_is_asked_about_a_file_in_a_directory_that_is_not_there(tmp_path: Path) -> None:
+async def test_nobody_is_asked_about_what_is_a_directory_or_lies_in_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
+    (tmp_path / "docs").mkdir()
     async with opened(tmp_path) as gate:
         for path, said in (
+            ("docs", "docs is a directory, and no file"),
             ("newdir/a.txt", "there is no directory newdir; make it first"),
             ("new/dir/a.txt", "there is no directory new/dir; make it first"),
             ("file/a.txt", "file is no directory; name another place"),
