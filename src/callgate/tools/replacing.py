@@ -26,6 +26,7 @@ _RANDOM = 8
 """So many bytes of a name are by chance."""
 _NAMELESS: int = getattr(os, "O_TMPFILE", os.O_DIRECTORY)  # where there are none, a folder is no file to write
 _NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
+_NEVER_FLUSHED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
 _ANYBODY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _MAKERS_ONLY, _ANYBODYS = 0o600, 0o666
 """What a new file may be opened for before it has its rights, and where it gets no others."""
@@ -87,6 +88,20 @@ def take_place(folder: Held, name: str, *, of: str, shown: str) -> None:
             raise
         why = _why_not(error, folder)
         raise not_renamed(error, f"{shown} cannot be replaced, and stays as it is: {why}") from error
+
+
+def flush(folder: int) -> None:
+    """Have the names in an open directory on the disk, where the file system does that at all.
+
+    Raises:
+        OSError: It went wrong, and they may not be there after a crash.
+    """
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        # Some, as those that lie far away, cannot: what was done is done there, and no failure.
+        if error.errno not in _NEVER_FLUSHED:
+            raise
 
 
 def not_renamed(error: OSError, said: str) -> NotRenamed:

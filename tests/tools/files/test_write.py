@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import os
 import stat
@@ -228,6 +229,24 @@ async def test_who_holds_the_old_file_open_still_reads_it_whole(tmp_path: Path) 
     with file.open() as reader:
         assert (await once(tmp_path, "write_file", path="a.txt", content="a longer new content")).ok
         assert reader.read() == "old"
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EOPNOTSUPP])
+async def test_an_addition_where_directories_cannot_be_flushed_is_told_as_made(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there: who is told that it may not be adds it twice."""
+    (tmp_path / "a.txt").write_text("one\n")
+    flush = os.fsync
+
+    def only_files(fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(number, os.strerror(number))
+        flush(fd)
+
+    monkeypatch.setattr(os, "fsync", only_files)
+    assert (await once(tmp_path, "write_file", path="a.txt", content="two\n", mode="a")).ok
+    assert (tmp_path / "a.txt").read_text() == "one\ntwo\n"
 
 
 async def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(

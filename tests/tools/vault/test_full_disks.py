@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import threading
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,27 @@ async def test_a_folder_that_cannot_be_flushed_is_no_move_that_never_was(
             assert "could not be finished" in _said(moved)
         assert (await call(gate, "vault_list")).ok
     assert texts(tmp_path) == {"chai.md": "tea\n", "a.md": "[[chai]]\n"}
+    assert not _left(tmp_path)
+
+
+async def test_where_folders_cannot_be_flushed_notes_are_written_and_moved_as_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems have no such thing; that is no disk that failed."""
+    usual = os.fsync
+
+    def only_files(fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        usual(fd)
+
+    monkeypatch.setattr(os, "fsync", only_files)
+    async with opened(tmp_path) as gate:
+        for path, body in (("sub/tea.md", "tea\n"), ("a.md", "[[tea]]\n")):
+            assert (await call(gate, "vault_write", path=path, body=body)).ok
+        assert (await call(gate, "vault_move", old_path="sub/tea.md", new_path="new/chai.md")).ok
+    assert "[[chai]]" in texts(tmp_path)["a.md"]
+    assert "tea\n" in texts(tmp_path)["new/chai.md"]
     assert not _left(tmp_path)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Generator
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from callgate.tools.file_facts import digest_of, what_was_seen
 from callgate.tools.file_rights import FileRights, rights_of
 from callgate.tools.files.arguments import FilePath, Text
 from callgate.tools.foreseen import foreseen
-from callgate.tools.replacing import beside, difference, refuse_protected, sweep, take_place, version_of
+from callgate.tools.replacing import beside, difference, flush, refuse_protected, sweep, take_place, version_of
 from callgate.tools.turns import one_writer
 
 _LARGEST = 64 * 1024 * 1024
@@ -83,7 +82,7 @@ def write_file(path: FilePath, content: Text, *, mode: Literal["w", "a"] = "w", 
             _refuse_changed(confined, spot)
             with ctx.effect_sync():
                 take_place(spot.folder, name, of=spot.name, shown=confined.show(spot.place))
-        os.fsync(spot.folder.fd)
+        flush(spot.folder.fd)
     return {"path": spot.place, "bytes_written": len(content.encode()), "digest": digest_of(after)}
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from callgate.tools.confined import Below, Confined, Held, Spot, read_all
 from callgate.tools.file_facts import digest_of
 from callgate.tools.file_rights import FileRights, rights_of
-from callgate.tools.replacing import beside, refuse_protected, sweep, take_place, try_out, version_of
+from callgate.tools.replacing import beside, flush, refuse_protected, sweep, take_place, try_out, version_of
 from callgate.tools.vault.names import folder_of
 from callgate.tools.vault.placing import are_two_names, give_name, status_of, take_away
 
@@ -99,7 +99,7 @@ class Notes:
             if point is not None:
                 point()
             take_place(spot.folder, name, of=spot.name, shown=path)
-            os.fsync(spot.folder.fd)
+            flush(spot.folder.fd)
 
     def refuse_unwritable(self, paths: Iterable[str]) -> None:
         """Find out whether something can be written beside all of these notes; folders that are not there are not made.
@@ -149,7 +149,7 @@ class Notes:
         ):
             if source.status is not None and are_two_names(source.status, target.status):
                 take_away(target, source.status)
-                os.fsync(target.folder.fd)
+                flush(target.folder.fd)
 
     def exists(self, path: str) -> bool:
         """Whether something is there."""
@@ -204,7 +204,7 @@ def _make(folder: Held, name: str) -> bool:
         os.mkdir(name, dir_fd=folder.fd)
     except FileExistsError:
         return False
-    os.fsync(folder.fd)
+    flush(folder.fd)
     return True
 
 

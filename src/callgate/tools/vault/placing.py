@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from callgate.tools.confined import Spot
-from callgate.tools.replacing import name_beside
+from callgate.tools.replacing import flush, name_beside
 
 _NO_SECOND_NAMES = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.EXDEV})
 _NOT_IN_ONE_STEP = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM})
@@ -39,8 +39,8 @@ def give_name(source: Spot, target: Spot) -> bool:
     else:
         given = are_two_names(source.status, target.status) and _drop_first_name(source, target)
     if given:
-        os.fsync(target.folder.fd)
-        os.fsync(source.folder.fd)
+        flush(target.folder.fd)
+        flush(source.folder.fd)
     return given
 
 

@@ -9,6 +9,7 @@ import secrets
 import stat
 
 from callgate.tools.confined import Held, create, read_all, write_all
+from callgate.tools.replacing import flush
 
 NAME = ".callgate-move.json"
 SET_ASIDE = ".callgate-move.unreadable.json"
@@ -93,7 +94,7 @@ class Record:
         """The move is over."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(NAME, dir_fd=self._folder.fd)
-        os.fsync(self._folder.fd)
+        flush(self._folder.fd)
 
     def _content(self) -> bytes:
         fd = os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._folder.fd)
@@ -121,4 +122,4 @@ class Record:
 
     def _rename(self, name: str, other: str) -> None:
         os.replace(name, other, src_dir_fd=self._folder.fd, dst_dir_fd=self._folder.fd)
-        os.fsync(self._folder.fd)
+        flush(self._folder.fd)

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from callgate.tools.confined import Held
-from callgate.tools.replacing import beside, version_of
+from callgate.tools.replacing import beside, flush, version_of
 from callgate.tools.vault.notes import Notes, taken
 from callgate.tools.vault.planning import Rewriting
 
@@ -155,7 +155,7 @@ class _Batch:
 
     def _flush(self, folder: int) -> None:
         try:
-            os.fsync(folder)
+            flush(folder)
         except OSError as error:
             self._result.errors.append(error)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from callgate.model.tool_context import ToolContext
 from callgate.tools.confined import Confined, Held
+from callgate.tools.replacing import flush
 from callgate.tools.turns import many_readers, one_writer
 from callgate.tools.vault.moving import finish, is_unfinished
 from callgate.tools.vault.names import folder_name, owner_folder
@@ -181,7 +182,7 @@ def _enter(confined: Confined, folder: Held, *, name: str, handles: contextlib.E
 def _make(above: int, name: str) -> None:
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, dir_fd=above)
-        os.fsync(above)
+        flush(above)
 
 
 def _refuse_own(ctx: ToolContext, place: str) -> None:
