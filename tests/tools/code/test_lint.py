@@ -236,6 +236,16 @@ class TestFiles:
         assert outcome.status == "failed", outcome
         assert "ruff was stopped: the time limit of 1 seconds; give it fewer files" in outcome.error.message
 
+    async def test_the_time_that_is_told_is_all_that_it_had(self, tmp_path: Path) -> None:
+        """What is left after that is too little for another try, which would tell of that little."""
+        os.mkfifo(tmp_path / "a.py")
+        async with Callgate.open("memory://", working_directory=tmp_path, builtin_tools=["lint_code"]) as gate:
+            outcome = await gate.call("lint_code", {"path": "a.py"}, FREE, timeout=3)
+        assert outcome.error is not None
+        seconds = float(outcome.error.message.partition("the time limit of ")[2].partition(" seconds")[0])
+        assert 0.5 < seconds <= 1
+        assert not outcome.error.retryable
+
     async def test_a_chain_may_look_and_not_mend(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("import os\n")
         async with Callgate.open("memory://", working_directory=tmp_path, builtin_tools=["lint_code"]) as gate:

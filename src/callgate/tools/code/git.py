@@ -16,7 +16,7 @@ from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.policy.ways import is_inside
 from callgate.tools.code.sandbox import Program, enclosure, run
-from callgate.tools.code.shell import seconds_left
+from callgate.tools.code.shell import Stopped, seconds_left
 from callgate.tools.code.sites import in_turn, look_around
 from callgate.tools.code.watch import Bounds
 
@@ -92,7 +92,7 @@ async def git_status(repo_path: str = ".", *, ctx: ToolContext) -> dict[str, Any
         bounds = Bounds(seconds=seconds_left(_SECONDS, ctx), stdout=_MOST_BYTES)
         ran = await run(Program(command=command, directory=site.directory, may_fork=False), inside, bounds=bounds)
     if ran.stopped:
-        raise TimeoutError(f"git was stopped: {ran.stopped}; ask for a smaller repository")
+        raise Stopped(f"git was stopped: {ran.stopped}; ask for a smaller repository")
     if ran.returncode:
         raise _trouble(ran.stderr.decode(errors="replace").strip(), site.directory)
     return _read(ran.stdout, cut=ran.cut, hidden=_Hidden(inside.hidden, top=_top(site.directory)))

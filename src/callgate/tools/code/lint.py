@@ -25,7 +25,7 @@ from callgate.tools.code.enclosure import Enclosure, granted
 from callgate.tools.code.mending import Mending
 from callgate.tools.code.ruff import LOOKED, ask_ruff, find_ruff
 from callgate.tools.code.sandbox import Program, Ran, enclosure, run
-from callgate.tools.code.shell import seconds_left
+from callgate.tools.code.shell import Stopped, seconds_left
 from callgate.tools.code.sites import Site, in_turn, real_place, refuse_unfit
 from callgate.tools.code.texts import told
 from callgate.tools.code.watch import Bounds
@@ -117,7 +117,7 @@ async def lint_python(code: _Code, *, ctx: ToolContext, fix: bool = False) -> di
             said = await ask_ruff(ruff, code, "--output-format=json-lines", "--exit-zero")
             mended = await ask_ruff(ruff, code, "--fix-only", "--quiet") if fix else None
     except TimeoutError:
-        raise TimeoutError(f"ruff did not answer within {_SECONDS} seconds; give it less code") from None
+        raise Stopped(f"ruff did not answer within {_SECONDS} seconds; give it less code") from None
     if mended is not None and mended.cut:
         raise OSError("ruff makes too much of the code; give it less, or leave fix out")
     issues = _issues(_whole_lines(said.output, cut=said.cut))
@@ -279,7 +279,7 @@ class NothingToLint(NoEffect, ValueError):
 
 def _refuse_unlooked(ran: Ran, place: str) -> None:
     if ran.stopped:
-        raise TimeoutError(f"ruff was stopped: {ran.stopped}; give it fewer files")
+        raise Stopped(f"ruff was stopped: {ran.stopped}; give it fewer files")
     if _NOTHING_THERE in ran.stderr:
         raise NothingToLint(f"there is no Python file in {place} that the project's own settings do not leave out")
     if ran.returncode not in LOOKED:

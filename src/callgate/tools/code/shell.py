@@ -140,6 +140,12 @@ def refuse_breaks(command: str) -> None:
         raise ValueError("command must be one line without NUL; put ; or && between commands, or write a script first")
 
 
+class Stopped(TimeoutError):
+    """A program had all that it may have, and did not come to its end: with what is left it would not, either."""
+
+    retryable = False
+
+
 def seconds_left(wanted: float, ctx: ToolContext) -> float:
     """The time a program may have, so that its end can still be told within the call's own."""
     left = ctx.remaining(time.monotonic())
