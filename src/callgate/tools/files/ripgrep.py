@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import IO, cast
 
 from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
+from callgate.tools.files.globs import literal, options_of
 from callgate.tools.files.ripgrep_lines import FORMAT, Hit, Lines
 from callgate.tools.programs import find_program
 from callgate.tools.readiness import news_of
@@ -47,10 +47,6 @@ _TROUBLE = 2
 """Its return code when it could not read something: a file among others, or what it was asked for."""
 _ENDING_SECONDS = 10
 _HANDLES = Path("/dev/fd")
-_NAMES_HIDDEN = re.compile(r"(^!?|[/{,\[])\.")
-"""A glob with a part that begins with a dot means hidden files; any other that fits them would show them as well."""
-_CHOICE = re.compile(r"[][{}\\]")
-_ANYTHING = frozenset("*?")
 
 
 class Looked(Enum):
@@ -158,30 +154,12 @@ def _arguments(search: Search, ignored: int | None) -> Iterator[str]:
     if ignored is not None:
         yield f"--ignore-file={_HANDLES / str(ignored)}"
     if search.glob is not None:
-        yield from (f"--glob={directory}" for directory in _directories(search.glob))
-        yield f"--glob={search.glob}"
-        if not _NAMES_HIDDEN.search(search.glob):
-            yield "--glob=!.*"
+        yield from options_of(search.glob, at="" if search.is_file else search.target)
     # The last one that matches counts, so these come behind what is asked for.
-    yield from (f"--glob=!/{_literal(path)}" for path in search.excluded)
+    yield from (f"--glob=!/{literal(path)}" for path in search.excluded)
     yield f"--regexp={search.pattern}"
     yield "--"
     yield f"./{search.target}"
-
-
-def _directories(glob: str) -> Iterator[str]:
-    """Those that a glob writes out. Into what is hidden or ignored ripgrep only looks if a glob fits the directory."""
-    way = ""
-    for part in () if glob.startswith("!") else glob.lstrip("/").split("/")[:-1]:
-        if _CHOICE.search(part):  # there, a slash need not be the end of a part
-            return
-        way += f"/{part}"
-        if part and _ANYTHING.isdisjoint(part):
-            yield f"{way}/"
-
-
-def _literal(path: str) -> str:
-    return "".join(f"\\{letter}" if letter in r"*?[]{}!\\" else letter for letter in path)
 
 
 def _collect(pipe: int, *, take: Callable[[list[Hit]], None], stop: Callable[[], bool]) -> tuple[int, bool]:

@@ -23,6 +23,7 @@ from callgate.policy.mounted import mounted
 from callgate.policy.ways import is_inside
 from callgate.tools.confined import Below, Confined, Held, inside, kind_of
 from callgate.tools.files.arguments import DirectoryPath
+from callgate.tools.files.globs import names_again
 from callgate.tools.files.proving import Proving
 from callgate.tools.files.ripgrep import Looked, Search, find, program_of
 
@@ -37,6 +38,7 @@ _UNREAD = (
 _BINARY = (
     "the file is no plain text (it has a NUL byte, as binary files and UTF-16 do): only what lies before was searched"
 )
+_NAMED_AGAIN = "nothing was found, perhaps as glob counts from path: leave out of it what path names already"
 _PIECE = 1024 * 1024
 
 _OUTPUT: dict[str, Any] = {
@@ -58,7 +60,10 @@ _OUTPUT: dict[str, Any] = {
         },
         "count": {"type": "integer"},
         "truncated": {"type": "boolean", "description": "Whether there are more."},
-        "note": {"type": ["string", "null"], "description": "Where not everything could be searched."},
+        "note": {
+            "type": ["string", "null"],
+            "description": "Where not everything could be searched, or perhaps not what was meant.",
+        },
     },
     "required": ["pattern", "matches", "count", "truncated", "note"],
     "additionalProperties": False,
@@ -89,7 +94,8 @@ def search_files(
 
     Args:
         pattern: A regular expression, in the syntax of ripgrep (Rust); matched line by line.
-        glob: Only files like this: *.py, or docs/**/*.md; with ! before it, all others.
+        glob: Only files like this: *.py; with a slash, paths from path like this: docs/**/*.md; with ! before it, all
+            others.
         path: The directory or file to search.
         limit: At most so many lines.
         ctx: Where it may go.
@@ -133,8 +139,13 @@ def search_files(
         "matches": [line for _, line in found[:limit]],
         "count": len(found[:limit]),
         "truncated": looked is Looked.UNTIL_ENOUGH or len(found) > limit,
-        "note": _UNREAD if unread or proving.unread else _BINARY if cut else None,
+        "note": _UNREAD if unread or proving.unread else _BINARY if cut else _of_glob(search, nothing=not found),
     }
+
+
+def _of_glob(search: Search, *, nothing: bool) -> str | None:
+    again = search.glob is not None and not search.is_file and names_again(search.glob, at=search.target)
+    return _NAMED_AGAIN if nothing and again else None
 
 
 @contextlib.contextmanager
