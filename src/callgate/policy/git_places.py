@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Collection
 
 from callgate.policy.mount_table import MountTable
-from callgate.policy.own_files import is_git, key_of
+from callgate.policy.own_files import is_git, key_of, part_of_key
 from callgate.policy.ways import is_inside, way_to
 
 _LONGEST_SAID = 4096
@@ -63,6 +64,12 @@ def said_in(path: str) -> str | None:
         return None
     finally:
         os.close(fd)
+
+
+def is_shape(names: Collection[str]) -> bool:
+    """Whether a directory in which these names lie is a repository, whatever file system it is on."""
+    keys = {part_of_key(name) for name in names}
+    return any(all(part_of_key(name) in keys for name in shape) for shape in SHAPES)
 
 
 def _leads_around(folder: str, place: str) -> bool:

@@ -203,3 +203,61 @@ async def test_the_sections_of_documents_of_up_to_16_mib_are_counted(tmp_path: P
         assert (await call(gate, "archive_open", path="bundle.zip")).ok
         done = (await call(gate, "archive_extract")).unwrap()
     assert (done["extracted"], done["processed"], done["sections_total"]) == (2, 1, 2)
+
+
+_REPOSITORY = ("config", "hooks/pre-commit", "objects/info/packs", "refs/heads/main", "HEAD")
+_MAKERS: dict[str, Callable[[Mapping[str, bytes]], bytes]] = {"7z": seven_zipped, "tar": tarred, "zip": zipped}
+
+
+@pytest.mark.parametrize("turn", [1, -1], ids=["head-last", "head-first"])
+@pytest.mark.parametrize("kind", ["7z", "tar", "zip"])
+@pytest.mark.parametrize("where", ["mirror.git/", "a/b/", ""], ids=["named", "deep", "at-the-top"])
+async def test_a_repository_without_a_git_is_not_unpacked_in_whichever_order_it_comes(
+    tmp_path: Path, kind: str, where: str, turn: int
+) -> None:
+    (tmp_path / f"bundle.{kind}").write_bytes(_MAKERS[kind]({f"{where}{name}": b"x\n" for name in _REPOSITORY[::turn]}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path=f"bundle.{kind}")).ok
+        refused = await call(gate, "archive_extract")
+        assert refused.error is not None
+        assert refused.error.category is Category.PERMISSION
+        place = f"bundle/{where}".rstrip("/")
+        assert f"{place} would be a git repository by what lies in it" in refused.error.message
+        assert _names(tmp_path) == [f"bundle.{kind}"]
+        assert (await call(gate, "archive_extract", pattern="*/pre-commit")).ok
+    assert (tmp_path / "bundle" / where / "hooks" / "pre-commit").exists()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("head", "OBJECTS/a", "refs/a"), ("HEAD", "commondir"), ("HEAD/a", "objects/a", "refs/a")],
+    ids=["another-case", "of-a-worktree", "directories"],
+)
+async def test_what_some_file_system_takes_for_a_repository_is_not_unpacked(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    (tmp_path / "bundle.zip").write_bytes(zipped({f"a/{name}": b"x" for name in names}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="bundle.zip")).ok
+        assert "bundle/a would be a git repository" in str(await call(gate, "archive_extract"))
+    assert _names(tmp_path) == ["bundle.zip"]
+
+
+async def test_names_of_a_repository_that_lie_apart_make_none(tmp_path: Path) -> None:
+    (tmp_path / "bundle.zip").write_bytes(zipped({"a/HEAD": b"x", "a/objects/x": b"x", "b/refs/x": b"x"}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="bundle.zip")).ok
+        assert (await call(gate, "archive_extract")).ok
+
+
+async def test_in_a_git_that_is_opened_a_repository_may_be_unpacked(tmp_path: Path) -> None:
+    """Whoever names it in the paths has opened what lies in it for writing."""
+    modules = tmp_path / ".git" / "modules"
+    modules.mkdir(parents=True)
+    (modules / "bundle.zip").write_bytes(zipped(dict.fromkeys(_REPOSITORY, b"x")))
+    file = tmp_path / "callgate.yaml"
+    file.write_text("version: 1\nscopes: {fs: {paths: [., .git/modules]}}\n")
+    async with Callgate.open("memory://", config=file, working_directory=tmp_path, builtin_tools=["archives"]) as gate:
+        assert (await call(gate, "archive_open", path=".git/modules/bundle.zip")).ok
+        assert (await call(gate, "archive_extract")).ok
+    assert (modules / "bundle" / "HEAD").exists()

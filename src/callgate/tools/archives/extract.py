@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
+from callgate.policy.git_places import is_shape
+from callgate.policy.ways import is_inside
 from callgate.tools.archives.arguments import ArchiveName, MemberName, MemberPattern
 from callgate.tools.archives.examining import Archive, prove
 from callgate.tools.archives.limits import SECONDS
@@ -159,6 +162,29 @@ def _refuse_places(confined: Confined, made: tuple[Member, ...], *, top: str) ->
     confined.refuse(top, None)
     for each in made:
         confined.refuse(inside(top, each.name), None)
+    _refuse_repositories(confined, made, top=top)
+
+
+def _refuse_repositories(confined: Confined, made: tuple[Member, ...], *, top: str) -> None:
+    """A repository without a .git, too, before any of it is there: judged as it grows, its members' order would decide.
+
+    Raises:
+        PermissionError: One would come to be where none is opened.
+    """
+    if any(is_inside(top, opened) for opened in confined.grounds.git):
+        return
+    held: defaultdict[str, set[str]] = defaultdict(set)
+    for each in made:
+        above = each.name
+        while above:
+            above, _, name = above.rpartition("/")
+            held[above].add(name)
+    for folder, names in held.items():
+        if is_shape(names):
+            what = (
+                f"{confined.show(inside(top, folder) if folder else top)} would be a git repository by what lies in it"
+            )
+            raise PermissionError(f"{what}, which tools do not write to; leave that out, or have a person unpack it")
 
 
 def _stem(place: str) -> str:
