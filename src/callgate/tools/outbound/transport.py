@@ -15,6 +15,7 @@ import httpcore2
 import httpx2
 
 from callgate.policy.hosts import is_private
+from callgate.tools.outbound.streams import CountedStream
 from callgate.tools.outbound.troubles import REDIRECTS, AnswerLost, AnswerUnfit, HostRefused, NotConnected
 from callgate.tools.outbound.unpacking import CODINGS, PackedWrongly, Unpacking
 
@@ -92,8 +93,18 @@ class JudgedBackend(httpcore2.AsyncNetworkBackend):
     def __init__(self, network: Network, grounds: Grounds) -> None:
         self._network = network
         self._grounds = grounds
-        self.connected = False
+        self._stream: CountedStream | None = None
+        """The last connection."""
+
+    @property
+    def connected(self) -> bool:
         """Whether something may have been sent."""
+        return self._stream is not None
+
+    def held(self, content: int) -> None:
+        """So many bytes of content came over the last connection."""
+        if self._stream is not None:
+            self._stream.held(content)
 
     async def connect_tcp(  # noqa: PLR0917 - as its port has it
         self,
@@ -111,8 +122,9 @@ class JudgedBackend(httpcore2.AsyncNetworkBackend):
             except OSError as error:
                 failures.append(f"{address}: {error}")
             else:
-                self.connected = True
-                return stream
+                # One for each request, so what is counted begins anew with each redirect.
+                self._stream = CountedStream(stream, host=host)
+                return self._stream
         raise NotConnected(f"{host} cannot be reached at port {port}: {'; '.join(failures)}")
 
     async def _judged_addresses(self, host: str, port: int) -> Sequence[str]:
@@ -161,7 +173,7 @@ async def exchange(backend: JudgedBackend, network: Network, *, sending: Sending
         HostRefused: The server may not be spoken to.
         NotConnected: It was not reached.
         AnswerLost: What it answers breaks off, or is no HTTP.
-        AnswerUnfit: It is packed in a way that was not asked for.
+        AnswerUnfit: It is packed in a way that was not asked for, or far more is around it than in it.
     """
     url = sending.url
     request = httpcore2.Request(
@@ -178,12 +190,14 @@ async def exchange(backend: JudgedBackend, network: Network, *, sending: Sending
         ) as pool:
             response = await pool.handle_async_request(request)
             try:
-                return await _read(response, url=url, limit=limit, follow=follow)
+                return await _read(response, backend, url=url, limit=limit, follow=follow)
             finally:
                 await response.aclose()
 
 
-async def _read(response: httpcore2.Response, *, url: httpx2.URL, limit: int, follow: bool) -> Answer:
+async def _read(
+    response: httpcore2.Response, backend: JudgedBackend, *, url: httpx2.URL, limit: int, follow: bool
+) -> Answer:
     headers = httpx2.Headers(response.headers)
     answer = Answer(
         status=response.status,
@@ -198,15 +212,18 @@ async def _read(response: httpcore2.Response, *, url: httpx2.URL, limit: int, fo
     packed = [coding for coding in codings if coding and coding != "identity"]
     if len(packed) > 1 or not CODINGS.issuperset(packed):
         raise AnswerUnfit(f"{url.host} packed its answer as {', '.join(packed)[:100]}, which was not asked for")
-    content, whole = await _take(response, Unpacking(packed[0]) if packed else None, limit=limit)
+    content, whole = await _take(response, backend, unpacking=Unpacking(packed[0]) if packed else None, limit=limit)
     return replace(answer, content=content, complete=whole)
 
 
-async def _take(response: httpcore2.Response, unpacking: Unpacking | None, *, limit: int) -> tuple[bytes, bool]:
+async def _take(
+    response: httpcore2.Response, backend: JudgedBackend, *, unpacking: Unpacking | None, limit: int
+) -> tuple[bytes, bool]:
     """The content, and whether it is all of it: neither packed nor unpacked are there more bytes than the limit."""
     taken, seen = bytearray(), 0
     async with contextlib.aclosing(response.aiter_stream()) as chunks:
         async for chunk in chunks:
+            backend.held(len(chunk))
             came = chunk[: limit - seen]
             taken += came if unpacking is None else unpacking.unpack(came, limit + 1 - len(taken))
             seen += len(chunk)
