@@ -1,9 +1,10 @@
-"""What stands around an answer: it is bounded, and what is ordinary is not refused for it. TOOL-02."""
+"""What stands around an answer: it is bounded, holds nobody up, and says where the answer ends. TOOL-02."""
 
 from __future__ import annotations
 
 import gzip
 import itertools
+import ssl
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ by_both = pytest.mark.parametrize("scheme", ["http", "https"])
 @asynccontextmanager
 async def gate_to(feed: Feed, scheme: str, folder: Path) -> AsyncGenerator[Callgate]:
     server, trusting = certified(folder, "public.example")
+    # As some builds of Python have it by themselves.
+    trusting.options |= ssl.OP_IGNORE_UNEXPECTED_EOF
     feed.tls = server if scheme == "https" else None
     network = Network(resolver=Names(NAMES), connector=feed, trust=lambda: trusting)
     async with gate_with(network) as gate:
@@ -109,3 +112,34 @@ async def test_headers_count_for_each_answer_anew(tmp_path: Path, scheme: str) -
 
     async with gate_to(Feed(pieces=answer), scheme, tmp_path) as gate:
         assert (await told(gate, scheme))["body"] == "here"
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "says_end", "truncated"),
+    [
+        (HEAD + b"\r\nPay Ann 1", False, True),
+        (HEAD + b"content-encoding: gzip\r\n\r\n" + gzip.compress(b"Pay Ann 1"), False, True),
+        (HEAD + b"\r\nPay Ann 1", True, False),
+        (HEAD + b"content-length: 9\r\n\r\nPay Ann 1", False, False),
+        (CHUNKED + b"9\r\nPay Ann 1\r\n0\r\n\r\n", False, False),
+    ],
+    ids=["nothing says so", "only one member's end", "the server says so", "its length", "its last chunk"],
+)
+async def test_an_encrypted_answer_is_whole_where_its_server_says_that_it_ends(
+    tmp_path: Path, sent: bytes, *, says_end: bool, truncated: bool
+) -> None:
+    """Anybody on the way can end a connection; without a length, only encryption tells that it was the server."""
+    async with gate_to(Feed(pieces=lambda: [sent], says_end=says_end), "https", tmp_path) as gate:
+        answer = await told(gate, "https")
+    assert (answer["body"], answer["truncated"]) == ("Pay Ann 1", truncated)
+
+
+@pytest.mark.parametrize("sent", [HEAD + b"content-length: 90\r\n\r\nPay Ann 1", CHUNKED + b"9\r\nPay Ann 1\r\n", HEAD])
+async def test_an_encrypted_answer_that_breaks_off_before_its_own_end_is_lost(tmp_path: Path, sent: bytes) -> None:
+    async with gate_to(Feed(pieces=lambda: [sent], says_end=False), "https", tmp_path) as gate:
+        outcome = await gate.call("http_get", {"url": "https://public.example/x"})
+    assert category_of(outcome) is Category.NETWORK
+    assert "broke off" in str(outcome)

@@ -151,7 +151,10 @@ class Network:
     async def tls(self) -> ssl.SSLContext:
         """That context, made once: reading the authorities takes a while."""
         if self._context is None:
-            self._context = await asyncio.to_thread(self.trust)
+            context = await asyncio.to_thread(self.trust)
+            # Otherwise an answer that is cut on its way ends like one that its server ended.
+            context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
+            self._context = context
         return self._context
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Streams: what comes over one connection, counted and in small pieces. Knows no HTTP.
+"""Streams: what comes over one connection, counted, in small pieces, and with a certain end. Knows no HTTP.
 
 All bytes count, those that frame an answer or encrypt it too: a server that sends nothing but frames would otherwise
 be read for as long as it likes. Between two pieces others have their turn, since taking one apart gives way to nobody.
@@ -32,6 +32,8 @@ class CountedStream(httpcore2.AsyncNetworkStream):
         self._stream = stream
         self._host = host
         self._left = _HEADS
+        self.torn = False
+        """Whether an encrypted answer ended without its server saying so: anybody on the way can end it like that."""
 
     def held(self, content: int) -> None:
         """So many bytes of content were in what came: as much more may come as frames them."""
@@ -87,6 +89,7 @@ class _DecryptedStream(httpcore2.AsyncNetworkStream):
         except (ssl.SSLError, BrokenResourceError) as error:
             if not isinstance(error.__cause__, ssl.SSLError):
                 raise _refused(error) or httpcore2.ReadError(str(error) or "it broke off") from error
+            self._counted.torn = True
             return b""
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - see `start_tls`

@@ -101,6 +101,11 @@ class JudgedBackend(httpcore2.AsyncNetworkBackend):
         """Whether something may have been sent."""
         return self._stream is not None
 
+    @property
+    def torn(self) -> bool:
+        """Whether the last connection was encrypted, and ended without its server saying so."""
+        return self._stream is not None and self._stream.torn
+
     def held(self, content: int) -> None:
         """So many bytes of content came over the last connection."""
         if self._stream is not None:
@@ -229,7 +234,7 @@ async def _take(
             seen += len(chunk)
             if seen > limit or len(taken) > limit:
                 return bytes(taken[:limit]), False
-    return bytes(taken), unpacking is None or unpacking.whole
+    return bytes(taken), not backend.torn and (unpacking is None or unpacking.whole)
 
 
 @contextlib.contextmanager
