@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import AsyncGenerator
 from datetime import datetime
 from pathlib import Path
@@ -161,6 +162,33 @@ async def test_characters_are_read_as_the_server_or_the_page_says(
     content = (await fetch(gate, site.url("/x")))["content"]
     assert content.startswith("cafй" if b"1251" in body else "café")
     assert "A" not in content
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "read"),
+    [
+        ("text/html", b'<meta charset="utf-16"><p>' + "café".encode(), "café"),
+        ("text/html; charset=nonsense", b'<meta charset="gb2312"><p>' + "朱镕基".encode("gbk"), "朱镕基"),
+        ("text/plain; charset=iso-8859-1", codecs.BOM_UTF8 + "café".encode(), "café"),
+        ("text/plain; charset=utf-8", "café".encode("utf-16"), "café"),
+        ("text/html", codecs.BOM_UTF16_BE + "<p>café".encode("utf-16-be"), "café"),
+        ("text/plain; charset=utf-16", "café".encode("utf-16-le"), "café"),
+        ("text/plain; charset=utf-16be", "café".encode("utf-16-be"), "café"),
+        ("text/plain; charset=gb2312", "朱镕基".encode("gbk"), "朱镕基"),
+        ("text/plain; charset=x-gbk", "𠀀".encode("gb18030"), "𠀀"),
+        ("text/plain; charset=euc-kr", "똠방각하".encode("cp949"), "똠방각하"),
+        ("text/plain; charset=Shift_JIS", "①髙﨑".encode("cp932"), "①髙﨑"),
+        ("text/plain; charset=x-sjis", "①髙﨑".encode("cp932"), "①髙﨑"),
+        ("text/plain; charset=big5", "嘅".encode("big5hkscs"), "嘅"),
+        ("text/plain; charset=iso-8859-9", "“ğ”".encode("cp1254"), "“ğ”"),
+        ("text/plain; charset=windows-874", "กขค".encode("cp874"), "กขค"),
+    ],
+)
+async def test_characters_are_read_as_browsers_read_them(
+    gate: Callgate, site: Site, kind: str, body: bytes, read: str
+) -> None:
+    site.answers["/x"] = page(body, kind)
+    assert (await gate.call("fetch_docs", {"url": site.url("/x")})).unwrap()["content"] == read
 
 
 async def test_links_lead_where_those_of_the_page_do(gate: Callgate, site: Site) -> None:
