@@ -132,3 +132,37 @@ async def test_a_name_that_one_of_several_groups_has_is_a_name_in_all_of_them() 
     groups = {"groups": [{"users": [person]} for person in PEOPLE]}
     assert (await answer_to('groups[*].users[?name == "first"].name | []', groups)).unwrap() == ["Bob"]
     assert "the field frist" in str(await answer_to('groups[*].users[?name == "frist"].name', groups))
+
+
+DEEP = [
+    {"n": {"a-b": 1, "c-d": 1}, "seen": False},
+    {"n": {"a-b": 1}, "seen": True},
+    {"n": {"a-b": 2}, "seen": True, "more": [{"a-b": 3, "e-f": 3}, {"a-b": 4}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "places"),
+    [
+        ('[?n | "a-b" == "c-d"]', [0]),
+        ('[?n.["a-b" == "c-d"] | [0]]', [0]),
+        ('[?seen && (n | "a-b" == "c-d")]', []),
+        ('[?more[?"a-b" == "e-f"]]', [2]),
+        ('[?length(map(&("a-b" == "e-f"), more || `[]`)) > `0`]', [2]),
+        ('[?{"x-y": `1`, "a-b": seen} | "x-y" != "a-b"]', [0, 1, 2]),
+        ('[?("no-such" | @) == "n"]', []),
+    ],
+)
+async def test_a_name_is_one_where_what_it_is_taken_of_has_it(query: str, places: list[int]) -> None:
+    """Which need not be what is filtered, and be it in a part that no condition has come to."""
+    assert (await answer_to(query, DEEP)).unwrap() == [DEEP[at] for at in places]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['[?n | "a-b" == "Alice"]', '[?"a-b" == seen]', '[?more[?"a-b" == "c-d"]]', '[?map(&("a-b" == "Al"), [n])]'],
+)
+async def test_a_name_that_nothing_has_which_it_is_taken_of_is_refused(query: str) -> None:
+    outcome = await answer_to(query, DEEP)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "which nothing that is filtered has; write a text as" in str(outcome)
