@@ -24,6 +24,13 @@ FIGURES: list[tuple[list[float], dict[str, float]]] = [
     ([4e15, 4e15 + 0.5, 4e15 + 0.5, 4e15 + 1], {"std": 0.125**0.5, "var": 0.125, "iqr": 0.25}),
     ([1e16, 0.1, 0.2, 0.3, 0.4], {"iqr": 0.2, "median": 0.3}),
     ([0.1, 0.1, 0.1], {"std": 0, "var": 0}),
+    ([1e-300, 1e-300, 1e300], {"median": 1e-300, "q25": 1e-300, "min": 1e-300}),
+    ([2.5, 2.5, 1.7e308], {"median": 2.5, "q25": 2.5}),
+    ([1e-300, 2e-300, 3e-300, 4e-300, 1e300], {"iqr": 2e-300}),
+    ([1e300, 3e-20, -1e300], {"sum": 3e-20, "mean": 1e-20}),
+    ([1.7e308, 1.7e308, 3e-320, -1.7e308, -1.7e308], {"sum": 3e-320, "median": 3e-320}),
+    ([2**53 + 1, 2**53 + 1, 0.5], {"max": 2**53 + 1, "median": 2**53 + 1}),
+    ([2**60 + 1, 2**60 + 3, 2**60 + 3, 2.0**60], {"std": 1.6875**0.5, "iqr": 2.25, "mean": 2.0**60, "var": 1.6875}),
 ]
 
 
@@ -49,6 +56,14 @@ async def test_figures_are_right_whatever_the_size_of_the_numbers(data: list[flo
         ("median([2**53, 2**53 + 2])", 2**53 + 1),
         ("percentile([0, 2**55], 25)", 2**53),
         ("quantile([2**70, 2**70 + 4], 1/4)", 2**70 + 1),
+        ("sum([1e300, 1e-20, -1e300])", 1e-20),
+        ("sum([2**53 + 1, 0.5])", 2**53 + 2),
+        ("sum([10**400, 0.5, 0 - 10**400])", 0.5),
+        ("mean([2**53 + 1, 2**53 + 1, 2**53 + 4, 0.0])", 0.75 * 2**53 + 1.5),
+        ("median([10**400, 10**400, 0.5])", 10**400),
+        ("median([10**400, 0.5, 1.5])", 1.5),
+        ("percentile(0.5 * np.arange(101), 29)", 14.5),
+        ("quantile([0 - 1.5e308, 1.5e308], 0.75)", 0.75e308),
     ],
 )
 async def test_formulas_have_the_same_figures(expression: str, value: float) -> None:
@@ -57,8 +72,17 @@ async def test_formulas_have_the_same_figures(expression: str, value: float) -> 
     assert found == (value if isinstance(value, int) else pytest.approx(value, rel=1e-12, abs=0))
 
 
+@pytest.mark.parametrize(
+    "expression", ["median([inf - inf, 1.5, 2.5])", "sum([inf, 2**53 + 1])", "median([0 - inf, inf])"]
+)
+async def test_what_is_no_number_has_no_figures(expression: str) -> None:
+    assert "the result is" in await refusal("calculate", expression=expression)
+
+
 async def test_figures_that_no_float_holds_are_refused() -> None:
     assert "too large for var" in await refusal("statistics", data=[1e200, 3e200], metrics=["std", "var"])
     assert "too large for sum" in await refusal("statistics", data=[1e308, 1e308], metrics=["mean", "sum"])
     assert "too large for iqr" in await refusal("statistics", data=[-1e308, -1e308, 1e308, 1e308], metrics=["iqr"])
     assert "too large for a float" in await refusal("calculate", expression="norm([1.7e308, 1.7e308])")
+    assert "too large for a float" in await refusal("calculate", expression="sum([10**400, 0.5])")
+    assert "too large for a float" in await refusal("calculate", expression="median([10**400, 10**400 + 1])")

@@ -9,27 +9,61 @@ from typing import Any
 
 import numpy as np
 
-from callgate.tools.maths.expressions.values import Array, Plain, floats
+from callgate.tools.maths.expressions.values import Array, Plain, TooLarge, floats
 from callgate.tools.maths.expressions.wholes import are_whole, fits
 
+_WHOLES_OF_FLOATS = 2**53
+"""Below it a float holds every whole number."""
+_BITS_BEHIND_THE_POINT = 1074
+"""The most that a float has."""
 
-def prepared(items: list[Any]) -> list[int] | Array:
+
+def prepared(items: list[Any]) -> list[Any] | Array:
     """The same, ready for many figures."""
-    return sorted(items) if are_whole(items) else floats(items)
+    ready = _ready(items)
+    return sorted(ready) if isinstance(ready, list) else ready
+
+
+def _ready(items: list[Any] | Array) -> list[Any] | Array:
+    """As floats; as they are where all are whole, or one is that no float holds."""
+    if not isinstance(items, list) or are_whole(items):
+        return items
+    try:
+        near = floats(items)
+    except TooLarge:
+        # Beside what is infinite, or not a number, there is nothing to keep.
+        if all(isinstance(item, int) or math.isfinite(item) for item in items):
+            return items
+        raise
+    if np.max(np.abs(near), initial=0) < _WHOLES_OF_FLOATS or not np.isfinite(near).all():
+        return near
+    return near if all(isinstance(item, float) or fits(item) for item in items) else items
 
 
 def total(items: list[Any] | Array) -> Plain:
     """The sum, rounded once: the same in every order, and with every version of Python."""
-    return sum(items) if are_whole(items) else _sized(_exactly_added, floats(items))
-
-
-def _exactly_added(items: Array) -> float:
-    return math.fsum(items.tolist()) if np.isfinite(items).all() else float(np.sum(items))
+    return sum(items) if are_whole(items) else _rounded(_added(_ready(items)))
 
 
 def mean(items: list[Any] | Array) -> Plain:
     """The arithmetic mean."""
-    return _ratio(sum(items), len(items)) if are_whole(items) else _sized(np.mean, floats(items))
+    return _ratio(sum(items), len(items)) if are_whole(items) else _rounded(_added(_ready(items)) / len(items))
+
+
+def _added(items: list[Any] | Array) -> float | Fraction:
+    if isinstance(items, list):
+        # In parts of the smallest float: fractions with a denominator each take ten times as long to add.
+        ratios = (item.as_integer_ratio() for item in items)
+        parts = sum(above << (_BITS_BEHIND_THE_POINT + 1 - below.bit_length()) for above, below in ratios)
+        return Fraction(parts, 1 << _BITS_BEHIND_THE_POINT)
+    if not np.isfinite(items).all():
+        return float(np.sum(items))
+    numbers = items.tolist()
+    try:
+        return math.fsum(numbers)
+    except OverflowError:
+        # On the way, or in the end: what is left of it may be any float.
+        return _added(numbers)
 
 
 def variance(items: list[Any] | Array, ddof: int = 0) -> float:
@@ -37,12 +71,12 @@ def variance(items: list[Any] | Array, ddof: int = 0) -> float:
 
     Far from zero the mean is rounded by more than the distances are: they are taken from one of the numbers first.
     """
-    return _sized(lambda near: np.var(near - near[0], ddof=ddof), floats(_near_zero(items)), power=2)
+    return _sized(lambda near: np.var(near - near[0], ddof=ddof), _near_zero(items), power=2)
 
 
 def deviation(items: list[Any] | Array, ddof: int = 0) -> float:
     """Its root."""
-    return _sized(lambda near: np.std(near - near[0], ddof=ddof), floats(_near_zero(items)))
+    return _sized(lambda near: np.std(near - near[0], ddof=ddof), _near_zero(items))
 
 
 def length(items: Array) -> float:
@@ -52,37 +86,65 @@ def length(items: Array) -> float:
 
 def quantile(items: list[Any] | Array, at: float | Fraction) -> Plain:
     """The number that a part of them, between 0 and 1, lies below; in between two, as near to each as it is."""
-    if not are_whole(items):
-        return _sized(lambda near: np.quantile(near, float(at)), floats(items))
-    rank = Fraction(at) * (len(items) - 1)
-    ranked, below = sorted(items), math.floor(rank)
-    low, high = ranked[below], ranked[math.ceil(rank)]
-    part, of = (rank - below).as_integer_ratio()
-    return _ratio(low * of + (high - low) * part, of)
+    ready = _ready(items)
+    return _told(_between(ready, at), ready)
 
 
 def middle_range(items: list[Any] | Array) -> Plain:
     """From the first quartile to the third."""
-    if are_whole(items):
-        near = _near_zero(items)
-        return quantile(near, 0.75) - quantile(near, 0.25)
-    return _sized(_between_quartiles, floats(items))
+    ready = _ready(items)
+    # Both are exact: they may be far from zero, and near to each other.
+    low, high = (_between(ready, Fraction(part, 4)) for part in (1, 3))
+    return _told(high - low, ready)
 
 
-def _between_quartiles(items: Array) -> Any:
-    # From what lies between them, and not from a number that may be far away.
-    near = items - np.quantile(items, 0.5, method="lower")
-    return np.quantile(near, 0.75) - np.quantile(near, 0.25)
+def _between(items: list[Any] | Array, at: float | Fraction) -> Fraction | float:
+    """A quantile without rounding, or what is infinite or not a number."""
+    rank = Fraction(at) * (len(items) - 1)
+    low, high = _ranked(items, math.floor(rank), math.ceil(rank))
+    part = rank % 1
+    if isinstance(items, np.ndarray) and not (math.isfinite(low) and math.isfinite(high)):
+        return low if part == 0 else low * float(1 - part) + high * float(part)
+    return Fraction(low) + (Fraction(high) - Fraction(low)) * part
+
+
+def _ranked(items: list[Any] | Array, *ranks: int) -> list[Plain]:
+    if isinstance(items, list):
+        ranked = sorted(items)
+        return [ranked[rank] for rank in ranks]
+    # What is not a number is ranked last; with it, nothing else is one.
+    partly = np.partition(items, (*ranks, len(items) - 1))
+    return [math.nan] * len(ranks) if np.isnan(partly[-1]) else [float(partly[rank]) for rank in ranks]
+
+
+def _told(exact: Fraction | float, items: list[Any] | Array) -> Plain:
+    """As a float; a whole number that none holds as it is, where there are such among `items`."""
+    if isinstance(exact, Fraction) and isinstance(items, list):
+        return _ratio(*exact.as_integer_ratio())
+    return _rounded(exact)
+
+
+def _rounded(exact: Fraction | float) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _ratio(total: int, count: int) -> Plain:
     whole, rest = divmod(total, count)
-    return total / count if rest or fits(whole) else whole
+    return _rounded(Fraction(total, count)) if rest or fits(whole) else whole
 
 
-def _near_zero(items: list[Any] | Array) -> list[Any] | Array:
-    """The same distances, of whole numbers: they are lost where both are larger than a float tells apart."""
-    return [item - items[0] for item in items] if are_whole(items) else items
+def _near_zero(items: list[Any] | Array) -> Array:
+    """The same distances; those of whole numbers are lost where both are larger than a float tells apart."""
+    ready = _ready(items)
+    if not isinstance(ready, list):
+        return ready
+    first = ready[0]
+    if are_whole(ready):
+        return floats([item - first for item in ready])
+    return floats([Fraction(item) - Fraction(first) for item in ready])
 
 
 def _sized(figure: Callable[[Array], Any], items: Array, *, power: int = 1) -> float:
