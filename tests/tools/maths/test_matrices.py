@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from callgate.tools.maths import matrices
 from tests.tools.maths.asking import ask, refusal
 
 
@@ -33,6 +35,9 @@ SCALED: dict[str, tuple[Any, list[float], list[float]]] = {
     ),
     "terms-beyond-floats": ([[1e300, 1e300], [1, 2]], [0, -1e10], [1e10, -1e10]),
     "small-everywhere": ([[1e-300, 2e-300], [3e-300, -1e-300]], [5e-300, 1e-300], [1, 2]),
+    "small-beside-another-in-the-solution": ([[1, -(2.0**-180)], [-1.5, 1]], [0, 2], [2.0**-179, 2]),
+    "nothing-beside-another-in-the-solution": ([[3, 0, 0], [7, 2, 1], [-9, 1, 3]], [0, 1, 2], [0, 0.2, 0.6]),
+    "smaller-than-floats-in-the-solution": ([[1e300, 1e-300], [0, 1]], [0, 1], [0, 1]),
     "smallest": ([[5e-324]], [5e-324], [1]),
     "nothing": ([[1e-20]], [0], [0]),
 }
@@ -54,6 +59,24 @@ async def test_the_error_that_is_told_is_that_of_the_equations_as_they_were_give
     largest = max(abs(one - other) for one, other in zip(left, right, strict=True)) / 1e200
     assert largest > 1e-12
     assert 0.1 < found["relative_error"] / largest < 10
+
+
+FAR_APART: tuple[list[list[float]], list[float]] = ([[8.5e48, -8.7e-19], [-6.6e-96, 8.9e-127]], [0, 7e147])
+"""One number of its solution is the 10**67th of the other, and the first equation is about that one."""
+
+
+async def test_every_number_of_a_solution_has_its_digits_also_the_small_ones() -> None:
+    """TOOL-11."""
+    (p, q), (r, s) = [[Fraction(item) for item in row] for row in FAR_APART[0]]
+    over = Fraction(FAR_APART[1][1]) / (p * s - q * r)
+    found = (await ask("matrix_solve", A=FAR_APART[0], b=FAR_APART[1])).unwrap()
+    assert found["x"] == pytest.approx([float(-q * over), float(p * over)], rel=1e-12, abs=0)
+    assert found["relative_error"] < 1e-12
+
+
+async def test_a_solution_that_some_equation_does_not_hold_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "_REFINEMENTS", 0)
+    assert "no solution holds in every equation" in await refusal("matrix_solve", A=FAR_APART[0], b=FAR_APART[1])
 
 
 SINGULAR: dict[str, Any] = {
