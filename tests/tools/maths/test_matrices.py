@@ -164,6 +164,36 @@ async def test_singular_values_and_their_matrices_give_the_matrix_back() -> None
     assert math.isclose((await ask("matrix_svd", A=[[1, 1], [1, 1]])).unwrap()["singular_values"][0], 2)
 
 
+APART: dict[str, tuple[list[list[float]], list[float]]] = {
+    "as-far-as-floats-go": ([[1e-300, 0], [0, 1e300]], [1e300, 1e-300]),
+    "with-all-digits": ([[1e160, 0], [0, 1e-160]], [1e160, 1e-160]),
+    "in-blocks": ([[3e-200, 0, -4e-200], [4e-200, 0, 3e-200], [0, 7e200, 0]], [7e200, 5e-200, 5e-200]),
+    "nothing-in-a-row-and-a-column": ([[0, 0, 2, 0], [0, 0, 0, 0], [5, 0, 0, 0]], [5, 2, 0]),
+    "one-column": ([[0], [3], [4]], [5]),
+    "nothing": ([[0, 0, 0]], [0]),
+}
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("kind", APART)
+async def test_singular_values_of_what_shares_no_row_or_column_are_those_of_each(kind: str, full: bool) -> None:
+    """TOOL-11."""
+    rows, values = APART[kind]
+    found = (await ask("matrix_svd", A=rows, full=full)).unwrap()
+    assert found["singular_values"] == pytest.approx(values, rel=1e-12, abs=0)
+    for name, size in (("U", len(rows)), ("V", len(rows[0]))):
+        columns = list(zip(*found[name], strict=True))
+        assert (len(columns), len(columns[0])) == (size if full else len(values), size)
+        for at, one in enumerate(columns):
+            dots = [math.fsum(map(math.prod, zip(one, other, strict=True))) for other in columns]
+            assert dots == pytest.approx([float(at == place) for place in range(len(columns))], abs=1e-12)
+    again = [
+        [math.fsum(map(math.prod, zip(line, found["singular_values"], column))) for column in found["V"]]  # noqa: B905 - of the longer ones the first
+        for line in found["U"]
+    ]
+    assert again == [pytest.approx(row, rel=1e-12, abs=1e-12 * max(map(abs, row))) for row in rows]
+
+
 LARGE_OR_SMALL: dict[str, tuple[float, int]] = {"large": (1e308, 2), "smallest": (5e-324, 2), "nothing": (0, 0)}
 
 

@@ -129,21 +129,21 @@ def matrix_svd(A: list[list[float]], full: bool = False) -> dict[str, Any]:  # n
     """
     import numpy as np  # noqa: PLC0415 - an extra
 
+    from callgate.tools.maths.singular_values import decomposed  # noqa: PLC0415
+
     matrix = _matrix(A)
-    size = _exponent(matrix)
     try:
-        u, scaled, transposed = np.linalg.svd(np.ldexp(matrix, -size), full_matrices=full)
+        with np.errstate(all="ignore"):
+            u, values, v = decomposed(matrix, full=full)
     except np.linalg.LinAlgError:
         raise ValueError("A has singular values that could not be found; scale its numbers") from None
-    with np.errstate(all="ignore"):
-        values = np.ldexp(scaled, size)
     _check_finite(values)
-    smallest = scaled.max() * max(matrix.shape) * np.finfo(np.float64).eps
+    smallest = values.max() * (max(matrix.shape) * np.finfo(np.float64).eps)
     return {
         "singular_values": values.tolist(),
         "U": u.tolist(),
-        "V": transposed.T.tolist(),
-        "rank": int((scaled > smallest).sum()),
+        "V": v.tolist(),
+        "rank": int((values > smallest).sum()),
     }
 
 
