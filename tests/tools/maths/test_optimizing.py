@@ -72,6 +72,46 @@ async def test_a_point_close_by_that_is_better_shows_that_nothing_converged() ->
     assert found["iterations"] == 1
 
 
+ENDLESS: dict[str, tuple[str, float]] = {
+    "to minus infinity at 0": ("log(x)", 1),
+    "to minus infinity at an edge that is not 0": ("log(x - 5)", 7),
+    "to minus infinity on one side of a pole": ("-1/x", 1),
+    "ever slower to 0": ("1/x", 1),
+    "faster to 0": ("exp(-x)", 0),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ENDLESS)
+async def test_what_goes_on_downhill_has_not_converged(kind: str, method: str) -> None:
+    """Its slope, or what is left of the way to the edge, is less than what a method ends at."""
+    expression, start = ENDLESS[kind]
+    outcome = await ask("optimize", x0=[start], objective={"expression": expression}, method=method)
+    if not outcome.ok:
+        assert outcome.error.category is Category.USER_INPUT
+        return
+    found = outcome.unwrap()
+    # No float is less than exp(-746).
+    assert not found["converged"] or found["f"] == 0
+
+
+AT_LAST: dict[str, tuple[str, float, float]] = {
+    "at the edge of where it has values": ("sqrt(x)", 1, 0),
+    "at a kink": ("abs(x - 3)", 1, 3),
+    "at a value that is lost in rounding": ("x**4 - 4*x**3 + 6*x**2 - 4*x + 1", 0, 1),
+    "at one that is 0": ("x**4", 1, 0),
+}
+
+
+@pytest.mark.parametrize("method", ["nelder_mead", "powell"])
+@pytest.mark.parametrize("kind", AT_LAST)
+async def test_what_is_as_low_as_floats_tell_has_converged(kind: str, method: str) -> None:
+    expression, start, best = AT_LAST[kind]
+    found = (await ask("optimize", x0=[start], objective={"expression": expression}, method=method)).unwrap()
+    assert found["converged"]
+    assert found["x"] == [pytest.approx(best, abs=1e-3)]
+
+
 @pytest.mark.parametrize("method", METHODS)
 async def test_a_formula_of_one_value_has_its_optimum_anywhere(method: str) -> None:
     found = (await ask("optimize", x0=[3], objective={"expression": "7"}, method=method)).unwrap()

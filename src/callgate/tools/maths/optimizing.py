@@ -33,10 +33,14 @@ _REACHES = (1e-2, 1e-4)
 """How far off the neighbours are, in parts of a coordinate, or of 1 where it is smaller."""
 _BETWEEN = 8
 """Directions between the axes, besides one for each of these."""
+_SHORTER, _TIMES = 0.125, 16
+"""How a step is shortened that leads to where there is no value, and how often: the edge may be a rounding away."""
 _NOTHING = 1e-8
-"""A gain that is none, in parts of what was gained from the start on."""
+"""A gain that is none, in parts of the value, or of what was gained from the start on where that is less."""
+_LITTLE = 1e-4
+"""The same of a step shorter than all of `_REACHES`, in parts of what was gained: methods end before such a gain."""
 _ROUNDING = 1e-13
-"""The same, in parts of the value."""
+"""A gain that rounding makes, in parts of the value."""
 _NO_SLOPE = 2
 """How SciPy says that rounding is larger than what is left of a slope."""
 
@@ -155,24 +159,45 @@ def _is_exhausted(found: Any, method: str) -> bool:
 def _better(land: Land, x: Any, *, first: float) -> Any:
     """A step downhill that leads to a better point than `x`; None where there is none."""
     here = land(x)
-    least = _NOTHING * abs(first - here) + _ROUNDING * abs(here)
-    for step in _steps(x):
-        # All of the way is downhill: what is better behind a hill leaves a local optimum one.
-        way = [here, *(land(x + part * step) for part in (0.25, 0.5, 1.0))]
-        if here - way[-1] > least and all(one >= other for one, other in itertools.pairwise(way)):
-            return step
+    gained = abs(first - here)
+    rounding = _ROUNDING * abs(here)
+    much, little = _NOTHING * min(gained, abs(here)) + rounding, _LITTLE * gained + rounding
+    for step, is_short in _steps(x):
+        inside = _inside(land, x, step=step)
+        if _leads_down(land, x, step=inside, least=little if is_short or inside is not step else much):
+            return inside
     return None
 
 
-def _steps(x: Any) -> Iterator[Any]:
+def _leads_down(land: Land, x: Any, *, step: Any, least: float) -> bool:
+    # All of the way is downhill: what is better behind a hill leaves a local optimum one.
+    way = [land(x + part * step) for part in (0, 0.25, 0.5, 1.0)]
+    return way[0] - way[-1] > least and all(one >= other for one, other in itertools.pairwise(way))
+
+
+def _inside(land: Land, x: Any, *, step: Any) -> Any:
+    """The step, or as much of it as leads to a value."""
+    shorter = step
+    for _ in range(_TIMES):
+        if land(x + shorter) < math.inf:
+            return shorter
+        shorter = shorter * _SHORTER
+    return step
+
+
+def _steps(x: Any) -> Iterator[tuple[Any, bool]]:
+    """To the neighbours, each with whether it is short: those of an x near 0 lie nearer to it than 0 does."""
     import numpy as np  # noqa: PLC0415 - an extra
 
+    size = np.abs(x)
+    wide = [reach * np.maximum(size, 1) for reach in _REACHES]
+    short = np.minimum(size / 2, wide[-1])
     # Along every axis, and in between.
     between = np.random.default_rng(0).uniform(-1, 1, (x.size + _BETWEEN, x.size))
-    for reach in _REACHES:
+    for reach in (*wide, short):
         for direction in (*np.eye(x.size), *between):
-            step = reach * np.maximum(np.abs(x), 1) * direction
-            yield from (step, -step)
+            step = reach * direction
+            yield from ((step, reach is short), (-step, reach is short))
 
 
 def _searched(wanted: Callable[[Any], float], start: Any, *, method: str, options: dict[str, Any]) -> Any:
