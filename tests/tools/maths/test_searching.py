@@ -49,6 +49,26 @@ async def test_a_stiff_system_is_solved_by_the_implicit_method() -> None:
     assert found["y"][-1] == pytest.approx([2])
 
 
+@pytest.mark.parametrize(
+    ("span", "system", "end"),
+    [
+        ([0, 10], "1 if t > 4 and t < 4.1 else 0", 0.1),
+        ([10, 0], "1 if t > 4 and t < 4.1 else 0", -0.1),
+        ([0, 100], "exp(-(t - 50)**2)", math.sqrt(math.pi)),
+        ([0, 1000], "-1000*y + (2000 if t > 995 else 0)", 2),
+    ],
+)
+async def test_a_pulse_is_not_stepped_over(span: list[float], system: str, end: float) -> None:
+    found = (await ask("solve_ode", y0=[0], t_span=span, system=system)).unwrap()
+    assert found["y"][-1] == [pytest.approx(end, rel=1e-3)]
+
+
+async def test_without_a_pulse_few_points_are_told() -> None:
+    found = (await ask("solve_ode", y0=[1], t_span=[0, 10], system="cos(t) - y")).unwrap()
+    assert found["y"][-1] == [pytest.approx((math.cos(10) + math.sin(10) + math.exp(-10)) / 2, rel=1e-4)]
+    assert found["stats"]["steps"] < 100
+
+
 async def test_many_steps_are_told_in_a_thousand_points() -> None:
     found = (await ask("solve_ode", y0=[0], t_span=[0, 700], system="cos(t)")).unwrap()
     assert found["stats"]["steps"] > 1000

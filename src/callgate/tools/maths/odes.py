@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
 from pydantic import Field
@@ -19,6 +20,11 @@ _ATTEMPTS = (("RK45", 20_000), ("Radau", 20_000), ("RK45", 100_000))
 """The methods, each with the evaluations of the right-hand side after which it is given up: what the explicit one
 finds hard is stiff, most likely, and what the implicit one finds hard as well is only long."""
 _MOST_POINTS = 1000
+_LOOKS = 211
+"""Steps at least, where the slope depends on the time: between two of them a pulse is not seen. None ends at a round
+time, where a formula has no value more often."""
+_AGREED = 10
+"""How many times the tolerances two solutions may be apart that are the same."""
 _STEPS = 50_000_000
 _PER_EVALUATION = 200
 
@@ -58,6 +64,16 @@ class _TooMany(Exception):
     """The method took too many evaluations."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    derivative: Derivative
+    timed: bool
+    """Whether the slope depends on the time, and not on the values alone."""
+    y0: list[float]
+    t_span: list[float]
+    tolerances: dict[str, float]
+
+
 @tool(
     effects="read_only",
     deterministic=True,
@@ -83,7 +99,8 @@ def solve_ode(
 ) -> dict[str, Any]:
     """Solve ordinary differential equations y' = f(t, y) from a beginning; give `system` or `coefficients`.
 
-    The answer has the times `t` (at most 1000 of them, the last one included) and for each the list `y`.
+    The answer has the times `t` (at most 1000 of them, the last one included) and for each the list `y`. What happens
+    in less than the 200th part of t_span may be stepped over: solve from one such moment to the next.
 
     Args:
         y0: The values at the beginning, one for each equation; at most 50.
@@ -100,9 +117,13 @@ def solve_ode(
     _check(y0, t_span)
     if (coefficients is None) == (system is None):
         raise ValueError("give either system or coefficients")
-    make = _linear(coefficients, len(y0)) if coefficients is not None else _formula(str(system), len(y0), ctx=ctx)
+    if coefficients is not None:
+        derivative, timed = _linear(coefficients, len(y0)), False
+    else:
+        derivative, timed = _formula(str(system), len(y0), ctx=ctx)
+    problem = _Problem(derivative, timed, y0, t_span, {"rtol": rtol, "atol": atol})
     with np.errstate(all="ignore"):
-        return _integrated(make, (y0, t_span), ctx=ctx, tolerances={"rtol": rtol, "atol": atol})
+        return _integrated(problem, ctx=ctx)
 
 
 def _check(y0: list[float], t_span: list[float]) -> None:
@@ -124,14 +145,16 @@ def _linear(given: Coefficients, count: int) -> Derivative:
     return lambda _, y: matrix @ y + right
 
 
-def _formula(text: str, count: int, *, ctx: ToolContext) -> Derivative:
+def _formula(text: str, count: int, *, ctx: ToolContext) -> tuple[Derivative, bool]:
+    """What it gives, and whether it names the time."""
     from callgate.tools.maths.expressions.budget import Budget  # noqa: PLC0415 - NumPy is an extra
     from callgate.tools.maths.expressions.compiling import compiled  # noqa: PLC0415
     from callgate.tools.maths.expressions.reading import read  # noqa: PLC0415
     from callgate.tools.maths.expressions.values import Undefined, Value, floats  # noqa: PLC0415
 
     names = [f"y{at}" for at in range(count)]
-    formula = compiled(read(text, ["t", "y", *names], argument="system"))
+    tree = read(text, ["t", "y", *names], argument="system")
+    formula = compiled(tree)
     budget = Budget(_STEPS, ctx)
 
     def derivative(t: float, y: Any) -> Any:
@@ -146,30 +169,33 @@ def _formula(text: str, count: int, *, ctx: ToolContext) -> Derivative:
             raise ValueError(f"system gives {slope.size} numbers and y0 has {count}; write a list: [y1, -y0]")
         return slope.reshape(count)
 
-    return derivative
+    return derivative, "t" in tree.names
 
 
-def _integrated(
-    derivative: Derivative, start: tuple[list[float], list[float]], *, ctx: ToolContext, tolerances: Any
-) -> Any:
-    for method in _ATTEMPTS:
+def _integrated(problem: _Problem, *, ctx: ToolContext) -> dict[str, Any]:
+    for name, most in _ATTEMPTS:
         with contextlib.suppress(_TooMany):
-            return _attempt(derivative, start, ctx=ctx, method=method, tolerances=tolerances)
+            return _told(_attempt(problem, name, ctx=ctx, most=most), name)
     raise ValueError("system needs too many steps; take a shorter t_span or larger tolerances")
 
 
-def _attempt(
-    derivative: Derivative,
-    start: tuple[list[float], list[float]],
-    *,
-    ctx: ToolContext,
-    method: tuple[str, int],
-    tolerances: Any,
-) -> dict[str, Any]:
+def _attempt(problem: _Problem, method: str, *, ctx: ToolContext, most: int) -> Any:
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    free = _solved(problem, ctx=ctx, most=most, method=method)
+    longest = abs(problem.t_span[1] - problem.t_span[0]) / _LOOKS
+    if not problem.timed or np.abs(np.diff(free.t)).max() <= longest:
+        return free
+    # Where nothing happens, steps grow, beyond a pulse to come. A solution that saw none is told in its few steps.
+    looked = _solved(problem, ctx=ctx, most=most, method=method, max_step=longest, dense_output=True)
+    rtol, atol = (_AGREED * problem.tolerances[name] for name in ("rtol", "atol"))
+    return free if np.allclose(free.y, looked.sol(free.t), rtol=rtol, atol=atol) else looked
+
+
+def _solved(problem: _Problem, *, ctx: ToolContext, most: int, **options: Any) -> Any:
     from callgate.tools.maths.expressions.budget import Budget  # noqa: PLC0415 - NumPy is an extra
 
     integrate: Any = importlib.import_module("scipy.integrate")
-    name, most = method
     budget = Budget(_STEPS, ctx)
     count = 0
 
@@ -179,14 +205,20 @@ def _attempt(
         if count > most:
             raise _TooMany
         budget.spend(_PER_EVALUATION)
-        return _finite(derivative(t, y), t)
+        return _finite(problem.derivative(t, y), t)
 
-    y0, t_span = start
-    found = integrate.solve_ivp(counted, t_span, [float(value) for value in y0], method=name, **tolerances)
+    y0 = [float(value) for value in problem.y0]
+    found = integrate.solve_ivp(counted, problem.t_span, y0, **options, **problem.tolerances)
     if not found.success:
         raise ValueError(f"system cannot be solved beyond t = {found.t[-1]:g}: its solution grows without end")
+    # SciPy's own count leaves out those of a slope's slope.
+    found.nfev = count
+    return found
+
+
+def _told(found: Any, method: str) -> dict[str, Any]:
     kept = _thinned(len(found.t))
-    stats = {"method": name, "steps": len(found.t) - 1, "evaluations": count}
+    stats = {"method": method, "steps": len(found.t) - 1, "evaluations": found.nfev}
     return {"t": found.t[kept].tolist(), "y": _finite(found.y.T[kept], found.t[-1]).tolist(), "stats": stats}
 
 
