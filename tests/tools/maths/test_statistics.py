@@ -86,3 +86,18 @@ async def test_figures_that_no_float_holds_are_refused() -> None:
     assert "too large for a float" in await refusal("calculate", expression="norm([1.7e308, 1.7e308])")
     assert "too large for a float" in await refusal("calculate", expression="sum([10**400, 0.5])")
     assert "too large for a float" in await refusal("calculate", expression="median([10**400, 10**400 + 1])")
+
+
+@pytest.mark.parametrize(
+    ("data", "mean"),
+    [
+        ([0.1, 0.1, 0.1], 0.1),
+        ([3.3, 3.3, 3.3], 3.3),
+        ([1.1, 2.2, 3.3], 2.2),
+        ([1e16, 1.0, -1e16], 1 / 3),
+        ([1e308] * 3, 1e308),
+    ],
+)
+async def test_a_mean_is_rounded_once(data: list[float], mean: float) -> None:
+    """TOOL-11: that of equal numbers is no other, and none lies outside of them."""
+    assert (await ask("statistics", data=data, metrics=["mean"])).unwrap() == {"mean": mean}

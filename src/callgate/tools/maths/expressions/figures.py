@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,15 @@ def total(items: list[Any] | Array) -> Plain:
 
 
 def mean(items: list[Any] | Array) -> Plain:
-    """The arithmetic mean."""
-    return _ratio(sum(items), len(items)) if are_whole(items) else _rounded(_added(_ready(items)) / len(items))
+    """The arithmetic mean, rounded once: that of equal numbers is that number."""
+    if are_whole(items):
+        return _ratio(sum(items), len(items))
+    ready, count = _ready(items), len(items)
+    near = _added(ready) / count
+    if isinstance(ready, list) or isinstance(near, Fraction) or not math.isfinite(near):
+        return _rounded(near)
+    # What all of them together are above or below it, which rounding the sum and then the mean has left.
+    return near + math.fsum(chain(ready.tolist(), repeat(-near, count))) / count
 
 
 def _added(items: list[Any] | Array) -> float | Fraction:
