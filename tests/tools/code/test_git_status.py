@@ -213,4 +213,4 @@ async def ask_configured(place: Path) -> dict[str, Any]:
 
 def nothing_but(**told: Any) -> dict[str, Any]:
     lists = ("modified", "staged", "untracked", "deleted", "renamed", "conflicted")
-    return {"branch": None, **{name: [] for name in lists}, "truncated": False} | told
+    return {"branch": None, **{name: list[str]() for name in lists}, "truncated": False} | told
