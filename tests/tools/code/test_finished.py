@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -118,20 +118,29 @@ async def find_nothing(_box: Any) -> bool:
     return False
 
 
+@dataclass(slots=True)
+class LateEnd:
+    """One more thing that has to end before a sandbox is gone."""
+
+    looked_for: asyncio.Event = field(default_factory=asyncio.Event)
+    comes: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def put_behind(self, ends: Callable[[Box], Iterator[asyncio.Future[None]]]) -> Callable[[Box], Any]:
+        def later(box: Box) -> Iterator[asyncio.Future[None]]:
+            self.looked_for.set()
+            yield from ends(box)
+            yield self.comes
+
+        return later
+
+
 @pytest.mark.parametrize("find", [None, find_for_ever, find_nothing])
 async def test_a_sandbox_is_gone_before_its_call_is(
     find: Callable[[Any], Awaitable[bool]] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once it runs, while it is being made, and where it could not be."""
-    at_the_end, go_on, looked_for = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    gone = Box.gone
-
-    async def gone_later(box: Any) -> None:
-        at_the_end.set()
-        await go_on.wait()
-        await gone(box)
-
-    monkeypatch.setattr(Box, "gone", gone_later)
+    end, looked_for = LateEnd(), asyncio.Event()
+    monkeypatch.setattr(Box, "ends", end.put_behind(Box.ends))
     if find is not None:
 
         async def found(box: Any) -> bool:
@@ -145,13 +154,31 @@ async def test_a_sandbox_is_gone_before_its_call_is(
         await (until(tmp_path / "begun") if find is None else looked_for.wait())
         if find is not find_nothing:
             running.cancel()
-        await at_the_end.wait()
+        await end.looked_for.wait()
     await cancel_twice(running)
     waited = not running.done()
-    go_on.set()
+    end.comes.set_result(None)
     await asyncio.wait({running}, timeout=30)
     assert (waited, running.cancelled()) == (True, True)
     assert handles_and_children() == before
+
+
+def test_a_loop_that_ends_waits_for_the_sandbox_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is set aside, and nobody else has a turn, while something of it may still write."""
+    before, came = handles_and_children(), list[bool]()
+
+    async def begin_and_end() -> None:
+        end = LateEnd()
+        monkeypatch.setattr(Box, "ends", end.put_behind(Box.ends))
+        running = asyncio.ensure_future(run_small(tmp_path, "touch begun; mkdir .git; exec sleep 600"))
+        running.add_done_callback(lambda _: came.append(end.comes.done() and not (tmp_path / ".git").exists()))
+        await until(tmp_path / ".git")
+        running.cancel()
+        await end.looked_for.wait()
+        asyncio.get_running_loop().call_later(0.1, end.comes.set_result, None)
+
+    asyncio.run(begin_and_end())
+    assert (came, handles_and_children()) == ([True], before)
 
 
 @asynccontextmanager

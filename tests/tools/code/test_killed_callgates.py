@@ -92,7 +92,7 @@ def files(folder: Path) -> list[Path]:
 
 
 async def run(ground: Path, command: str = "true", tool: str = "run_shell", **more: Any) -> dict[str, Any]:
-    tools = ["run_shell", "git_status"]
+    tools = ["run_shell", "run_tests", "git_status", "lint_code"]
     gate = Callgate.open("memory://", ground / "callgate.yaml", working_directory=ground, builtin_tools=tools)
     arguments = {"command": command, **more} if tool == "run_shell" else more
     async with gate:

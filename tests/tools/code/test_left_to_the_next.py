@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from callgate.errors import NoEffect
-from callgate.tools.code import aside, lifetimes, unfinished
+from callgate.tools.code import aside, counting, lifetimes, lint, suite, unfinished
 from callgate.tools.code.alone import alone
 from callgate.tools.code.inventory import Inventory
 from callgate.tools.code.lifetimes import started
@@ -192,3 +192,27 @@ async def test_what_was_done_for_another_is_told_once_though_the_own_ending_fail
     note = (await run(grounds[1]))["note"]
     assert [note.count(f"begun in {each} at ") for each in grounds] == [1, 1]
     assert not (grounds[1] / "new" / ".git").exists()
+
+
+def nothing_lacks(_python: str, _site: Any) -> None:
+    """As folders tell it; what runs may find another thing."""
+
+
+async def test_what_was_set_aside_is_told_by_the_next_program_where_a_call_fails(
+    ground: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One without pytest, and one whose linter is stopped."""
+    monkeypatch.setattr(suite, "lacks_pytest", nothing_lacks)
+    monkeypatch.setattr(counting, "LACKING", b"")  # as if nothing but that had been said
+    (ground / "test_a.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    await kill_amid(ground, MAKE_GIT)
+    with pytest.raises(Exception, match="no pytest"):
+        await run(ground, tool="run_tests", path="test_a.py")
+    assert "was renamed to .git.set-aside-" in (await run(ground))["note"]
+
+    (ground / "a.py").write_text("import os\n")
+    await kill_amid(ground, MAKE_GIT)
+    monkeypatch.setattr(lint, "_SAFELY", (*lint._SAFELY, "--no-such-option"))  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(Exception, match="ruff could not look at"):
+        await run(ground, tool="lint_code", path="a.py", fix=True)
+    assert "was renamed to .git.set-aside-" in (await run(ground))["note"]

@@ -7,9 +7,11 @@ import contextlib
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from callgate.tools.code.finished import finished
 from callgate.tools.code.headcount import let_go
 
 CHUNK = 65_536
@@ -17,17 +19,22 @@ CHUNK = 65_536
 
 @dataclass(slots=True)
 class Output:
-    """One of the two outputs of a program: kept up to a bound, and read to its end."""
+    """What a program says at one of its handles: kept up to a bound, and read to its end."""
 
     handle: int
+    ended: asyncio.Future[None]
     most: int = CHUNK
     kept: bytearray = field(default_factory=bytearray)
     cut: bool = False
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def listen(self) -> None:
-        os.set_blocking(self.handle, False)
-        asyncio.get_running_loop().add_reader(self.handle, self._read)
+    @classmethod
+    def heard(cls, handle: int, *, most: int = CHUNK) -> Output:
+        """Begin to listen."""
+        loop = asyncio.get_running_loop()
+        output = cls(handle, loop.create_future(), most)
+        os.set_blocking(handle, False)
+        loop.add_reader(handle, output._read)
+        return output
 
     def leave(self) -> None:
         asyncio.get_running_loop().remove_reader(self.handle)
@@ -42,7 +49,7 @@ class Output:
         self.cut = self.cut or len(part) > room
         if not part:
             self.leave()
-            self.ended.set()
+            self.ended.set_result(None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,6 +60,7 @@ class Box:
     """Leads the group that bubblewrap is in, and ends it when we are gone."""
     outer: subprocess.Popen[bytes]
     outer_handle: int
+    outer_ended: asyncio.Future[None]
     go: tuple[int, int]
     """Where bubblewrap, and then the program, waits for a word of ours."""
     stdout: Output
@@ -63,6 +71,7 @@ class Box:
     told: bytes = b""
     init: int = 0
     init_handle: int = -1
+    init_ended: asyncio.Future[None] | None = None
     group: Path | None = None
 
     @property
@@ -79,31 +88,60 @@ class Box:
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
 
     async def gone(self) -> None:
-        """Wait until no process of it is left, and let go of everything."""
-        for handle in (self.init_handle, self.outer_handle):
-            if handle >= 0:
-                await readable(handle)
-                os.close(handle)
+        """Wait until no process of it is left, and let go of everything.
+
+        Raises:
+            CancelledError: The caller was cancelled meanwhile, also by a loop that ends; it is gone all the same.
+        """
+        try:
+            await finished(asyncio.gather(*self.ends()))
+        finally:
+            self._let_go()
+
+    def ends(self) -> Iterator[asyncio.Future[None]]:
+        """What comes when nothing is left of it. None is a task: a loop that ends would cancel those."""
+        yield self.outer_ended
+        if self.init_ended is not None:
+            yield self.init_ended
+        yield from (output.ended for output in self.outputs)
+
+    def _let_go(self) -> None:
         self.outer.wait()
         self.guard.wait()
         let_go(self.group)
-        for output in self.outputs:
-            await output.ended.wait()
         while part := os.read(self.tell, CHUNK):
             self.told += part
-        for handle in (self.tell, *self.go, *(() if self.report is None else (self.report.handle,))):
+        for handle in self._handles():
             os.close(handle)
         for stream in (self.outer.stdout, self.outer.stderr, self.guard.stdin):
             if stream is not None:
                 stream.close()
 
+    def _handles(self) -> Iterator[int]:
+        yield from (self.outer_handle, self.tell, *self.go)
+        if self.init_handle >= 0:
+            yield self.init_handle
+        if self.report is not None:
+            yield self.report.handle
 
-async def readable(handle: int) -> None:
-    """Wait until something can be read there: for a process, until it has ended."""
+
+def when_readable(handle: int) -> asyncio.Future[None]:
+    """What comes once something can be read there: for a process, once it has ended."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
-    loop.add_reader(handle, lambda: ready.done() or ready.set_result(None))
-    try:
-        await ready
-    finally:
+
+    def heard() -> None:
         loop.remove_reader(handle)
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(handle, heard)
+    return ready
+
+
+async def readable(handle: int) -> None:
+    """Wait for that."""
+    try:
+        await when_readable(handle)
+    finally:
+        asyncio.get_running_loop().remove_reader(handle)

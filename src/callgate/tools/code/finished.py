@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -19,22 +19,24 @@ def on_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     return asyncio.get_running_loop().run_in_executor(None, context.run, work)
 
 
-async def finished(work: Awaitable[T]) -> T:
+async def finished(work: asyncio.Future[T]) -> T:
     """What came of the work, which has ended then. It takes as long as the work does: that has to have an end.
+
+    Args:
+        work: Begun already, and no task, nor made of any: a loop that ends cancels all of these.
 
     Raises:
         CancelledError: The caller was cancelled meanwhile, whatever came of it.
         Exception: As the work did.
     """
-    inner = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
-    while not inner.done():
+    while not work.done():
         try:
-            await asyncio.wait({inner})
+            await asyncio.wait({work})
         except asyncio.CancelledError as error:
             cancelled = cancelled or error
     if cancelled is None:
-        return inner.result()
-    if not inner.cancelled():
-        inner.exception()  # seen, so that the loop does not complain that nobody has
+        return work.result()
+    if not work.cancelled():
+        work.exception()  # seen, so that the loop does not complain that nobody has
     raise cancelled

@@ -216,6 +216,8 @@ async def lint_code(
         # Who only looks leaves nothing behind, however it ends.
         async with ctx.effect() if fix else nullcontext():
             ran = await _run_ruff(opened, *words, seconds=seconds_left(timeout, ctx))
+        # In here: what was set aside cannot be told with it, and is left to the next program to tell.
+        _refuse_unlooked(ran, opened.site.place)
     return _told_of(ran, opened.site.place, notes=opened.inside.notes)
 
 
@@ -288,7 +290,6 @@ def _refuse_unlooked(ran: Ran, place: str) -> None:
 
 
 def _told_of(ran: Ran, place: str, *, notes: list[str]) -> dict[str, Any]:
-    _refuse_unlooked(ran, place)
     issues = _issues(_whole_lines(ran.stdout, cut=ran.cut))
     more = [f"there are more than these {len(issues)}; look at fewer files at a time"] if ran.cut else []
     lines = [f"{i['file']}:{i['line']}:{i['column']}: {i['code']} {i['message']}" for i in issues]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
-from callgate.tools.code.box import CHUNK, Box, Output, readable
+from callgate.tools.code.box import CHUNK, Box, Output, readable, when_readable
 from callgate.tools.code.enclosure import LONGEST, Enclosure, enclosed
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.finished import finished, on_thread
@@ -114,7 +114,7 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
         stopped = await _until_done(box, bounds, inside=inside)
     finally:
         box.kill()
-        await finished(box.gone())
+        await box.gone()
     code = box.outer.returncode
     if not stopped and b'"exit-code"' not in box.told:
         raise _not_made(box)
@@ -158,19 +158,17 @@ def _bind(box: Box, bounds: Bounds) -> None:
 
 async def _until_done(box: Box, bounds: Bounds, *, inside: Enclosure) -> str | None:
     box.stdout.most, box.stderr.most = bounds.stdout, bounds.stderr
-    ended = asyncio.ensure_future(readable(box.outer_handle))
     watching = asyncio.ensure_future(watch(box.init, bounds, covered=inside.covered))
     try:
-        await asyncio.wait({ended, watching}, timeout=bounds.seconds, return_when=asyncio.FIRST_COMPLETED)
-        if ended.done():
+        await asyncio.wait({box.outer_ended, watching}, timeout=bounds.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if box.outer_ended.done():
             return None
         if watching.done():
             return watching.result()
         return f"the time limit of {bounds.seconds:g} seconds"
     finally:
-        for task in (ended, watching):
-            task.cancel()
-        await asyncio.gather(ended, watching, return_exceptions=True)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
 
 
 async def _start(program: Program, inside: Enclosure) -> Box:
@@ -211,11 +209,11 @@ async def _start(program: Program, inside: Enclosure) -> Box:
         found = await _find_init(box)
     except BaseException:
         box.kill()
-        await finished(box.gone())
+        await box.gone()
         raise
     if not found:
         box.kill()
-        await finished(box.gone())
+        await box.gone()
         raise _not_made(box)
     return box
 
@@ -257,20 +255,23 @@ def _box(
         raise OSError("no pipes")
     outer_handle = os.pidfd_open(outer.pid)
     ours.callback(os.close, outer_handle)
-    box = Box(
+    outer_ended = when_readable(outer_handle)
+    ours.callback(asyncio.get_running_loop().remove_reader, outer_handle)
+    outputs = [Output.heard(stream.fileno()) for stream in (outer.stdout, outer.stderr)]
+    reported = Output.heard(report, most=_LONGEST_REPORT) if report >= 0 else None
+    for output in (*outputs, *([reported] if reported else [])):
+        ours.callback(output.leave)
+    return Box(
         guard=guard,
         outer=outer,
         outer_handle=outer_handle,
+        outer_ended=outer_ended,
         go=go,
         tell=tell,
-        stdout=Output(outer.stdout.fileno()),
-        stderr=Output(outer.stderr.fileno()),
-        report=Output(report, most=_LONGEST_REPORT) if report >= 0 else None,
+        stdout=outputs[0],
+        stderr=outputs[1],
+        report=reported,
     )
-    for output in box.outputs:
-        output.listen()
-        ours.callback(output.leave)
-    return box
 
 
 async def _find_init(box: Box) -> bool:
@@ -284,6 +285,7 @@ async def _find_init(box: Box) -> bool:
     with contextlib.suppress(ProcessLookupError):
         # Held back, it cannot have ended; a number that another process has by now would not be ours to kill.
         box.init_handle = os.pidfd_open(box.init)
+        box.init_ended = when_readable(box.init_handle)
     return True
 
 

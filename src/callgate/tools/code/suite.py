@@ -114,8 +114,8 @@ async def run_tests(
             command = (python, "-c", _counting_program(), *options, "--", f"{site.place}{node}")
             program = Program(command=command, directory=site.directory, report=counting.HANDLE)
             ran = await run(program, inside, bounds=Bounds(seconds=seconds_left(timeout, ctx)))
-    if ran.report == counting.LACKING:
-        raise PytestMissing(how_to_install(python, site))
+            if ran.report == counting.LACKING:  # in here: what was set aside is left to the next program to tell
+                raise PytestMissing(how_to_install(python, site))
     counts, trouble = _counts(ran)
     said = [f"stopped: {ran.stopped}"] if ran.stopped else [trouble] if trouble and ran.returncode in _FINE else []
     output, more = told(ran.stdout + ran.stderr, _MOST_OUTPUT)
