@@ -2,6 +2,8 @@
 
 import pytest
 
+from callgate import Callgate, Context
+from callgate.model.layer import Layer
 from callgate.model.levels import Origin
 from callgate.model.tool import Tool
 from callgate.policy.groups import KEEPS_OUT, LETS_IN
@@ -29,6 +31,7 @@ READ_FILE = reading("read_file", scopes={"fs:read"})
         ("data", READ_FILE),
         ("data", reading("csv", category="data")),
         ("math", reading("add", category="math")),
+        ("math", reading("add", category="maths")),
         ("files", FILES),
         ("shell", SHELL),
         ("llm", reading("embed", "calls_llm")),
@@ -57,6 +60,19 @@ def test_what_a_foreign_tool_says_of_its_category_lets_it_in_nowhere(group: str,
     assert not LETS_IN[group](tool)
     assert KEEPS_OUT[group](tool)
     assert LETS_IN[group](reading("tool", category=group, source=Origin.FUNCTION))
+
+
+@pytest.mark.parametrize("selector", ["group:math", "category:math", "category:maths"])
+async def test_the_built_in_tools_of_mathematics_are_meant_by_each_word_for_them(selector: str):
+    async with Callgate.open("memory://", builtin_tools=["maths", "data"]) as gate:
+        kept_out = Context(layers=(Layer(name="no sums", deny=(selector,)),))
+        refused = await gate.call("calculate", {"expression": "1 + 1"}, kept_out)
+        let_in = Context(layers=(Layer(name="sums alone", allow=(selector,)),))
+        ran = await gate.call("calculate", {"expression": "1 + 1"}, let_in)
+        beside = await gate.call("json_parse", {"content": "[]"}, let_in)
+    assert "no sums" in str(refused)
+    assert ran.ok, ran
+    assert "sums alone" in str(beside)
 
 
 def test_denying_the_web_keeps_out_everything_on_the_network():

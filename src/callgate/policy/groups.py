@@ -15,6 +15,9 @@ from callgate.policy.scopes import family_of
 
 Predicate = Callable[[Tool], bool]
 
+_ONE_WORD: Mapping[str, str] = MappingProxyType({"archive": "archives", "file": "files", "math": "maths"})
+"""The words of registry files for what the built-in tools say in the plural: a policy that means one means both."""
+
 
 def effects_unknown(tool: Tool) -> bool:
     """Whether nothing is known about what it does, so that it may do anything."""
@@ -33,7 +36,16 @@ def runs_programs(tool: Tool) -> bool:
 
 def in_category(tool: Tool, category: str) -> bool:
     """Whether it may be let in as one of this category: by a word of ours, not its own."""
-    return tool.category == category and tool.source not in FOREIGN
+    return says_category(tool, category) and tool.source not in FOREIGN
+
+
+def says_category(tool: Tool, category: str) -> bool:
+    """Whether it says of itself that it is of this category, in either spelling of the word."""
+    return tool.category == category or _plural(tool.category) == _plural(category)
+
+
+def _plural(category: str) -> str:
+    return _ONE_WORD.get(category, category)
 
 
 def _has_family(tool: Tool, *families: str) -> bool:
@@ -79,12 +91,12 @@ KEEPS_OUT: Mapping[str, Predicate] = MappingProxyType(
     {
         **LETS_IN,
         "network": lambda tool: reaches_network(tool) or effects_unknown(tool),
-        "web": lambda tool: tool.category == "web" or reaches_network(tool) or effects_unknown(tool),
+        "web": lambda tool: says_category(tool, "web") or reaches_network(tool) or effects_unknown(tool),
         "code": lambda tool: (
-            tool.category == "code" or _touches_files(tool) or runs_programs(tool) or effects_unknown(tool)
+            says_category(tool, "code") or _touches_files(tool) or runs_programs(tool) or effects_unknown(tool)
         ),
-        "data": lambda tool: tool.category == "data" or (tool.read_only and _has_family(tool, "fs")),
-        "math": lambda tool: tool.category == "math",
+        "data": lambda tool: says_category(tool, "data") or (tool.read_only and _has_family(tool, "fs")),
+        "math": lambda tool: says_category(tool, "math"),
         "files": lambda tool: _touches_files(tool) or effects_unknown(tool),
         "shell": lambda tool: runs_programs(tool) or effects_unknown(tool),
         "llm": lambda tool: Effect.CALLS_LLM in tool.effects or effects_unknown(tool),

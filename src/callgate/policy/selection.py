@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from callgate.model.tool import Tool
-from callgate.policy.groups import KEEPS_OUT, LETS_IN, Predicate, in_category
+from callgate.policy.groups import KEEPS_OUT, LETS_IN, Predicate, in_category, says_category
 from callgate.settings.selectors import Selector, parse_selector
 
 
@@ -84,7 +84,7 @@ def _by_group(selector: Selector, lets_in: bool) -> Predicate:  # noqa: FBT001 -
 def _by_category(selector: Selector, lets_in: bool) -> Predicate:  # noqa: FBT001 - as above
     if lets_in:
         return lambda tool: in_category(tool, selector.value)
-    return lambda tool: tool.category == selector.value
+    return lambda tool: says_category(tool, selector.value)
 
 
 def _by_source(selector: Selector, _lets_in: bool) -> Predicate:  # noqa: FBT001 - as above
