@@ -126,9 +126,9 @@ def keeping(source: str) -> Kept:
         kept = _kept(source, tree, skipped=0)
         return kept if _says_the_same(kept, tree) else unread
     # Perhaps only this Python is too old for it; its last line may be plain.
-    lines = _lines(source)
+    lines = lines_of(source)
     start = max((at for at, line in enumerate(lines) if line.strip() and line[:1] not in b" \t#"), default=0)
-    tail = tree_of(_text(lines[start:])) if _is_on_its_own(lines, start) else None
+    tail = tree_of(text_of(lines[start:])) if _is_on_its_own(lines, start) else None
     return unread if tail is None else _kept(source, tail, skipped=start)
 
 
@@ -149,12 +149,12 @@ def _says_the_same(kept: Kept, tree: ast.Module) -> bool:
     match changed:
         case ast.Module(body=[*_, ast.Expr(value=ast.NamedExpr(target=ast.Name(id=name), value=value)) as last]):
             last.value = value
-            return name == _VALUE and _are_equal(tree, changed)
+            return name == _VALUE and are_equal(tree, changed)
         case _:
             return False
 
 
-def _are_equal(one: ast.Module, other: ast.Module) -> bool:
+def are_equal(one: ast.Module, other: ast.Module) -> bool:
     """Whether both trees say the same, wherever it stands. Nested code may be deeper than functions may be."""
     left: list[tuple[Any, Any]] = [(one, other)]
     while left:
@@ -187,25 +187,26 @@ def _kept(source: str, tree: ast.Module, *, skipped: int) -> Kept:
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
         return Kept(source, has_value=False, is_read=True)
-    were, lines = _lines(source), _lines(source)
+    were, lines = lines_of(source), lines_of(source)
     first, end = skipped + last.lineno - 1, skipped + (last.end_lineno or last.lineno) - 1
     # From the end, so that what is before it is where it was.
     for at, offset, more in ((end, last.end_col_offset or 0, _END), (first, last.col_offset, _KEEP)):
         lines[at] = lines[at][:offset] + more.encode() + lines[at][offset:]
     return Kept(
-        _text(lines),
+        text_of(lines),
         has_value=True,
         is_read=True,
         line=first + 1,
-        column=len(_text([were[first][: last.col_offset]])),
-        lines=tuple((_text([lines[at]]).strip(), _text([were[at]]).strip()) for at in {first, end}),
+        column=len(text_of([were[first][: last.col_offset]])),
+        lines=tuple((text_of([lines[at]]).strip(), text_of([were[at]]).strip()) for at in {first, end}),
     )
 
 
-def _lines(source: str) -> list[bytes]:
+def lines_of(source: str) -> list[bytes]:
     """Lines as Python ends them, in bytes, by which it counts offsets; half characters stay what they are."""
     return re.split(rb"(?<=\n)|(?<=\r)(?!\n)", source.encode(errors="surrogatepass"))
 
 
-def _text(lines: list[bytes]) -> str:
+def text_of(lines: list[bytes]) -> str:
+    """These lines, or parts of them, as one text."""
     return b"".join(lines).decode(errors="surrogatepass")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +81,54 @@ async def test_round_is_that_of_python() -> None:
     told = (await ask("[round(number=2.675, ndigits=2), *map(round, [0.5, 1.5]), str(round(-0.04, 1))]")).unwrap()
     assert told == [2.67, 0, 2, "-0.0"]
     assert (await ask("from decimal import Decimal\nstr(round(Decimal('2.675'), 2))")).unwrap() == "2.68"
+
+
+ONCE = (
+    "next(x for x in [1, 2, 3] if x > 1), next((x for x in []), None)",
+    "g = (x * x for x in range(4))\nnext(g), sum(g), sum(g)",
+    "m, z = map(str, [1, 2]), zip('ab', (1, 2), strict=True)\nlist(m), list(m), dict(z), dict(z)",
+    "f, e, r = filter(None, [0, 1, 2]), enumerate('ab', start=1), reversed([1, 2])\nnext(f), next(e), next(r), list(e)",
+    "it = (c for c in 'abcd')\nlist(zip(it, it))",
+    "words = ['b', 'ä', \"(x for x in y)\"]; sorted(w for w in words), any( (w == 'ä') for w in words )",
+    "def first(them):\n    return next(iter(them)), list(them)\nfirst(x for x in (y + 1 for y in (1, 2)))",
+    "list(map(lambda a, b: a + b, [1, 2], [3, 4])), max(map(len, ['a', 'bc'])), [*enumerate('a')]",
+    "f'{sum(n for n in [1, 2])}' + ''.join(c for c in 'ab'), f'{next(iter([n for n in [1]]))}'",
+    "found = [1]\nfound += (n for n in (m for m in [2, 3]))\nfound",
+    "'äö', (lambda: (n for n in 'ä'))(), sum(n\n  for n in [1,\n 2])",
+)
+
+
+@pytest.mark.parametrize("code", ONCE)
+async def test_what_python_gives_once_is_given_once(code: str) -> None:
+    """What the interpreter gives is what Python itself gives for the same lines."""
+    *lines, last = ast.parse(code).body
+    assert isinstance(last, ast.Expr)
+    names: dict[str, Any] = {}
+    exec(compile(ast.Module(lines, []), "lines", "exec"), names)
+    given = eval(compile(ast.Expression(last.value), "last", "eval"), names)
+    given = [list(each) if isinstance(each, Iterator) else each for each in given]
+    assert (await ask(code)).unwrap() == json.loads(json.dumps(given))
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("from collections import Counter\nCounter('aab')", {"a": 2, "b": 1}),
+        ("from collections import defaultdict\nd = defaultdict(list)\nd['a'].append(1)\nd", {"a": [1]}),
+        (
+            "from collections import deque\n[deque([1]), range(2), (x for x in 'a'), zip('a', 'b')]",
+            [[1], [0, 1], ["a"], [["a", "b"]]],
+        ),
+        ("d = {'a': 1}\n[d.keys(), d.values(), d.items()]", [["a"], [1], [["a", 1]]]),
+    ],
+    ids=["counter", "default", "others", "views"],
+)
+async def test_what_is_like_a_list_or_a_mapping_is_told_as_one(expression: str, value: Any) -> None:
+    assert (await ask(expression)).unwrap() == value
+
+
+async def test_what_can_be_taken_once_only_is_told_so() -> None:
+    assert "write list(…) around it" in str(await ask("len(zip('a', 'b'))"))
 
 
 async def test_variables_can_be_used_and_stay_what_they_were() -> None:

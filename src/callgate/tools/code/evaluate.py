@@ -10,6 +10,7 @@ from pydantic import Field
 
 from callgate.adapters.border import HAND_OVER, RESERVED, UNREAD, Kept, keeping
 from callgate.adapters.function import tool
+from callgate.adapters.passing import passing
 from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
@@ -32,6 +33,7 @@ _ADVICE = {
     "PermissionError": "there are no files here, and no environment; use a tool for them, and hand in as variables what"
     " it gives",
 }
+_AT_ONCE = "map, filter, zip, enumerate, reversed and generators can be taken once only; write list(…) around it"
 _OUT_OF_BOUNDS = ("TimeoutError: feed time", "MemoryError", "RecursionError", "RuntimeError: suspension")
 
 _Source = Annotated[str, Field(min_length=1, max_length=MOST_SOURCE, json_schema_extra={"format": "python"})]
@@ -62,7 +64,7 @@ def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, A
 
     names = variables or {}
     _refuse_names(names)
-    kept = keeping(expression)
+    kept = keeping(passing(expression))
     left = ctx.remaining(time.monotonic())
     program = _monty(ctx.grounds())
     printed = monty.CollectString(max_bytes=_PRINTED)
@@ -137,5 +139,5 @@ def _told(error: Any) -> Exception:
             said = display()
     if any(said.startswith(bound) for bound in _OUT_OF_BOUNDS) or type(error).__name__ == "MontyCrashedError":
         return ValueError(f"expression used more time, memory or depth than it may: {said[:300]}")
-    advice = _ADVICE.get(said.partition(":")[0])
+    advice = _AT_ONCE if "list_iterator" in said else _ADVICE.get(said.partition(":")[0])
     return ValueError(f"expression failed: {said[:1000]}{f'; {advice}' if advice else ''}")

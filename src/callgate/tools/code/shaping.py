@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from callgate.adapters.border import Malformed, place_of, places, written_down
+from callgate.adapters.passing import ONCE
 from callgate.adapters.rounding import ROUND
 
 _DEEPEST = 50
@@ -21,9 +22,10 @@ _BITS = 14_000
 # Names of built-in functions are parameters in there: an expression can give the outer ones another meaning, not these.
 # What makes the functions is gone when the expression begins: made anew with others, they would write lies.
 # Numbers of more than 64 bits are no numbers for most who read JSON; as a text they stay exact.
-PRELUDE = f"""import json as _callgate_json
+PRELUDE = f"""import collections as _callgate_collections
+import json as _callgate_json
 def _callgate_border(
-    function, dumps, type, isinstance, len, str, int, float, bool, list, tuple, dict, sets, ValueError
+    function, dumps, type, isinstance, len, str, int, float, bool, list, tuple, dict, listed, ValueError
 ):
     large, huge = 1 << 63, 1 << {_BITS}
     left = [{_MOST_ITEMS}, {_MOST_TEXT}]
@@ -66,9 +68,9 @@ def _callgate_border(
             return number(value)
         if kind is float:
             return value if value - value == 0 else str(value)
-        if kind is dict:
+        if isinstance(value, dict):
             return mapped(value, depth)
-        if isinstance(value, (list, tuple)) or kind in sets:
+        if isinstance(value, (list, tuple)) or kind in listed:
             return [shaped(each, depth + 1) for each in value]
         raise ValueError(f'a value of the type {{kind.__name__}}, which JSON has not; give str(…) or list(…) of it')
     def written(value):
@@ -81,10 +83,16 @@ def _callgate_border(
     return hand_over
 _callgate_hand_over = _callgate_border(
     _callgate_function, _callgate_json.dumps, type, isinstance, len, str, int, float, bool, list, tuple, dict,
-    (set, frozenset), ValueError
+    (
+        set, frozenset, range, _callgate_collections.deque, type({{}}.keys()), type({{}}.values()), type({{}}.items()),
+        type(iter([]))
+    ),
+    ValueError
 )
 {ROUND}
-_callgate_border = _callgate_function = _callgate_json = _callgate_rounding = None
+{ONCE}
+_callgate_border = _callgate_function = _callgate_json = _callgate_rounding = _callgate_passing = None
+_callgate_collections = None
 """
 _LAST = places(PRELUDE, "function(written(value))")
 
