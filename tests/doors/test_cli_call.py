@@ -17,6 +17,16 @@ def test_the_output_is_on_stdout_and_the_rest_on_stderr(cli: Cli):
     assert done.err.startswith("succeeded: word_count, ")
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("a\tb\n", "a\tb\n"), ("a\tb", "a\tb\n"), ("a\n\n", "a\n\n"), ("", "\n")],
+    ids=["ended", "not-ended", "empty-line", "empty"],
+)
+def test_a_text_that_is_kept_in_a_file_keeps_its_tabs_and_gets_no_line_more(cli: Cli, given: str, kept: str):
+    done = start("call", "loud", json.dumps({"words": given}), "--module", TOOLS, cwd=cli.folder)
+    assert done.out == kept
+
+
 def test_json_is_the_one_document_on_stdout(cli: Cli):
     done = cli.call("word_count", {"text": "a b"}, "--json")
     assert done.code == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.running import Cli, environment
+from tests.doors.running import Cli, Terminal, environment
 
 pytestmark = pytest.mark.crash
 _SECONDS = 30
@@ -114,6 +114,17 @@ def test_a_call_that_is_told_to_stop_is_cancelled_and_recorded(
     (left,) = cli("outcomes", "list", "--json").body["outcomes"]
     assert (left["tool"], left["state"]) == ("wait_for_ever", "unknown")
     assert cli("audit", "verify").code == 0
+
+
+def test_a_terminal_that_is_really_closed_ends_it_as_the_signal_says(calling: Callable[..., Calling], cli: Cli):
+    """There nothing can be said any more; who started it still asks how it ended."""
+    pipe = os.open(cli.folder / "said", os.O_RDWR)
+    with Terminal("call", "wait_for_ever", "--module", "waiting_tools.py", cwd=cli.folder) as terminal:
+        assert select.select([pipe], [], [], _SECONDS)[0], "it says nothing"
+        terminal.hang_up()
+        assert terminal.process.wait(timeout=_SECONDS) == 129
+    os.close(pipe)
+    assert (cli.folder / "tidied").exists()
 
 
 PROGRAM = "await wait_for_ever()"

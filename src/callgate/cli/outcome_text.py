@@ -94,7 +94,9 @@ def _show_output(outcome: Outcome) -> None:
     if isinstance(outcome, Previewed) and outcome.preview is not None:
         screen.say(outcome.preview.text)
     elif isinstance(outcome, Succeeded) or outcome.output is not None:
-        screen.say(_laid_out(outcome.output) if screen.is_terminal else value_text(outcome.output))
+        shown = _laid_out(outcome.output) if screen.is_terminal else value_text(outcome.output)
+        # A line is ended below; one that is ended already would be followed by an empty one.
+        screen.say(shown.removesuffix("\n"))
 
 
 def _show_end(screen: Screen, outcome: Outcome, *, place: Place, question: Approval | None) -> None:

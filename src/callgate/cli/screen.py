@@ -63,7 +63,7 @@ class Screen:
 
     def say(self, text: str = "", *, style: str = "", indent: int = 0, mark: str = "") -> None:
         """A paragraph; `mark` stands before each of its lines, so that nothing in the text can pass for ours."""
-        shown, before = visible(text).expandtabs(_TAB), " " * indent + mark
+        shown, before = self._shown(text), " " * indent + mark
         lines = shown.split("\n") if self.width is None else fold(shown, self.width - columns(before))
         for line in lines:
             self._write(before + self._styled(line, style))
@@ -74,7 +74,7 @@ class Screen:
         widest = max((columns(label) for label, _ in kept), default=0)
         for label, cell in kept:
             before = " " * indent + pad(label, widest) + _GAP
-            shown = visible(cell.text).expandtabs(_TAB)
+            shown = self._shown(cell.text)
             room = None if self.width is None else max(_NARROWEST, self.width - columns(before))
             first, *rest = shown.split("\n") if room is None or cell.whole else fold(shown, room)
             head = " " * indent + self._styled(pad(label, widest), "dim") + _GAP
@@ -107,6 +107,10 @@ class Screen:
         for row in rows:
             self.facts((head.title, cell) for head, cell in zip(heads, row, strict=True))
             self._write("")
+
+    def _shown(self, text: str) -> str:
+        """What is hidden made visible; tabs stay where nobody counts columns, so that a kept table is the table."""
+        return visible(text) if self.width is None else visible(text).expandtabs(_TAB)
 
     def _styled(self, text: str, style: str) -> str:
         code = _STYLES.get(style)

@@ -61,7 +61,8 @@ def tell(error: BaseException, *, as_json: bool) -> ExitCode:
     except BrokenPipeError:
         raise
     except OSError:
-        return ExitCode.UNWRITTEN
+        # Where the terminal itself is gone nobody reads it, but who started us asks how it ended.
+        return code if isinstance(error, KeyboardInterrupt) else ExitCode.UNWRITTEN
     return code
 
 
