@@ -232,6 +232,20 @@ async def test_lines_of_a_large_file_have_their_numbers(tree: Path) -> None:
     assert await found(tree, "^0039999 x+$", path="large.log") == [("large.log", 40_000, lines[-1])]
 
 
+@pytest.mark.parametrize("lines", [3, 300_000])
+async def test_the_mark_before_a_text_is_no_part_of_its_first_line(tree: Path, lines: int) -> None:
+    """Editors of Windows write it, to say that it is UTF-8."""
+    text = "head\r\n" + "y\r\n" * lines + "long" + "z" * 5000 + " needle\r\nend"
+    (tree / "marked.txt").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    (tree / "wide.txt").write_bytes(text.encode("utf-16"))
+    for path in ({}, {"path": "marked.txt"}):
+        assert await found(tree, "^head", **path) == [("marked.txt", 1, "head")]
+        assert await found(tree, "^end$", **path) == [("marked.txt", lines + 3, "end")]
+    ((_, number, shown),) = await found(tree, "z needle", path="marked.txt")
+    assert (number, shown[-7:]) == (lines + 2, " needle")
+    assert await found(tree, "^head", path="wide.txt") == []
+
+
 async def test_a_long_line_is_shown_around_the_match(tree: Path) -> None:
     (tree / "long.txt").write_text("x" * 5000 + "haystack" + "y" * 5000)
     [(_, _, text)] = await found(tree, "haystack")

@@ -7,6 +7,7 @@ lines come one after the other, and read from its beginning to its end once.
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
@@ -97,12 +98,14 @@ class Proving:
 class _File:
     """A file that is held, of which one piece after the other is in memory: all of it, where it is small."""
 
-    __slots__ = ("_at", "_clear", "_end", "_held", "_number", "_path", "_piece", "_seen", "_shown")
+    __slots__ = ("_at", "_begin", "_clear", "_end", "_held", "_number", "_path", "_piece", "_seen", "_shown")
 
     def __init__(self, held: Held, path: str, *, shown: str) -> None:
         self._held = held
         self._path = path
         self._shown = shown
+        self._begin = 0
+        """Where its text begins: ripgrep does not count the mark that says UTF-8."""
         self._piece = b""
         self._at = 0
         """Where the piece begins."""
@@ -123,8 +126,13 @@ class _File:
         Raises:
             OSError: The file cannot be read any more.
         """
-        path, shown, piece, at, clear = self._path, self._shown, self._piece, self._at, self._clear
-        for _, offset, number, line, column in hits:
+        if self._clear < 0:
+            self._read(0)
+            self._begin = len(BOM_UTF8) if self._piece.startswith(BOM_UTF8) else 0
+        path, shown, begin = self._path, self._shown, self._begin
+        piece, at, clear = self._piece, self._at, self._clear
+        for _, counted, number, line, column in hits:
+            offset = counted + begin
             if offset < self._seen:
                 continue
             if offset > clear:

@@ -31,7 +31,6 @@ _ALWAYS = (
     "--no-ignore",
     "--no-follow",
     "--no-mmap",
-    "--encoding=none",
     "--max-filesize=64M",
     "--regex-size-limit=10M",
     "--dfa-size-limit=32M",
