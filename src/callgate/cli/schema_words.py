@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from callgate.model.shapes import as_mapping, as_sequence
+from callgate.model.shapes import MORE_PROPERTIES, as_mapping, as_sequence
 
 _ANY = "any"
 _DEEPEST = 6
@@ -18,8 +18,6 @@ _MOST_PARTS = 200
 _MOST_FIELDS = 12
 _MOST_CHOICES = 40
 _LONGEST_PATTERN = 60
-_LETS_IN = frozenset({"patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"})
-"""What may have properties of its own, where `additionalProperties` rules others out."""
 _NOT_BLANK = r"\S"
 _FORMATS = frozenset({"date", "date-time", "time", "duration", "email", "uri", "uuid", "hostname", "ipv4", "ipv6"})
 """Those that everybody reads alike; others are a tool's own."""
@@ -50,7 +48,9 @@ class Words:
     def unnamed(self) -> str | None:
         """What an object that names no properties takes, as far as words tell it; None where it takes nothing."""
         body = self._whole(self._schema)
-        if body.get("maxProperties") == 0 or (body.get("additionalProperties") is False and not _LETS_IN & body.keys()):
+        if body.get("maxProperties") == 0 or (
+            body.get("additionalProperties") is False and not MORE_PROPERTIES & body.keys()
+        ):
             return None
         self._left = _MOST_PARTS
         choices = as_sequence(body.get("anyOf")) or as_sequence(body.get("oneOf"))

@@ -6,6 +6,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any, cast
 
+MORE_PROPERTIES = frozenset({"patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"})
+"""Of a JSON Schema: what may say more of an object than its `properties`, also where it rules others out."""
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from callgate.model.nearest import nearest
-from callgate.model.shapes import as_mapping, as_sequence
+from callgate.model.shapes import MORE_PROPERTIES, as_mapping, as_sequence
 from callgate.model.tool import Tool
 from callgate.model.visible import brief
-from callgate.registry.near import near
+from callgate.registry.near import meant
 
 _MOST_NAMED = 20
 _MOST_GUESSED = 3
-_ELSEWHERE = frozenset({"patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"})
-"""What may say more than `properties` of what there is."""
 
 
 def advise(tool: Tool, given: Mapping[Any, Any]) -> str | None:
     """The parameters that were probably meant, and all there are; None where none that was given is unknown."""
     schema = tool.input_schema
-    if schema.get("additionalProperties", True) is not False or _ELSEWHERE & schema.keys():
+    if schema.get("additionalProperties", True) is not False or MORE_PROPERTIES & schema.keys():
         return None
     known = as_mapping(schema.get("properties")) or {}
     try:
@@ -38,16 +35,11 @@ def advise(tool: Tool, given: Mapping[Any, Any]) -> str | None:
 def _guesses(unknown: list[str], free: list[str]) -> str:
     told: list[str] = []
     for name in unknown[:_MOST_GUESSED]:
-        found = _nearest(name, free)
+        found = meant(name, free)
         if found:
             free = [other for other in free if other != found]  # it is given once
             told.append(f"{brief(found)} instead of {brief(name)}")
     return f"Did you mean {', and '.join(told)}? " if told else ""
-
-
-def _nearest(name: str, free: list[str]) -> str | None:
-    """By the pairs of letters they share, or, as in short names with two letters swapped, by the letters."""
-    return next(iter(near(name, free, limit=1)), None) or nearest(name, free)
 
 
 def _listed(known: Iterable[str], needed: list[Any]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
+
+from callgate.model.nearest import nearest
 
 _ENOUGH = 0.5
 _LONGEST = 64
@@ -22,6 +24,11 @@ def near(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
         if 2 * shared >= _ENOUGH * (size + len(pairs)):
             found.append((-2 * shared / (size + len(pairs)), known))
     return tuple(known for _, known in sorted(found)[:limit])
+
+
+def meant(name: str, names: Collection[str]) -> str | None:
+    """The one that was meant: by the pairs of letters they share, or, as in a short name with two swapped, letters."""
+    return next(iter(near(name, names, limit=1)), None) or nearest(name, names)
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

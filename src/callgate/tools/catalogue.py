@@ -15,9 +15,8 @@ from types import MappingProxyType
 from callgate.adapters.convert import convert
 from callgate.errors import ConfigurationError
 from callgate.model.levels import Origin
-from callgate.model.nearest import nearest
 from callgate.model.tool import Tool
-from callgate.registry.near import near
+from callgate.registry.near import meant
 from callgate.settings.values import BuiltinToolsSettings
 from callgate.tools import (
     agents,
@@ -125,9 +124,7 @@ def meant_by(name: str) -> list[str]:
         return list(groups[name])
     if name in everything:
         return [name]
-    # By the pairs of letters they share, or, as in a short name with two letters swapped, by the letters.
-    words = [*groups, *everything, ALL, READ_ONLY]
-    found = next(iter(near(name, words, limit=1)), None) or nearest(name, words)
+    found = meant(name, [*groups, *everything, ALL, READ_ONLY])
     hint = (
         f"did you mean {found}?"
         if found
