@@ -22,7 +22,7 @@ def many_held() -> Generator[None]:
     if usual != resource.RLIM_INFINITY:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, _NEEDED), most))
     with contextlib.ExitStack() as opened:
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (usual, most))
         for _ in range(_FURTHER):
             opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (usual, most))
