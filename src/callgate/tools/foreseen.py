@@ -16,9 +16,9 @@ def foreseen() -> Generator[None]:
     """Around a preview's look at what its arguments name.
 
     Raises:
-        InvalidArguments: They name what is not there, or is something else.
+        InvalidArguments: They name what is not there, or is there already, or is something else.
     """
     try:
         yield
-    except (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+    except (ValueError, FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError) as error:
         raise InvalidArguments(str(error)) from error

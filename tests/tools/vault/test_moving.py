@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callgate import Context, Failed, Pending, Previewed
+from callgate import Context, Failed, Pending, Previewed, Refused
 from callgate.model.levels import Autonomy, Category, Happened
 from callgate.tools.vault import moving
 from tests.tools.vault.calling import call, done, home, once, opened, put, texts
@@ -265,6 +265,27 @@ async def test_a_move_is_asked_about_with_every_change_and_is_of_that_change_onl
         assert isinstance(again, Pending)
         await gate.approve(again.approval_id, by="operator")
         assert (await gate.resume(again.approval_id)).unwrap()["links_updated"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("vault_move", {"old_path": "nobody.md", "new_path": "b.md"}, "there is no note nobody.md"),
+        ("vault_move", {"old_path": "a.md", "new_path": "n.md"}, "n.md"),
+        ("vault_write", {"path": "a.md", "body": "a", "title": " "}, "title is empty"),
+        ("vault_write", {"path": "../a.md", "body": "a"}, "../a.md"),
+        ("vault_create_index", {"folder": "nowhere"}, "nowhere"),
+    ],
+    ids=["no-note", "there-already", "no-title", "outside", "no-folder"],
+)
+async def test_nobody_is_asked_about_what_cannot_be(
+    tmp_path: Path, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    put(tmp_path, {"a.md": "a", "n.md": "[[a|alias]]"})
+    async with opened(tmp_path) as gate:
+        refused = await gate.call(name, arguments, Context(autonomy=Autonomy.A1))
+        assert isinstance(refused, Refused), refused
+        assert said in str(refused)
 
 
 async def test_a_preview_of_very_many_changes_is_bounded(tmp_path: Path) -> None:

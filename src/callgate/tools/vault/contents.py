@@ -11,6 +11,7 @@ from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.file_facts import digest_of, what_was_seen
+from callgate.tools.foreseen import foreseen
 from callgate.tools.replacing import difference
 from callgate.tools.schemas import fields
 from callgate.tools.vault.arguments import (
@@ -44,6 +45,7 @@ _BREAKS_A_LINK = re.compile(r"[\[\]|\\]+")
 def make_index(vaults: Vaults) -> Any:
     """vault_create_index."""
 
+    @foreseen()
     def would_make(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
         folder, path = _where(arguments["folder"])
         with vaults.reading(ctx, arguments.get("project_id")) as project:

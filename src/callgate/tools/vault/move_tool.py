@@ -12,6 +12,7 @@ from callgate.model.artifact import WithArtifact
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.file_facts import digest_of
+from callgate.tools.foreseen import foreseen
 from callgate.tools.replacing import shown
 from callgate.tools.schemas import fields
 from callgate.tools.vault.arguments import DIGEST, TEXT, NotePath, ProjectId, touching
@@ -55,6 +56,7 @@ def what_was_moved(_arguments: dict[str, Any], output: dict[str, Any], updated: 
 def make_move(vaults: Vaults) -> Any:
     """vault_move."""
 
+    @foreseen()
     def would_move(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
         old, new = _paths(arguments["old_path"], arguments["new_path"])
         with vaults.reading(ctx, arguments.get("project_id")) as project:

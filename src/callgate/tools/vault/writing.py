@@ -10,6 +10,7 @@ from callgate.adapters.function import tool
 from callgate.model.tool import Preview
 from callgate.model.tool_context import ToolContext
 from callgate.tools.file_facts import digest_of, what_was_seen
+from callgate.tools.foreseen import foreseen
 from callgate.tools.replacing import difference
 from callgate.tools.schemas import fields
 from callgate.tools.vault import frontmatter
@@ -37,6 +38,7 @@ _ROOM = 64 * 1024
 def make_write(vaults: Vaults) -> Any:
     """vault_write."""
 
+    @foreseen()
     def would_write(arguments: dict[str, Any], ctx: ToolContext) -> Preview:
         path = note_path(arguments["path"])
         with vaults.reading(ctx, arguments.get("project_id")) as project:
