@@ -335,6 +335,7 @@ async def test_of_a_file_that_is_named_not_found_is_told_apart_from_not_searched
     contents = {
         "utf16": "a needle\n".encode("utf-16"),
         "binary": b"needle\n\0needle\n",
+        "without_nul": "\ufeff\u6f22\u5b57".encode("utf-16-le"),
         "far": b"x\n" * 1_000_000 + b"\0needle\n",
         "plain": b"nothing\n" * 1_000_000,
         "empty": b"",
@@ -342,7 +343,12 @@ async def test_of_a_file_that_is_named_not_found_is_told_apart_from_not_searched
     for name, content in contents.items():
         (tree / name).write_bytes(content)
     said = {name: (await once(tree, "search_files", pattern="needle", path=name)).unwrap() for name in contents}
-    assert {name for name, output in said.items() if "NUL" in (output["note"] or "")} == {"utf16", "binary", "far"}
+    assert {name for name, output in said.items() if "NUL" in (output["note"] or "")} == {
+        "utf16",
+        "binary",
+        "far",
+        "without_nul",
+    }
     assert {name: output["count"] for name, output in said.items() if output["count"]} == {"binary": 1}
     assert (await once(tree, "search_files", pattern="needle")).unwrap()["note"] is None
 

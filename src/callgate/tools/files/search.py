@@ -6,6 +6,7 @@ look, and what it says is looked at while it goes on (`proving`).
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import stat
@@ -36,10 +37,13 @@ _UNREAD = (
     "not everything could be searched: there are files or directories that cannot be read, or paths that are too long"
 )
 _BINARY = (
-    "the file is no plain text (it has a NUL byte, as binary files and UTF-16 do): only what lies before was searched"
+    "the file is no plain text (it has a NUL byte, as binary files do, or begins as UTF-16 does): at most what lies "
+    "before was searched"
 )
 _NAMED_AGAIN = "nothing was found, perhaps as glob counts from path: leave out of it what path names already"
 _PIECE = 1024 * 1024
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""ripgrep reads on in UTF-16 from these, also where no NUL follows."""
 
 _OUTPUT: dict[str, Any] = {
     "type": "object",
@@ -132,7 +136,7 @@ def search_files(
         unread = looked is Looked.NOT_AT_EVERYTHING
         if unread:
             _refuse_unreadable(below, search, named=path)
-        cut = is_file and _has_nul(below, target, stop=stop)
+        cut = is_file and _is_no_text(below, target, stop=stop)
     found = proving.firsts()
     return {
         "pattern": pattern,
@@ -182,12 +186,12 @@ def _refuse_unreadable(below: Below, search: Search, *, named: str) -> None:
         below.at(inside(search.target, "anything"))
 
 
-def _has_nul(below: Below, target: str, *, stop: Callable[[], bool]) -> bool:
+def _is_no_text(below: Below, target: str, *, stop: Callable[[], bool]) -> bool:
     """Of a file that somebody named, not found must not mean not searched; among others it is left out."""
     at = 0
     with below.file(target) as held:
         while not stop() and (piece := os.pread(held.fd, _PIECE, at)):
-            if b"\0" in piece:
+            if b"\0" in piece or (at == 0 and piece.startswith(_UTF_16)):
                 return True
             at += len(piece)
     return False
