@@ -9,6 +9,9 @@ import contextlib
 from collections.abc import Generator
 
 from callgate.errors import InvalidArguments
+from callgate.tools.replacing import ProtectedFile
+
+_FORESEEN = (ValueError, FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, ProtectedFile)
 
 
 @contextlib.contextmanager
@@ -16,9 +19,9 @@ def foreseen() -> Generator[None]:
     """Around a preview's look at what its arguments name.
 
     Raises:
-        InvalidArguments: They name what is not there, or is there already, or is something else.
+        InvalidArguments: They name what is not there, or is there already, is something else, or is protected.
     """
     try:
         yield
-    except (ValueError, FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+    except _FORESEEN as error:
         raise InvalidArguments(str(error)) from error

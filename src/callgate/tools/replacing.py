@@ -40,6 +40,10 @@ class RenameForbidden(NotRenamed, PermissionError):
     """Nor will it, unless a person changes something."""
 
 
+class ProtectedFile(PermissionError):
+    """A person protected a file against writing."""
+
+
 @contextlib.contextmanager
 def beside(folder: Held, content: bytes, *, like: FileRights | None, writer: str = "") -> Generator[str]:
     """A finished file beside the one it is to replace; gone again if it does not.
@@ -130,14 +134,14 @@ def refuse_protected(spot: Spot, shown: str) -> None:
     The system lets an administrator write whatever the file says, so there the file is asked whether anybody may.
 
     Raises:
-        PermissionError: It is protected.
+        ProtectedFile: It is.
     """
     if spot.status is None or not stat.S_ISREG(spot.status.st_mode):
         return
     mine = os.access in os.supports_effective_ids
     may = os.access(spot.name, os.W_OK, dir_fd=spot.folder.fd, effective_ids=mine)
     if not may or not spot.status.st_mode & _ANYBODY_WRITES:
-        raise PermissionError(f"{shown} is protected against writing, and stays as it is unless a person lifts that")
+        raise ProtectedFile(f"{shown} is protected against writing, and stays as it is unless a person lifts that")
 
 
 def try_out(folder: Held) -> None:

@@ -188,9 +188,12 @@ async def test_what_is_hidden_from_git_is_not_told_as_changed(repository: Path) 
     do(repository, "commit", "-q", "-m", "two")
     (repository / "changed").write_text("x\n")
     said = await ask_configured(repository)
-    note = said.pop("note")
+    kept, places = said.pop("note").split(": ")
     assert said == nothing_but(branch="trunk", modified=["changed"])
-    assert note == "Callgate's own files are hidden from git, so changes in them are not known: callgate.yaml, plugins"
+    assert (kept, places) == (
+        "kept from tools, and so hidden from git, which cannot tell of changes in them",
+        "callgate.yaml, plugins",
+    )
 
 
 async def test_what_is_hidden_and_staged_is_told_as_staged_alone(repository: Path) -> None:

@@ -298,6 +298,6 @@ async def test_what_callgate_runs_from_is_read_and_started_and_not_written(
 async def test_a_program_that_meets_what_is_hidden_from_it_is_told_so(place: Place) -> None:
     """To git it is changed, and cannot be read: without a word, that looks like a broken repository."""
     ran = await place.run("cat callgate.yaml; echo done")
-    assert "Callgate's own files are hidden from programs" in ran["note"]
+    assert "kept from tools, and so found empty or closed by programs" in ran["note"]
     assert ran["note"].endswith(": callgate.yaml")
     assert (await place.run("echo nothing of it"))["note"] is None

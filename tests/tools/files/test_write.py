@@ -383,12 +383,15 @@ async def shown(folder: Path, **arguments: Any) -> str:
         return outcome.preview.text
 
 
-async def test_nobody_is_asked_about_what_is_a_directory_or_lies_in_none(tmp_path: Path) -> None:
+async def test_nobody_is_asked_about_what_is_a_directory_or_protected_or_lies_in_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "docs").mkdir()
+    (tmp_path / "kept").write_text("x")
+    (tmp_path / "kept").chmod(0o444)
     async with opened(tmp_path) as gate:
         for path, said in (
             ("docs", "docs is a directory, and no file"),
+            ("kept", "kept is protected against writing"),
             ("newdir/a.txt", "there is no directory newdir; make it first"),
             ("new/dir/a.txt", "there is no directory new/dir; make it first"),
             ("file/a.txt", "file is no directory; name another place"),

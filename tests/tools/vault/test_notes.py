@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Failed, Pending, Previewed
+from callgate import Callgate, Context, Failed, Pending, Previewed, Refused
 from callgate.flows.trees.contracts import CONTRACTS
 from callgate.model.levels import Autonomy, Category, Happened
 from callgate.tools import replacing
@@ -43,6 +44,24 @@ async def test_what_is_written_is_read_listed_and_found(tmp_path: Path) -> None:
         assert "**China**" in hit["snippet"]
         assert hit["score"] > 0
     assert (home(tmp_path) / "drinks" / "tea.md").read_text() == TEA
+
+
+async def test_an_access_list_that_nobody_can_tell_matters_to_who_replaces_a_note_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    put(tmp_path, {"tea.md": TEA})
+    async with opened(tmp_path) as gate:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getxattr", broken)
+            assert (await done(gate, "vault_read", path="tea.md"))["content"] == TEA
+            assert (await done(gate, "vault_search", query="china"))["count"] == 1
+            replaced = await call(gate, "vault_write", path="tea.md", body="other\n")
+    assert isinstance(replaced, Failed)
+    assert replaced.happened is Happened.NONE
+    assert texts(tmp_path) == {"tea.md": TEA}
 
 
 @pytest.mark.parametrize(
@@ -309,6 +328,9 @@ async def test_a_note_that_is_protected_against_writing_stays_as_it_is(
         assert told.happened is Happened.NONE
         shown = await gate.call(name, arguments, Context(autonomy=Autonomy.A0))
         assert "is protected against writing" in str(shown)
+        asked = await gate.call(name, arguments, Context(autonomy=Autonomy.A1))
+        assert isinstance(asked, Refused), asked
+        assert "is protected against writing" in str(asked)
         assert texts(tmp_path) == notes
 
 

@@ -98,6 +98,7 @@ async def test_nothing_of_a_note_is_in_the_events(tmp_path: Path) -> None:
     put(tmp_path, {"a.md": "what-stays-in-the-note"})
     async with opened(tmp_path) as gate:
         assert (await gate.call("vault_read", {"path": "a.md"}, asker())).ok
+        await noted(gate, "what-stays-in-the-note", user="agent")
         (home(tmp_path) / "a.md").write_text("what-stays-there-too")
         assert (await gate.call("vault_read", {"path": "a.md"}, asker())).ok
         await noted(gate, "what-stays-there-too", user="agent")

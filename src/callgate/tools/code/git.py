@@ -131,7 +131,7 @@ class _Hidden:
         """What is not known."""
         if not self.met:
             return None
-        return f"Callgate's own files are hidden from git, so changes in them are not known: {', '.join(self.met)}"
+        return f"kept from tools, and so hidden from git, which cannot tell of changes in them: {', '.join(self.met)}"
 
 
 def _read(output: bytes, *, cut: bool, hidden: _Hidden) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _hidden(ran: Ran, places: Iterable[str], *, directory: str) -> Iterator[str]
     said = ran.stdout + b"\n" + ran.stderr
     names = (os.path.relpath(place, directory) for place in places)
     if met := [name for name in names if os.fsencode(name) in said]:
-        yield f"Callgate's own files are hidden from programs, which find them empty or closed: {', '.join(met)}"
+        yield f"kept from tools, and so found empty or closed by programs: {', '.join(met)}"
 
 
 def refuse_breaks(command: str) -> None:

@@ -25,7 +25,6 @@ class Note:
 
     content: bytes
     status: os.stat_result
-    rights: FileRights
 
     @property
     def digest(self) -> str:
@@ -92,14 +91,18 @@ class Notes:
             OSError: It cannot be written.
         """
         self.refuse_protected((path,))
-        status, rights = (None, None) if before is None else (before.status, before.rights)
-        with self._at(path, make=before is None) as spot, beside(spot.folder, content, like=rights) as name:
-            if version_of(spot.status) != version_of(status) or version_of(status_of(spot)) != version_of(status):
-                raise ChangedMeanwhile(f"{path} was changed by somebody else meanwhile; nothing is written")
-            if point is not None:
-                point()
-            take_place(spot.folder, name, of=spot.name, shown=path)
-            flush(spot.folder.fd)
+        version = version_of(None if before is None else before.status)
+        changed = ChangedMeanwhile(f"{path} was changed by somebody else meanwhile; nothing is written")
+        with self._at(path, make=before is None) as spot:
+            if version_of(spot.status) != version:
+                raise changed
+            with beside(spot.folder, content, like=self._rights(spot)) as name:
+                if version_of(status_of(spot)) != version:
+                    raise changed
+                if point is not None:
+                    point()
+                take_place(spot.folder, name, of=spot.name, shown=path)
+                flush(spot.folder.fd)
 
     def refuse_unwritable(self, paths: Iterable[str]) -> None:
         """Find out whether something can be written beside all of these notes; folders that are not there are not made.
@@ -119,7 +122,7 @@ class Notes:
         """Find out whether one of these notes is protected against writing.
 
         Raises:
-            PermissionError: One is.
+            ProtectedFile: One is.
         """
         for path in paths:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._at(path) as spot:
@@ -163,6 +166,14 @@ class Notes:
             with contextlib.suppress(*_NO_FOLDER), self._at(f"{folder}/x" if folder else "x") as spot:
                 sweep(spot.folder)
 
+    def _rights(self, spot: Spot) -> FileRights | None:
+        """Who may do what with the note there; None where there is none, or none any more."""
+        with contextlib.suppress(FileNotFoundError):
+            if spot.status is not None:
+                with self.confined.file_at(spot.folder, spot.name) as held:
+                    return rights_of(held)
+        return None
+
     def _try_out(self, folder: str) -> None:
         """Write something in a folder, or in the one that it would be made in; who only asks may be told otherwise."""
         with contextlib.ExitStack() as handles:
@@ -195,7 +206,7 @@ def taken(held: Held, path: str) -> Note:
     content = read_all(held.fd, LARGEST + 1)
     if len(content) > LARGEST:
         raise TooLarge(path, held.status)
-    return Note(content, held.status, rights_of(held))
+    return Note(content, held.status)
 
 
 def _make(folder: Held, name: str) -> bool:

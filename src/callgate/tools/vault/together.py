@@ -17,6 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from callgate.tools.confined import Held
+from callgate.tools.file_rights import rights_of
 from callgate.tools.replacing import beside, flush, version_of
 from callgate.tools.vault.notes import Notes, taken
 from callgate.tools.vault.planning import Rewriting
@@ -129,7 +130,7 @@ class _Batch:
             if not stat.S_ISREG(seen.st_mode):
                 return None
             with self._notes.confined.file_at(place.folder, place.name, seen=True) as held:
-                note = taken(held, place.rewriting.path)
+                note, rights = taken(held, place.rewriting.path), rights_of(held)
         except (ValueError, FileNotFoundError, PermissionError, IsADirectoryError):
             return None  # since then it has gone, or become too large, or nobody's to read
         except OSError as error:
@@ -140,7 +141,7 @@ class _Batch:
             if content is None:
                 self._touched.add(place.folder.fd)
                 return None
-            fresh = handles.enter_context(beside(place.folder, content, like=note.rights))
+            fresh = handles.enter_context(beside(place.folder, content, like=rights))
         except OSError as error:
             self._result.errors.append(error)
             return None
