@@ -52,7 +52,8 @@ _NAME = "callgate"
 _COMPLETION = "_CALLGATE_COMPLETE"
 _EPILOG = (
     "Exit codes: 0 succeeded or previewed, 1 failed, 2 usage or configuration error, 3 refused, 4 pending, "
-    "5 unknown, 6 store unusable or its key missing, 7 audit broken, 74 the answer could not be written."
+    "5 unknown, 6 store unusable or its key missing, 7 audit broken, 74 the answer could not be written; "
+    "129 the terminal was closed, 130 interrupted, 143 terminated."
 )
 
 

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from callgate.tools.code import alone as alone_module
 from callgate.tools.code import sandbox
 from callgate.tools.code.alone import alone
 from callgate.tools.code.box import Box
-from tests.tools.code.small_program import run_small, until
+from tests.tools.code.small_program import SMALL, run_small, until
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
 KILLED = """
@@ -77,6 +78,21 @@ async def test_what_is_not_known_to_end_with_us_does_not_begin(tmp_path: Path, m
     running.cancel()
     await asyncio.wait({running}, timeout=20)
     assert running.cancelled()
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_the_time_limit_is_one_for_beginning_and_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has to wait to begin gets no second one."""
+
+    def never(_init: int, _outer: int) -> bool:
+        return False
+
+    monkeypatch.setattr(sandbox, "ends_with_us", never)
+    ran = await run_small(tmp_path, "touch ran", replace(SMALL, seconds=5))
+    assert ran.stopped == "the time limit of 5 seconds"
+    assert 5 <= ran.seconds < 10
     assert not (tmp_path / "ran").exists()
 
 

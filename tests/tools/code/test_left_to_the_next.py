@@ -148,6 +148,25 @@ async def test_what_is_to_be_known_and_where_it_is_found_are_on_the_disk_before_
     assert (os.stat(kept).st_ino, False) in synced  # noqa: PTH116 - in a coroutine
 
 
+async def test_what_another_takes_for_left_before_it_is_locked_is_written_anew(
+    ground: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One in another container has a turn of its own, and looks for what was left just then."""
+    lock, removed = fcntl.flock, list[str]()
+
+    def late(handle: int, how: int) -> None:
+        if how == fcntl.LOCK_EX and not removed:
+            removed.extend(file.name for file in kept.iterdir())
+            assert unfinished.finish_left(()) == []
+        lock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    ran = await run(ground, "touch ran")
+    assert [name.endswith(".new") for name in removed] == [True]
+    assert (ground / "ran").exists(), ran
+    assert list(kept.iterdir()) == []
+
+
 async def test_where_its_first_process_cannot_be_noted_no_program_begins(tmp_path: Path) -> None:
     """The disk has become full meanwhile."""
     full = os.open("/dev/full", os.O_WRONLY)

@@ -107,11 +107,12 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
     """
     begun = time.monotonic()
     box = await _start(program, inside)
+    until = asyncio.get_running_loop().time() + bounds.seconds
     try:
         # A sandbox that could not be made has ended by itself, or never comes that far; that is told below.
         with contextlib.suppress(ProcessLookupError, BrokenPipeError, TimeoutError):
-            await _let_begin(box, bounds, inside=inside)
-        stopped = await _until_done(box, bounds, inside=inside)
+            await _let_begin(box, bounds, inside=inside, until=until)
+        stopped = await _until_done(box, bounds, inside=inside, until=until)
     finally:
         box.kill()
         await box.gone()
@@ -130,7 +131,7 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
     )
 
 
-async def _let_begin(box: Box, bounds: Bounds, *, inside: Enclosure) -> None:
+async def _let_begin(box: Box, bounds: Bounds, *, inside: Enclosure, until: float) -> None:
     """Set the limits and say go. The program itself waits until all that it is made of would end with us.
 
     Raises:
@@ -140,7 +141,7 @@ async def _let_begin(box: Box, bounds: Bounds, *, inside: Enclosure) -> None:
     _bind(box, bounds)
     for_bubblewrap, for_the_program = box.go
     os.write(for_bubblewrap, b"\n")
-    async with asyncio.timeout(bounds.seconds):
+    async with asyncio.timeout_at(until):
         while not ends_with_us(box.init, box.outer.pid):  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(_LOOKS_SECONDS)
     inside.runs(box.init)
@@ -156,11 +157,12 @@ def _bind(box: Box, bounds: Bounds) -> None:
             yield_to_watch(box.init)
 
 
-async def _until_done(box: Box, bounds: Bounds, *, inside: Enclosure) -> str | None:
+async def _until_done(box: Box, bounds: Bounds, *, inside: Enclosure, until: float) -> str | None:
     box.stdout.most, box.stderr.most = bounds.stdout, bounds.stderr
     watching = asyncio.ensure_future(watch(box.init, bounds, covered=inside.covered))
     try:
-        await asyncio.wait({box.outer_ended, watching}, timeout=bounds.seconds, return_when=asyncio.FIRST_COMPLETED)
+        left = max(0.0, until - asyncio.get_running_loop().time())
+        await asyncio.wait({box.outer_ended, watching}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         if box.outer_ended.done():
             return None
         if watching.done():

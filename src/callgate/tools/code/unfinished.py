@@ -155,9 +155,8 @@ def _write(folder: Path, content: bytes) -> Written:
     make_private_folder(folder)
     stem = f"{time.time_ns()}-{secrets.token_hex(4)}"
     with open_folder(folder, private=True) as at:
-        handle = open_unshared(stem + _FRESH, _MAKE, folder=at)
+        handle = _locked(stem + _FRESH, at)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
             write_all(handle, content)
             os.replace(stem + _FRESH, stem + _WRITTEN, src_dir_fd=at, dst_dir_fd=at)
         except BaseException:
@@ -165,6 +164,27 @@ def _write(folder: Path, content: bytes) -> Written:
             close_unshared(handle)
             raise
     return Written(folder / (stem + _WRITTEN), handle)
+
+
+def _locked(name: str, folder: int) -> int:
+    """A new file, locked. Until it is, another Callgate takes it for one that was left, and may have removed it."""
+    while True:
+        handle = open_unshared(name, _MAKE, folder=folder)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if _has_name(handle, name, folder):
+                return handle
+        except BaseException:
+            close_unshared(handle)
+            raise
+        close_unshared(handle)
+
+
+def _has_name(handle: int, name: str, folder: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(handle))
+    except FileNotFoundError:
+        return False
 
 
 _PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
@@ -215,8 +235,8 @@ def _taken(name: str, folder: int) -> Generator[int | None]:
 def _is_left(name: str, folder: int, *, handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(handle))
-    except (BlockingIOError, FileNotFoundError):
+        return _has_name(handle, name, folder)
+    except BlockingIOError:
         return False
     except OSError as error:
         raise _NotNowError(f"it cannot be told whether its Callgate has ended ({error.strerror})") from error
