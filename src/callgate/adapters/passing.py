@@ -1,6 +1,6 @@
 """Passing: what is gone once it was taken, for the Monty interpreter, whose `map`, `zip` and generators are lists.
 
-They gave all again to who took twice, and nothing to `next`. What they give is still made at once, as Monty does.
+So here they are iterators. What these give is still made at once, as Monty does.
 """
 
 from __future__ import annotations

@@ -81,9 +81,7 @@ async def test_what_is_not_known_to_end_with_us_does_not_begin(tmp_path: Path, m
     assert not (tmp_path / "ran").exists()
 
 
-async def test_the_time_limit_is_one_for_beginning_and_running(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_time_limit_is_one_for_beginning_and_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has to wait to begin gets no second one."""
 
     def never(_init: int, _outer: int) -> bool:

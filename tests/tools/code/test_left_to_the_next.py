@@ -164,7 +164,7 @@ async def test_what_another_takes_for_left_before_it_is_locked_is_written_anew(
     ran = await run(ground, "touch ran")
     assert [name.endswith(".new") for name in removed] == [True]
     assert (ground / "ran").exists(), ran
-    assert list(kept.iterdir()) == []
+    assert files(kept) == []
 
 
 async def test_where_its_first_process_cannot_be_noted_no_program_begins(tmp_path: Path) -> None:

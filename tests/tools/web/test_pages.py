@@ -182,6 +182,11 @@ async def test_characters_are_read_as_the_server_or_the_page_says(
         ("text/plain; charset=big5", "嘅".encode("big5hkscs"), "嘅"),
         ("text/plain; charset=iso-8859-9", "“ğ”".encode("cp1254"), "“ğ”"),
         ("text/plain; charset=windows-874", "กขค".encode("cp874"), "กขค"),
+        ("text/plain; charset=us-ascii", "“café”".encode("cp1252"), "“café”"),
+        ("text/plain; charset=X-CP1251", "чай".encode("cp1251"), "чай"),
+        ("text/plain; charset=iso88592", "čaj".encode("iso8859-2"), "čaj"),
+        ("text/plain; charset=unicode", "café".encode("utf-16-le"), "café"),
+        ("text/plain; charset=cn-big5", "嘅".encode("big5hkscs"), "嘅"),
     ],
 )
 async def test_characters_are_read_as_browsers_read_them(

@@ -15,7 +15,7 @@ from callgate.policy.ways import is_inside
 from callgate.tools.code.aside import RENAMED, Spared, first, set_aside
 from callgate.tools.code.inventory import Identity, Inventory, Which, identity_of, shown, which_of
 from callgate.tools.code.lifetimes import Lifetime
-from callgate.tools.code.others import Link, Others
+from callgate.tools.code.others import Link, put_back, replaced
 
 _MOST_NAMED = 5
 _BACK = "what was renamed and is somebody else's, made before that was looked at, is to be renamed back"
@@ -36,11 +36,10 @@ class Ending:
 
     def finish(self) -> list[str]:
         """Set aside what it made, and put back what it took away; what was done, for people."""
-        others = Others((), (), self.links)
-        gone = [*self.absent, *others.replaced()]
+        gone = [*self.absent, *replaced(self.links)]
         roots = tuple(self.roots)
         told = set_aside(self.before, gone, roots=roots, spared=self.spared)
-        return [*told, *first(others.put_back(roots))]
+        return [*told, *first(put_back(self.links, roots))]
 
     def finish_for_another(self) -> list[str]:
         """The same, where its own call is broken off: what was done, for who comes next."""

@@ -25,8 +25,8 @@ def lacks_pytest(python: str, site: Site) -> str | None:
     """What to install where; None where pytest is there, or where only that Python itself can tell."""
     if any(os.path.lexists(os.path.join(site.directory, name)) for name in _NAMES):  # noqa: PTH118 - a text all along
         return None  # imported from there, as by pytest's own project
-    sought = _of_project(site) if is_of_project(python, site) else find_library("pytest") is None
-    return how_to_install(python, site) if sought else None
+    is_missing = _venv_lacks_it(site) if is_of_project(python, site) else find_library("pytest") is None
+    return how_to_install(python, site) if is_missing else None
 
 
 def is_of_project(python: str, site: Site) -> bool:
@@ -44,7 +44,7 @@ def how_to_install(python: str, site: Site) -> str:
     )
 
 
-def _of_project(site: Site) -> bool:
+def _venv_lacks_it(site: Site) -> bool:
     """Whether its `.venv` can be seen to have none. What it takes from elsewhere is not known here."""
     folder = os.path.realpath(os.path.join(site.directory, ".venv"))  # noqa: PTH118 - as above
     found = glob.glob(os.path.join(glob.escape(folder), "lib", "python3*", "site-packages"))  # noqa: PTH118, PTH207

@@ -51,23 +51,25 @@ class Others:
             tuple(_links(before.configurations | before.stores, writable)),
         )
 
-    def replaced(self) -> list[str]:
-        """Where something else lies than the link that lay there."""
-        return [link.path for link in self.links if which_of(link.path) not in (None, link.which)]
 
-    def put_back(self, roots: Sequence[str]) -> Iterator[str]:
-        """Make the links again that are gone, when what took their place was set aside; what was done, for people."""
-        for link in self.links:
-            # What could not be set aside is told already.
-            if which_of(link.path) is not None:
-                continue
-            try:
-                _make(link, next(root for root in roots if is_inside(link.path, root)))
-            except OSError as error:
-                why = f"could not be put back, so make it again ({error.strerror}): it led to {shown(link.leads)}"
-            else:
-                why = "was put back"
-            yield f"the link {shown(link.path)} is another Callgate's, and {why}"
+def replaced(links: Iterable[Link]) -> list[str]:
+    """Where something else lies than the link that lay there."""
+    return [link.path for link in links if which_of(link.path) not in (None, link.which)]
+
+
+def put_back(links: Iterable[Link], roots: Sequence[str]) -> Iterator[str]:
+    """Make the links again that are gone, when what took their place was set aside; what was done, for people."""
+    for link in links:
+        # What could not be set aside is told already.
+        if which_of(link.path) is not None:
+            continue
+        try:
+            _make(link, next(root for root in roots if is_inside(link.path, root)))
+        except OSError as error:
+            why = f"could not be put back, so make it again ({error.strerror}): it led to {shown(link.leads)}"
+        else:
+            why = "was put back"
+        yield f"the link {shown(link.path)} is another Callgate's, and {why}"
 
 
 def _real(paths: Iterable[str], *, writable: Sequence[str], mounts: MountTable) -> list[str]:

@@ -172,7 +172,7 @@ def _locked(name: str, folder: int) -> int:
         handle = open_unshared(name, _MAKE, folder=folder)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if _has_name(handle, name, folder):
+            if _has_name(handle, name, folder=folder):
                 return handle
         except BaseException:
             close_unshared(handle)
@@ -180,7 +180,7 @@ def _locked(name: str, folder: int) -> int:
         close_unshared(handle)
 
 
-def _has_name(handle: int, name: str, folder: int) -> bool:
+def _has_name(handle: int, name: str, *, folder: int) -> bool:
     try:
         return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(handle))
     except FileNotFoundError:
@@ -235,7 +235,7 @@ def _taken(name: str, folder: int) -> Generator[int | None]:
 def _is_left(name: str, folder: int, *, handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return _has_name(handle, name, folder)
+        return _has_name(handle, name, folder=folder)
     except BlockingIOError:
         return False
     except OSError as error:

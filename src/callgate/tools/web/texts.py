@@ -21,9 +21,9 @@ _CODECS = re.compile(
 )
 _MARKS: Mapping[bytes, str] = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # What Python reads by these names is what the names once meant. Pages are written in what Windows made of it, and the
-# Encoding Standard has browsers read that; names that it has and Python does not follow behind.
+# Encoding Standard has browsers read that.
 _AS_WRITTEN: Mapping[str, str] = {
-    "ascii": "utf-8",
+    "ascii": "cp1252",
     "utf-8": "utf-8-sig",
     "utf-16": "utf-16-le",
     "gb2312": "gb18030",
@@ -35,16 +35,34 @@ _AS_WRITTEN: Mapping[str, str] = {
     "iso8859-9": "cp1254",
     "iso8859-11": "cp874",
     "tis-620": "cp874",
-    "gb_2312-80": "gb18030",
-    "x-gbk": "gb18030",
-    "x-x-big5": "big5hkscs",
-    "windows-949": "cp949",
-    "windows-31j": "cp932",
-    "x-sjis": "cp932",
-    "x-euc-jp": "euc_jp",
-    "windows-874": "cp874",
-    "iso-8859-8-i": "iso8859-8",
-    "x-mac-cyrillic": "mac-cyrillic",
+}
+# Names that the Standard has and Python does not. A few stand for nothing that is read: nor are they here.
+_OTHER_NAMES: Mapping[str, str] = {
+    name: codec
+    for codec, names in (
+        ("utf-8-sig", "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8"),
+        ("utf-16-le", "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff"),
+        ("utf-16-be", "unicodefffe"),
+        ("big5hkscs", "cn-big5 x-x-big5"),
+        ("cp874", "dos-874 iso885911 windows-874"),
+        ("cp932", "windows-31j x-sjis"),
+        ("cp949", "cseuckr csksc56011987 iso-ir-149 ks_c_5601-1989 ksc_5601 windows-949"),
+        ("cp1252", "iso88591"),
+        ("cp1254", "iso88599"),
+        ("euc_jp", "cseucpkdfmtjapanese x-euc-jp"),
+        ("gb18030", "csgb2312 gb_2312 gb_2312-80 x-gbk"),
+        ("iso8859-6", "csiso88596e csiso88596i iso-8859-6-e iso-8859-6-i"),
+        ("iso8859-7", "sun_eu_greek"),
+        ("iso8859-8", "csiso88598e csiso88598i iso-8859-8-e iso-8859-8-i logical visual"),
+        ("iso8859-15", "csisolatin9"),
+        ("koi8-r", "koi koi8"),
+        ("koi8-u", "koi8-ru"),
+        ("mac-cyrillic", "x-mac-cyrillic x-mac-ukrainian"),
+        ("mac-roman", "csmacintosh mac x-mac-roman"),
+        *((f"iso8859-{part}", f"iso8859{part}") for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15)),
+        *((f"cp{page}", f"x-cp{page}") for page in range(1250, 1259)),
+    )
+    for name in names.split()
 }
 
 
@@ -82,5 +100,5 @@ def _codec(name: str) -> str | None:
     try:
         found = codecs.lookup(name).name
     except LookupError:
-        return _AS_WRITTEN.get(name.lower())
+        return _OTHER_NAMES.get(name.lower())
     return _AS_WRITTEN.get(found, found) if _CODECS.fullmatch(found) else None
