@@ -79,6 +79,12 @@ async def test_what_is_no_number_has_no_figures(expression: str) -> None:
     assert "the result is" in await refusal("calculate", expression=expression)
 
 
+async def test_a_figure_that_no_float_holds_is_refused_only_where_it_is_wanted() -> None:
+    data = [10**299 + 1, 1.7e308, 1.7e308, 0.5]
+    assert (await ask("statistics", data=data, metrics=["mean"])).unwrap() == {"mean": pytest.approx(8.5e307)}
+    assert "data is too large for sum" in await refusal("statistics", data=data, metrics=["mean", "sum"])
+
+
 async def test_figures_that_no_float_holds_are_refused() -> None:
     assert "too large for var" in await refusal("statistics", data=[1e200, 3e200], metrics=["std", "var"])
     assert "too large for sum" in await refusal("statistics", data=[1e308, 1e308], metrics=["mean", "sum"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import WithJsonSchema
@@ -11,6 +13,7 @@ from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 
 Metric = Literal["mean", "std", "min", "max", "median", "count", "sum", "var", "q25", "q75", "iqr"]
+_USUAL: tuple[Metric, ...] = ("mean", "std", "min", "max", "median", "count")
 
 _Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 """A whole number stays one, with all its digits."""
@@ -74,22 +77,25 @@ def statistics(data: list[_Number], metrics: list[Metric] | None = None) -> dict
     if not data:
         raise ValueError("data is empty; give at least one number")
     items = figures.prepared(data)
+    known: dict[Metric, Callable[[], float]] = {
+        "mean": lambda: figures.mean(items),
+        "std": lambda: figures.deviation(items),
+        "min": lambda: min(data),
+        "max": lambda: max(data),
+        "median": lambda: figures.quantile(items, 0.5),
+        "count": lambda: len(data),
+        "sum": lambda: figures.total(items),
+        "var": lambda: figures.variance(items),
+        "q25": lambda: figures.quantile(items, 0.25),
+        "q75": lambda: figures.quantile(items, 0.75),
+        "iqr": lambda: figures.middle_range(items),
+    }
     with np.errstate(all="ignore"):
-        described = {
-            "mean": figures.mean(items),
-            "std": figures.deviation(items),
-            "min": min(data),
-            "max": max(data),
-            "median": figures.quantile(items, 0.5),
-            "count": len(data),
-            "sum": figures.total(items),
-            "var": figures.variance(items),
-            "q25": figures.quantile(items, 0.25),
-            "q75": figures.quantile(items, 0.75),
-            "iqr": figures.middle_range(items),
-        }
-    wanted = ["mean", "std", "min", "max", "median", "count"] if metrics is None else metrics
-    unknown = [name for name in wanted if not math.isfinite(described[name])]
-    if unknown:
-        raise ValueError(f"data is too large for {unknown[0]}; give smaller numbers")
-    return {name: described[name] for name in wanted}
+        return {name: _figure(name, known[name]) for name in (_USUAL if metrics is None else metrics)}
+
+
+def _figure(name: str, figure: Callable[[], float]) -> float:
+    with contextlib.suppress(OverflowError):
+        if math.isfinite(found := figure()):
+            return found
+    raise ValueError(f"data is too large for {name}; give smaller numbers")

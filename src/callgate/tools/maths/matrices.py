@@ -190,7 +190,9 @@ def _solution(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArra
         parts, sizes = _residual(matrix, right, x=x)
         # Not those of the others: what they are rounded by is more than all of this one.
         x -= solved((np.where(off > _HELD, parts, 0.0), sizes))
-    return x
+    # What is left of refining towards 0 is smaller than floats with all their digits are.
+    bare = np.where(np.abs(x) < np.finfo(np.float64).tiny, 0.0, x)
+    return bare if _off(matrix, right, x=bare).max() <= _off(matrix, right, x=x).max() else x
 
 
 def _layers(side: _Split, rows: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

@@ -43,7 +43,10 @@ def _ready(items: list[Any] | Array) -> list[Any] | Array:
 
 def total(items: list[Any] | Array) -> Plain:
     """The sum, rounded once: the same in every order, and with every version of Python."""
-    return sum(items) if are_whole(items) else _rounded(_added(_ready(items)))
+    if are_whole(items):
+        return sum(items)
+    ready = _ready(items)
+    return _told(_added(ready), ready)
 
 
 def mean(items: list[Any] | Array) -> Plain:
@@ -52,8 +55,8 @@ def mean(items: list[Any] | Array) -> Plain:
         return _ratio(sum(items), len(items))
     ready, count = _ready(items), len(items)
     near = _added(ready) / count
-    if isinstance(ready, list) or isinstance(near, Fraction) or not math.isfinite(near):
-        return _rounded(near)
+    if isinstance(near, Fraction) or not math.isfinite(near):
+        return _told(near, ready)
     # What all of them together are above or below it, which rounding the sum and then the mean has left.
     return near + math.fsum(chain(ready.tolist(), repeat(-near, count))) / count
 
@@ -126,13 +129,13 @@ def _ranked(items: list[Any] | Array, *ranks: int) -> list[Plain]:
 
 
 def _told(exact: Fraction | float, items: list[Any] | Array) -> Plain:
-    """As a float; a whole number that none holds as it is, where there are such among `items`."""
+    """As a float, which is infinite if floats alone came to it; a whole number that none holds as it is, among such.
+
+    Raises:
+        OverflowError: It is no whole number, and too large for a float.
+    """
     if isinstance(exact, Fraction) and isinstance(items, list):
         return _ratio(*exact.as_integer_ratio())
-    return _rounded(exact)
-
-
-def _rounded(exact: Fraction | float) -> float:
     try:
         return float(exact)
     except OverflowError:
@@ -141,7 +144,7 @@ def _rounded(exact: Fraction | float) -> float:
 
 def _ratio(total: int, count: int) -> Plain:
     whole, rest = divmod(total, count)
-    return _rounded(Fraction(total, count)) if rest or fits(whole) else whole
+    return total / count if rest or fits(whole) else whole
 
 
 def _near_zero(items: list[Any] | Array) -> Array:
