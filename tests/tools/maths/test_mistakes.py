@@ -119,6 +119,8 @@ FOREIGN: list[tuple[str, str]] = [
     ("sin(30\u00b0)", "has '\u00b0' in column 7, which is not in the language; write radians(30)"),
     ("\u00b0", "write radians(…)"),
     ("3\u00b2 + 1", "has '\u00b2' in column 2, which is not in the language; write ^2"),
+    ("2\u00bd * 3", "has '\u00bd' in column 2, which is not in the language; write (2+1/2)"),
+    ("\u00bd * 3", "write (1/2)"),
     ("2\u00b9\u2070", "write ^10"),
     ("2\u207b\u00b9", "write ^(-1)"),
     ("1 \u2264 2", "write <="),

@@ -71,6 +71,36 @@ async def test_the_spread_of_small_and_large_values_is_told(size: float) -> None
     assert found["std"] == pytest.approx(size / math.sqrt(12), rel=0.05, abs=0)
 
 
+@pytest.mark.parametrize(
+    ("expression", "same"),
+    [
+        ("max(x - 0.5, 0)", "maximum(x - 0.5, 0)"),
+        ("max([x, 0.5])", "0.5 if x < 0.5 else x"),
+        ("int(6*x) + 1", "floor(6*x) + 1"),
+        ("sum(k*x for k in range(3))", "3*x"),
+        ("round(x, len([1, 2]))", "round(x, 2)"),
+    ],
+)
+async def test_what_takes_one_number_or_makes_a_list_is_computed_for_each_x(expression: str, same: str) -> None:
+    found, told = [(await ask("monte_carlo", expression=each, samples=500)).unwrap() for each in (expression, same)]
+    assert found["mean"] == pytest.approx(told["mean"])
+    assert found["percentiles"] == pytest.approx(told["percentiles"])
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("sum(x)", "sum takes a list, not one number"),
+        ("x - mean(x)", "mean takes a list"),
+        ("x[0]", "that needs a list"),
+        ("array([x, 1])", "one number, not a list"),
+        ("range(10)", "one number, not a list"),
+    ],
+)
+async def test_no_sample_has_to_do_with_another(expression: str, said: str) -> None:
+    assert said in await refusal("monte_carlo", expression=expression, samples=10)
+
+
 SEEDED: dict[str, dict[str, Any]] = {
     "monte_carlo": {"expression": "x", "samples": 100},
     "monte_carlo_native": {"bounds": [[0, 2]], "function": "gaussian"},
@@ -283,7 +313,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("monte_carlo", {"expression": "y"}, "variables here: x"),
     ("monte_carlo", {"expression": "(x - 0.5)*1.7e308*2"}, "too large for a float"),
     ("monte_carlo", {"expression": "1/(x - x)"}, "no finite real value for 10000 of 10000"),
-    ("monte_carlo", {"expression": "[1, 2]"}, "one number for each x"),
+    ("monte_carlo", {"expression": "[1, 2]"}, "one number, not a list"),
     ("monte_carlo", {"expression": "x", "samples": 0}, "samples"),
     ("monte_carlo", {"expression": "x", "samples": 500_001}, "samples"),
     ("monte_carlo", {"expression": "x", "distribution": "cauchy"}, "distribution"),

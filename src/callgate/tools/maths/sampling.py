@@ -132,13 +132,15 @@ def _values(expression: str, x: NDArray[np.float64], *, ctx: ToolContext) -> NDA
 
     from callgate.tools.maths.expressions.budget import Budget  # noqa: PLC0415
     from callgate.tools.maths.expressions.compiling import compiled  # noqa: PLC0415
+    from callgate.tools.maths.expressions.items import is_item_by_item  # noqa: PLC0415
     from callgate.tools.maths.expressions.reading import read  # noqa: PLC0415
     from callgate.tools.maths.expressions.values import floats  # noqa: PLC0415
 
-    values = floats(compiled(read(expression, ["x"]))(Budget(_STEPS, ctx), {"x": x}))
-    if values.ndim and values.size != x.size:
-        raise ValueError("expression must give one number for each x")
-    return np.broadcast_to(values, x.shape)
+    whole, budget = read(expression, ["x"]), Budget(_STEPS, ctx)
+    formula = compiled(whole)
+    if is_item_by_item(whole.root):
+        return np.broadcast_to(floats(formula(budget, {"x": x})), x.shape)
+    return np.fromiter((formula.number(budget, {"x": each}) for each in x.tolist()), np.float64, count=x.size)
 
 
 @tool(

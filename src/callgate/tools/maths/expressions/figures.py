@@ -55,7 +55,7 @@ def mean(items: list[Any] | Array) -> Plain:
         return _ratio(sum(items), len(items))
     ready, count = _ready(items), len(items)
     near = _added(ready) / count
-    if isinstance(near, Fraction) or not math.isfinite(near):
+    if isinstance(ready, list) or isinstance(near, Fraction) or not math.isfinite(near):
         return _told(near, ready)
     # What all of them together are above or below it, which rounding the sum and then the mean has left.
     return near + math.fsum(chain(ready.tolist(), repeat(-near, count))) / count

@@ -29,7 +29,7 @@ _SIGNS = MappingProxyType(
 )
 _ROOTS = MappingProxyType({"\u221a": "sqrt", "\u221b": "cbrt"})
 _OF_ROOT = re.compile(r"[0-9]+(?:\.[0-9]+)?|[A-Za-z]\w*", re.ASCII)
-_BEFORE_DEGREE = re.compile(r"([0-9]+(?:\.[0-9]+)?|[A-Za-z]\w*) *\Z", re.ASCII)
+_BEFORE = re.compile(r"([0-9]+(?:\.[0-9]+)?|[A-Za-z]\w*) *\Z", re.ASCII)
 _POWER = re.compile("[\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
 
 
@@ -48,18 +48,20 @@ def _instead(text: str, at: int) -> str | None:
         of = _OF_ROOT.match(text[at + 1 :].lstrip())
         return f"{_ROOTS[character]}({of[0] if of else '…'})"
     if character == "\u00b0":
-        of = _BEFORE_DEGREE.search(text[:at])
+        of = _BEFORE.search(text[:at])
         return f"radians({of[1] if of else '…'})"
     power = _POWER.match(text, at)
     if power is not None:
         digits = unicodedata.normalize("NFKC", power[0]).replace("\u2212", "-")
         return f"^{digits}" if digits.isdigit() else f"^({digits})"
-    return _SIGNS.get(character) or _plain(character)
+    return _SIGNS.get(character) or _plain(character, of=_BEFORE.search(text[:at]))
 
 
-def _plain(character: str) -> str | None:
-    """The same in ASCII: of ½, of letters and digits in other widths."""
+def _plain(character: str, *, of: re.Match[str] | None) -> str | None:
+    """The same in ASCII: of ½, which is added to a number before it, of letters and digits in other widths."""
     same = unicodedata.normalize("NFKC", character).replace("\u2044", "/")
     if character.isascii() or not same.isascii() or not same.isprintable() or same.isspace():
         return None
-    return f"({same})" if "/" in same else same
+    if "/" not in same:
+        return same
+    return f"({of[1]}+{same})" if of and of[1][0].isdigit() else f"({same})"

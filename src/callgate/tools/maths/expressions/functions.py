@@ -282,3 +282,9 @@ FUNCTIONS: MappingProxyType[str, Function] = MappingProxyType(
     }
 )
 """Every function that `names` knows, by its one name."""
+
+ITEM_BY_ITEM = frozenset(
+    {*_UFUNCS, "abs", "atan2", "ceil", "clip", "erf", "erfc", "floor", "fmod", "gamma", "hypot", "lgamma", "log"}
+    | {"maximum", "minimum", "mod", "power", "round", "sign", "square", "trunc", "where"}
+)
+"""Those that give of arrays what they give of each of their items."""
