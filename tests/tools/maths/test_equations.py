@@ -276,6 +276,9 @@ def test_what_has_no_symbolic_meaning_or_is_too_large_is_refused(text: str, said
         ("x*sign(x) = 2", {"-2", "2"}),
         ("x - sign(x) = 0", {"-1", "0", "1"}),
         ("sign(x) = 2", set[str]()),
+        ("sign(x) = 0", {"0"}),
+        ("sign(x - 2) = 0", {"2"}),
+        ("sign(x^2 - 4) = 0", {"-2", "2"}),
         ("sign(x - 1) + sign(x + 1) = x", {"-2", "-1", "0", "1", "2"}),
     ],
 )

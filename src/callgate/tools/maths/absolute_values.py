@@ -81,7 +81,8 @@ def _cases_of_signs(whole: Any, unknown: Any) -> Iterator[tuple[Any, Callable[[A
     signs = [sign for sign in sympy.ordered(whole.atoms(sympy.sign)) if sign.has(unknown)]
     if len(signs) > _MOST_SIGNS or any(sign.args[0].has(sympy.sign) for sign in signs):
         raise NotImplementedError
-    for values in itertools.product((1, -1, 0), repeat=len(signs)):
+    # SymPy's own numbers: nothing may be left of the equation but this.
+    for values in itertools.product((sympy.S.One, sympy.S.NegativeOne, sympy.S.Zero), repeat=len(signs)):
         case = whole.xreplace(dict(zip(signs, values, strict=True)))
         zeros = [sign.args[0] for sign, value in zip(signs, values, strict=True) if value == 0]
         if not zeros:
