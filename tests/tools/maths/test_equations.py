@@ -89,6 +89,7 @@ def test_a_cube_root_is_the_real_one_of_the_language(equation: str, solutions: l
         ("exp(abs(x)) = 1/2", []),
         ("abs(x + 2) + cbrt(x) = 4", ["-8", "1"]),
         ("abs(cbrt(x)) = 2", ["-8", "8"]),
+        ("abs(x) + cbrt(x^2 - 2) = sqrt(2)", ["-sqrt(2)", "sqrt(2)"]),
         ("abs(x - a) = 3", ["a - 3", "a + 3"]),
         ("abs(x)*a = abs(x)*a + abs(x - 2) - b*b/b + b", ["2"]),
         ("abs(x^5 - x - 1) = 2", ["CRootOf(x**5 - x + 1, 0)", "CRootOf(x**5 - x - 3, 0)"]),

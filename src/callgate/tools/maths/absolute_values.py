@@ -17,9 +17,9 @@ from callgate.tools.maths.proving import is_always_zero, is_wrong
 _MOST_SIGNS = 3
 _MOST_VALUES = 6
 """Absolute values, with two cases each for every one of the others."""
-_DIGITS = 80
+_DIGITS = 130
 _NOTHING = "1e-40"
-"""What is as small is taken to be 0, of numbers with so many digits."""
+"""What is as small is taken to be 0, of numbers with so many digits: a third of them is left of a cube root of 0."""
 
 
 @dataclass(frozen=True, slots=True)
