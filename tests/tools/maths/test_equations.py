@@ -290,6 +290,23 @@ def test_signs_are_solved_by_cases(equation: str, solutions: set[str]) -> None:
 @pytest.mark.parametrize(
     ("equation", "solutions"),
     [
+        ("abs(x)*sign(x) = 3", {"3"}),
+        ("abs(x) + sign(x) = 3", {"2", "-4"}),
+        ("abs(x) = sign(x)", {"0", "1"}),
+        ("abs(x + sign(x)) = 3", {"-2", "2"}),
+        ("sign(abs(x) - 2) = 0", {"-2", "2"}),
+        ("abs(x)*sign(x) = a", {"a", "-a"}),
+        ("abs(x)*sign(x - 1) = x + 3", set[str]()),
+        ("abs(x)*sign(x) = x + 1 + x^2", set[str]()),
+    ],
+)
+def test_absolute_values_beside_signs_are_solved_by_cases_of_both(equation: str, solutions: set[str]) -> None:
+    assert set(solve(equation, "x")) == solutions
+
+
+@pytest.mark.parametrize(
+    ("equation", "solutions"),
+    [
         ("x*sign(x) = a", {"a", "-a"}),
         ("sign(x - 1)*x = a", {"a", "-a"}),
         ("a*x*sign(x) = 0", {"0"}),

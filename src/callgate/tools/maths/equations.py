@@ -8,6 +8,7 @@ import json
 import math
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from callgate.adapters.function import tool
@@ -20,6 +21,8 @@ from callgate.tools.maths.expressions.reading import is_variable, read
 from callgate.tools.maths.expressions.symbols import symbolic
 from callgate.tools.maths.expressions.writing import written
 from callgate.tools.maths.proving import SolutionsUnknown, check_solvable, every_real, has_none, holding
+
+_Solve = Callable[[Any], list[Any]]
 
 _MOST_SECONDS = 600
 _MOST_SOLUTIONS = 200
@@ -149,13 +152,24 @@ def _found(whole: Any, unknown: Any, *, instead: str) -> list[Any]:
             raise _unknown_solutions(instead)
         return every
 
-    solver = Solver(held, every)
-    if whole.has(importlib.import_module("sympy").sign):
-        return solved_by_signs(whole, unknown, solver=solver)
-    try:
-        return held(whole)
-    except NotImplementedError:
-        return solved_by_cases(whole, unknown, solver=solver)
+    found = _or_by_cases(held, unknown, solver=Solver(held, every))
+    if not whole.has(importlib.import_module("sympy").sign):
+        return found(whole)
+    # Where all solutions of a case are to be known, they are of each of its own cases.
+    all_found = _or_by_cases(every, unknown, solver=Solver(every, every))
+    return solved_by_signs(whole, unknown, solver=Solver(found, all_found))
+
+
+def _or_by_cases(solve: _Solve, unknown: Any, *, solver: Solver) -> _Solve:
+    """What solves an equation, and where it cannot, one with absolute values in cases."""
+
+    def solved(equation: Any) -> list[Any]:
+        try:
+            return solve(equation)
+        except NotImplementedError:
+            return solved_by_cases(equation, unknown, solver=solver)
+
+    return solved
 
 
 def _found_as_written(whole: Any, unknown: Any, *, instead: str) -> list[Any]:
