@@ -10,9 +10,12 @@ import importlib
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from callgate.tools.maths.proving import is_always_zero, is_wrong
+
+Terms = TypeVar("Terms")
+"""What tells whether a solution of a case belongs to it."""
 
 _MOST_SIGNS = 3
 _MOST_VALUES = 6
@@ -45,14 +48,12 @@ def solved_by_cases(whole: Any, unknown: Any, *, solver: Solver) -> list[Any]:
         SolutionsUnknown: Nothing was found, and not that there is nothing.
     """
     sympy: Any = importlib.import_module("sympy")
-    cases = list(_cases(whole, unknown))
 
-    def among(solve: Callable[[Any], list[Any]]) -> list[Any]:
-        found = _once([one for case, bounds in cases for one in solve(case) if _belongs(one, bounds, of=unknown)])
-        right = [one for one in found if _solves(one, whole, of=unknown)]
-        return sorted(sympy.ordered(right), key=lambda one: 0 if one.free_symbols else _real(one))
+    def is_one(one: Any, at_least_zero: tuple[Any, ...]) -> bool:
+        return _belongs(one, at_least_zero, of=unknown) and _solves(one, whole, of=unknown)
 
-    return among(solver.found) or among(solver.every)
+    found = _among(list(_cases(whole, unknown)), is_one, solver=solver)
+    return sorted(sympy.ordered(found), key=lambda one: 0 if one.free_symbols else _real(one))
 
 
 def solved_by_signs(whole: Any, unknown: Any, *, solver: Solver) -> list[Any]:
@@ -68,11 +69,16 @@ def solved_by_signs(whole: Any, unknown: Any, *, solver: Solver) -> list[Any]:
         SolutionsUnknown: Nothing was found, and not that there is nothing.
     """
     cases = list(_cases_of_signs(whole, unknown))
+    return _among(cases, lambda one, holds: holds(whole.subs(unknown, one)), solver=solver)
 
-    def among(solve: Callable[[Any], list[Any]]) -> list[Any]:
-        return _once([one for case, holds in cases for one in solve(case) if holds(whole.subs(unknown, one))])
 
-    return among(solver.found) or among(solver.every)
+def _among(cases: list[tuple[Any, Terms]], is_one: Callable[[Any, Terms], bool], *, solver: Solver) -> list[Any]:
+    """What is found in the cases and is a solution by their terms; all that there are where that is nothing."""
+    for solve in (solver.found, solver.every):
+        found = _once([one for case, terms in cases for one in solve(case) if is_one(one, terms)])
+        if found:
+            return found
+    return []
 
 
 def _cases_of_signs(whole: Any, unknown: Any) -> Iterator[tuple[Any, Callable[[Any], bool]]]:
