@@ -63,9 +63,34 @@ async def test_a_pulse_is_not_stepped_over(span: list[float], system: str, end: 
     assert found["y"][-1] == [pytest.approx(end, rel=1e-3)]
 
 
-async def test_without_a_pulse_few_points_are_told() -> None:
-    found = (await ask("solve_ode", y0=[1], t_span=[0, 10], system="cos(t) - y")).unwrap()
-    assert found["y"][-1] == [pytest.approx((math.cos(10) + math.sin(10) + math.exp(-10)) / 2, rel=1e-4)]
+@pytest.mark.parametrize(
+    ("span", "system", "highest"),
+    [
+        ([0, 100], "-20*y + 100*(2 < t < 3)", 5),
+        ([0, 100], "-y + 10*(30 < t < 31)", 10 * (1 - math.exp(-1))),
+        ([0, 100], "100 if 50 < t < 50.5 else -y", 50),
+        ([100, 0], "20*y - 100*(2 < t < 3)", 5),
+        ([0, 1000], "-1000*y + (2000 if 500 < t < 505 else 0)", 2),
+    ],
+)
+async def test_a_pulse_whose_effect_dies_away_is_told(span: list[float], system: str, highest: float) -> None:
+    """None of it is left where the few steps end that saw nothing."""
+    found = (await ask("solve_ode", y0=[0], t_span=span, system=system)).unwrap()
+    assert max(abs(y) for (y,) in found["y"]) == pytest.approx(highest, rel=1e-2)
+    assert found["y"][-1] == [pytest.approx(0, abs=1e-6)]
+
+
+@pytest.mark.parametrize(
+    ("y0", "system", "end"),
+    [
+        ([1], "cos(t) - y", (math.cos(10) + math.sin(10) + math.exp(-10)) / 2),
+        ([1, 0], "[y1, -y0 + 0*t]", math.cos(10)),
+        ([1], "-y/(1 + t)", 1 / 11),
+    ],
+)
+async def test_without_a_pulse_few_points_are_told(y0: list[float], system: str, end: float) -> None:
+    found = (await ask("solve_ode", y0=y0, t_span=[0, 10], system=system)).unwrap()
+    assert found["y"][-1][0] == pytest.approx(end, rel=1e-4)
     assert found["stats"]["steps"] < 100
 
 
