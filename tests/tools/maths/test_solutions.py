@@ -99,3 +99,16 @@ def test_solutions_are_those_of_a_numerical_search(parts: list[tuple[int, str]],
 def test_absolute_values_in_each_other_are_solved_for_what_they_are(equation: str, solutions: list[float]) -> None:
     """SymPy turns Abs(-x - 2) into Abs(x + 2), which may be there as well."""
     assert real(solve(equation, "x")) == pytest.approx(solutions)
+
+
+@pytest.mark.parametrize(
+    ("equation", "solutions"),
+    [
+        ("cbrt(1/x) - sign(x) = x + 2", [-1.8191725134, 0.0357441123]),
+        ("1/2*cbrt(1/x) - 3*sign(x+1)^2 = x", [-3.3346716900, 0.0046083600]),
+        ("-x - 3 + sign(x+1) = 2*cbrt(x^2-2)", [-17.3999077906, -1, 0.4369589067]),
+    ],
+)
+def test_signs_beside_cube_roots_lose_no_solution(equation: str, solutions: list[float]) -> None:
+    """SymPy takes the cube root of a negative number that is written in nested roots for a complex one."""
+    assert real(solve(equation, "x")) == pytest.approx(solutions, abs=1e-9)

@@ -10,6 +10,7 @@ import importlib
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from callgate.tools.maths.proving import is_always_zero, is_wrong
@@ -47,13 +48,12 @@ def solved_by_cases(whole: Any, unknown: Any, *, solver: Solver) -> list[Any]:
         NotImplementedError: There is no absolute value of the unknown, there are too many, or a case cannot be solved.
         SolutionsUnknown: Nothing was found, and not that there is nothing.
     """
-    sympy: Any = importlib.import_module("sympy")
 
     def is_one(one: Any, at_least_zero: tuple[Any, ...]) -> bool:
         return _belongs(one, at_least_zero, of=unknown) and _solves(one, whole, of=unknown)
 
     found = _among(list(_cases(whole, unknown)), is_one, solver=solver)
-    return sorted(sympy.ordered(found), key=lambda one: 0 if one.free_symbols else _real(one))
+    return _in_order(found)
 
 
 def solved_by_signs(whole: Any, unknown: Any, *, solver: Solver) -> list[Any]:
@@ -69,7 +69,14 @@ def solved_by_signs(whole: Any, unknown: Any, *, solver: Solver) -> list[Any]:
         SolutionsUnknown: Nothing was found, and not that there is nothing.
     """
     cases = list(_cases_of_signs(whole, unknown))
-    return _among(cases, lambda one, holds: holds(whole.subs(unknown, one)), solver=solver)
+    return _in_order(_among(cases, lambda one, holds: holds(one), solver=solver))
+
+
+def _in_order(found: list[Any]) -> list[Any]:
+    """Numbers by their size, what is none before those above 0."""
+    sizes = {one: None if one.free_symbols else _real(one) for one in found}
+    ordered = importlib.import_module("sympy").ordered(found)
+    return sorted(ordered, key=lambda one: 0 if sizes[one] is None else sizes[one])
 
 
 def _among(cases: list[tuple[Any, Terms]], is_one: Callable[[Any, Terms], bool], *, solver: Solver) -> list[Any]:
@@ -82,20 +89,30 @@ def _among(cases: list[tuple[Any, Terms]], is_one: Callable[[Any, Terms], bool],
 
 
 def _cases_of_signs(whole: Any, unknown: Any) -> Iterator[tuple[Any, Callable[[Any], bool]]]:
-    """Each case, with what tells whether a solution of it is one, where it was put in."""
+    """Each case, with what tells whether a solution of it is one."""
     sympy: Any = importlib.import_module("sympy")
     signs = [sign for sign in sympy.ordered(whole.atoms(sympy.sign)) if sign.has(unknown)]
     if len(signs) > _MOST_SIGNS or any(sign.args[0].has(sympy.sign) for sign in signs):
         raise NotImplementedError
     # SymPy's own numbers: nothing may be left of the equation but this.
     for values in itertools.product((sympy.S.One, sympy.S.NegativeOne, sympy.S.Zero), repeat=len(signs)):
-        case = whole.xreplace(dict(zip(signs, values, strict=True)))
-        zeros = [sign.args[0] for sign, value in zip(signs, values, strict=True) if value == 0]
+        known = dict(zip(signs, values, strict=True))
+        case = whole.xreplace(known)
+        zeros = [sign.args[0] for sign, value in known.items() if value == 0]
         if not zeros:
-            yield case, lambda there: not is_wrong(there)
+            yield case, partial(_has_signs, known, whole=whole, of=unknown)
         elif case.free_symbols or not is_wrong(case):
             # Where a sign is 0 the equation was not solved: its other names may have any value there.
-            yield zeros[0], is_always_zero
+            yield zeros[0], lambda one: is_always_zero(whole.subs(unknown, one))
+
+
+def _has_signs(known: dict[Any, Any], one: Any, *, whole: Any, of: Any) -> bool:
+    """Whether a solution of a case has the signs of the case: by digits, by which its cube roots are real as well."""
+    number = _real(one) if whole.free_symbols == {of} and not one.free_symbols else None
+    if number is None:
+        return not is_wrong(whole.subs(of, one))
+    sizes = [(value, _real(sign.args[0].subs(of, number))) for sign, value in known.items()]
+    return all(size is not None and bool(value * size > _nothing()) for value, size in sizes)
 
 
 def _cases(whole: Any, unknown: Any, *, at_least_zero: tuple[Any, ...] = ()) -> Iterator[tuple[Any, tuple[Any, ...]]]:
