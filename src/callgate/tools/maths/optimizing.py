@@ -17,6 +17,7 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.tools.maths.plateaus import is_plateau
 
 Land = Callable[[Any], float]
 """Of a point, what is to be as small as it can be."""
@@ -93,7 +94,8 @@ def optimize(
         method: How to search; nelder_mead and powell need no slopes.
         mode: Whether the smallest or the largest value is wanted.
         max_iter: Stop after so many iterations; `converged` is false then, where the search ran to the end of the
-            numbers that a float has, and where a point close by is still better.
+            numbers that a float has, where a point close by is still better, and where the value only levels off, as
+            that of exp(-x) + 1 does.
     """
     import numpy as np  # noqa: PLC0415 - an extra
 
@@ -131,7 +133,7 @@ class _Found:
 
 def _optimum(land: Land, start: Any, *, method: str, max_iter: int) -> _Found:
     """What the method finds, beginning again from a better neighbour as long as there is one."""
-    scaled, iterations, first = land, 0, land(start)
+    scaled, iterations, begin, first = land, 0, start, land(start)
     for again in range(1 + _RESTARTS):
         options = _options(method, max_iter=max_iter - iterations, dimensions=start.size)
         found = _searched(scaled, start, method=method, options=options)
@@ -139,7 +141,7 @@ def _optimum(land: Land, start: Any, *, method: str, max_iter: int) -> _Found:
         claimed = bool(found.success) or (again > 0 and _is_exhausted(found, method))
         step = _better(land, found.x, first=first) if claimed else None
         if step is None:
-            return _Found(found.x, iterations, claimed)
+            return _Found(found.x, iterations, claimed and not is_plateau(land, start=begin, end=found.x))
         start = found.x + step
         # The slope that was found is 1 in what is searched next: no method takes it for level ground.
         base = land(start)
