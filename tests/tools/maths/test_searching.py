@@ -80,6 +80,14 @@ async def test_a_pulse_whose_effect_dies_away_is_told(span: list[float], system:
     assert found["y"][-1] == [pytest.approx(0, abs=1e-6)]
 
 
+async def test_a_pulse_of_the_values_is_seen_as_one_of_the_time_is() -> None:
+    """A particle turns back at a hill that it has not the energy for."""
+    hill = (await ask("solve_ode", y0=[0, 1], t_span=[0, 100], system="[y1, -exp(-(y0 - 50)**2)]")).unwrap()
+    assert hill["y"][-1][1] == pytest.approx(-1, rel=1e-3)
+    clock = (await ask("solve_ode", y0=[0, 0], t_span=[0, 100], system="[1, exp(-(y0 - 50)**2)]")).unwrap()
+    assert clock["y"][-1] == [pytest.approx(100), pytest.approx(math.sqrt(math.pi), rel=1e-3)]
+
+
 @pytest.mark.parametrize(
     ("y0", "system", "end"),
     [

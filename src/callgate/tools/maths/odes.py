@@ -21,8 +21,8 @@ _ATTEMPTS = (("RK45", 20_000), ("Radau", 20_000), ("RK45", 100_000))
 finds hard is stiff, most likely, and what the implicit one finds hard as well is only long."""
 _MOST_POINTS = 1000
 _LOOKS = 211
-"""Steps at least, where the slope depends on the time: between two of them a pulse is not seen. None ends at a round
-time, where a formula has no value more often."""
+"""Steps at least along a formula: between two of them a pulse is not seen, of the time or of the values. None ends at a
+round time, where a formula has no value more often."""
 _AGREED = 10
 """How many times the tolerances two solutions may be apart that are the same."""
 _STEPS = 50_000_000
@@ -67,11 +67,11 @@ class _TooMany(Exception):
 @dataclass(frozen=True, slots=True)
 class _Problem:
     derivative: Derivative
-    timed: bool
-    """Whether the slope depends on the time, and not on the values alone."""
     y0: list[float]
     t_span: list[float]
     tolerances: dict[str, float]
+    is_linear: bool
+    """Whether the values alone make the slope, and everywhere in the same way."""
 
 
 @tool(
@@ -118,10 +118,11 @@ def solve_ode(
     if (coefficients is None) == (system is None):
         raise ValueError("give either system or coefficients")
     if coefficients is not None:
-        derivative, timed = _linear(coefficients, len(y0)), False
+        derivative = _linear(coefficients, len(y0))
     else:
-        derivative, timed = _formula(str(system), len(y0), ctx=ctx)
-    problem = _Problem(derivative, timed, y0, t_span, {"rtol": rtol, "atol": atol})
+        derivative = _formula(str(system), len(y0), ctx=ctx)
+    is_linear = coefficients is not None
+    problem = _Problem(derivative, y0, t_span, {"rtol": rtol, "atol": atol}, is_linear=is_linear)
     with np.errstate(all="ignore"):
         return _integrated(problem, ctx=ctx)
 
@@ -145,16 +146,14 @@ def _linear(given: Coefficients, count: int) -> Derivative:
     return lambda _, y: matrix @ y + right
 
 
-def _formula(text: str, count: int, *, ctx: ToolContext) -> tuple[Derivative, bool]:
-    """What it gives, and whether it names the time."""
+def _formula(text: str, count: int, *, ctx: ToolContext) -> Derivative:
     from callgate.tools.maths.expressions.budget import Budget  # noqa: PLC0415 - NumPy is an extra
     from callgate.tools.maths.expressions.compiling import compiled  # noqa: PLC0415
     from callgate.tools.maths.expressions.reading import read  # noqa: PLC0415
     from callgate.tools.maths.expressions.values import Undefined, Value, floats  # noqa: PLC0415
 
     names = [f"y{at}" for at in range(count)]
-    tree = read(text, ["t", "y", *names], argument="system")
-    formula = compiled(tree)
+    formula = compiled(read(text, ["t", "y", *names], argument="system"))
     budget = Budget(_STEPS, ctx)
 
     def derivative(t: float, y: Any) -> Any:
@@ -169,7 +168,7 @@ def _formula(text: str, count: int, *, ctx: ToolContext) -> tuple[Derivative, bo
             raise ValueError(f"system gives {slope.size} numbers and y0 has {count}; write a list: [y1, -y0]")
         return slope.reshape(count)
 
-    return derivative, "t" in tree.names
+    return derivative
 
 
 def _integrated(problem: _Problem, *, ctx: ToolContext) -> dict[str, Any]:
@@ -182,9 +181,9 @@ def _integrated(problem: _Problem, *, ctx: ToolContext) -> dict[str, Any]:
 def _attempt(problem: _Problem, method: str, *, ctx: ToolContext, most: int) -> Any:
     import numpy as np  # noqa: PLC0415 - an extra
 
-    free = _solved(problem, ctx=ctx, most=most, method=method, dense_output=problem.timed)
+    free = _solved(problem, ctx=ctx, most=most, method=method, dense_output=not problem.is_linear)
     longest = abs(problem.t_span[1] - problem.t_span[0]) / _LOOKS
-    if not problem.timed or np.abs(np.diff(free.t)).max() <= longest:
+    if problem.is_linear or np.abs(np.diff(free.t)).max() <= longest:
         return free
     # Where nothing happens, steps grow, beyond a pulse to come. A solution that saw none is told in its few steps.
     looked = _solved(problem, ctx=ctx, most=most, method=method, max_step=longest)
@@ -221,7 +220,8 @@ def _solved(problem: _Problem, *, ctx: ToolContext, most: int, **options: Any) -
     y0 = [float(value) for value in problem.y0]
     found = integrate.solve_ivp(counted, problem.t_span, y0, **options, **problem.tolerances)
     if not found.success:
-        raise ValueError(f"system cannot be solved beyond t = {found.t[-1]:g}: its solution grows without end")
+        message = f"system cannot be solved beyond t = {found.t[-1]:g}: its solution, or its slope, grows without end"
+        raise ValueError(message)
     # SciPy's own count leaves out those of a slope's slope.
     found.nfev = count
     return found
