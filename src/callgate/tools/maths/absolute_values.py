@@ -74,9 +74,13 @@ def solved_by_signs(whole: Any, unknown: Any, *, solver: Solver) -> list[Any]:
 
 def _in_order(found: list[Any]) -> list[Any]:
     """Numbers by their size, what is none before those above 0."""
-    sizes = {one: None if one.free_symbols else _real(one) for one in found}
-    ordered = importlib.import_module("sympy").ordered(found)
-    return sorted(ordered, key=lambda one: 0 if sizes[one] is None else sizes[one])
+    ordered: list[Any] = list(importlib.import_module("sympy").ordered(found))
+    return sorted(ordered, key=_size)
+
+
+def _size(one: Any) -> Any:
+    size = None if one.free_symbols else _real(one)
+    return 0 if size is None else size
 
 
 def _among(cases: list[tuple[Any, Terms]], is_one: Callable[[Any, Terms], bool], *, solver: Solver) -> list[Any]:

@@ -117,12 +117,9 @@ def solve_ode(
     _check(y0, t_span)
     if (coefficients is None) == (system is None):
         raise ValueError("give either system or coefficients")
-    if coefficients is not None:
-        derivative = _linear(coefficients, len(y0))
-    else:
-        derivative = _formula(str(system), len(y0), ctx=ctx)
-    is_linear = coefficients is not None
-    problem = _Problem(derivative, y0, t_span, {"rtol": rtol, "atol": atol}, is_linear=is_linear)
+    is_linear, tolerances = coefficients is not None, {"rtol": rtol, "atol": atol}
+    derivative = _linear(coefficients, len(y0)) if coefficients else _formula(str(system), len(y0), ctx=ctx)
+    problem = _Problem(derivative, y0, t_span, tolerances, is_linear=is_linear)
     with np.errstate(all="ignore"):
         return _integrated(problem, ctx=ctx)
 
