@@ -44,9 +44,9 @@ async def symbolic_solve(equation: str, variable: str = "x", *, ctx: ToolContext
     """Solve an equation for one variable, exactly, and give every solution that is found; other names are symbols.
 
     What always holds, or in a whole range of numbers, is an error. Of an equation that repeats itself, as sin(x) = 1/2,
-    or has its unknown in exponents and outside of them, as 2^x = 2*x, some solutions come and not all of them. Where
-    SymPy solves an equation with absolute values or signs only over the real numbers, its real solutions come:
-    abs(x) = 3 has -3 and 3.
+    or has its unknown in exponents or logarithms and outside of them, as 2^x = 2*x, some solutions come and not all of
+    them. Where SymPy solves an equation with absolute values or signs only over the real numbers, its real solutions
+    come: abs(x) = 3 has -3 and 3.
 
     Args:
         equation: `x**2 - 5*x + 6` (taken to be 0), or with both sides: `a*x^2 = b`.
