@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from callgate.model.levels import Category
+from callgate.tools.data.bounded_query import search
 from tests.tools.data.asking import ask
 
 PEOPLE = [{"name": "Alice", "age": 30, "nick name": "Ali"}, {"name": "Bob", "age": 20, "first": "Bob"}, {"age": 3}]
@@ -52,6 +54,15 @@ async def test_a_query_that_cannot_be_read_says_where_and_what_to_write(query: s
 async def test_of_a_long_query_the_place_is_told_and_not_the_rest() -> None:
     said = str(await answer_to("a b" + "x" * 5000))
     assert "cannot be read from 'bxxxxxxxxxxxxxxxxxxxxxxx…' on" in said
+
+
+@pytest.mark.parametrize("end", [" !", " 5", ".5", "-", "-b !"])
+def test_a_long_query_that_cannot_be_read_is_read_as_fast_as_a_short_one(end: str) -> None:
+    """It is read beside all other calls, which wait meanwhile."""
+    begun = time.process_time()
+    with pytest.raises(ValueError, match="query"):
+        search("a" * 60_000 + end, {})
+    assert time.process_time() - begun < 1
 
 
 TAKEN_FOR_NAMES: list[tuple[str, str]] = [

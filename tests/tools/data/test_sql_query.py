@@ -360,6 +360,10 @@ def test_a_text_that_is_too_long_is_told_and_not_null(text: str, said: str) -> N
     assert said in told["text"]
 
 
+def test_a_template_of_many_zeros_is_looked_through_once() -> None:
+    assert ask_here("sqlite", "SELECT printf('%' || hex(zeroblob(100000)) || 'd', 1) AS t") == {"rows": [{"t": "1"}]}
+
+
 def test_printf_and_format_write_as_sqlite_does() -> None:
     query = (
         "SELECT printf('%05d|%-*s|%.*f|%.3c|%,d|%%', 7, 4, 'ab', 2, 1.239, 'x', 1234567) AS a,"

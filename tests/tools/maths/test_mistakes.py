@@ -118,6 +118,8 @@ FOREIGN: list[tuple[str, str]] = [
     ("\u221a(2 + 3)", "write sqrt(…)"),
     ("sin(30\u00b0)", "has '\u00b0' in column 7, which is not in the language; write radians(30)"),
     ("\u00b0", "write radians(…)"),
+    ("2.5 \u00b0", "write radians(2.5)"),
+    ("x*angle\u00b0", "write radians(angle)"),
     ("3\u00b2 + 1", "has '\u00b2' in column 2, which is not in the language; write ^2"),
     ("2\u00bd * 3", "has '\u00bd' in column 2, which is not in the language; write (2+1/2)"),
     ("\u00bd * 3", "write (1/2)"),

@@ -10,7 +10,8 @@ import re
 import sqlite3
 from typing import Any
 
-_REPEATED = re.compile(r"%[-+ #!0,]*(?:\*|\d+)?\.(\*|\d+)l{0,2}c")
+# A zero may be read as a flag or as a digit: what was read stays read, or many would be tried in every way.
+_REPEATED = re.compile(r"%[-+ #!0,]*+(?:\*|\d+)?+\.(\*|\d+)l{0,2}c")
 """A character, and how often: nothing else is written in a way that takes long."""
 
 

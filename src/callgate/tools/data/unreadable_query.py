@@ -15,8 +15,9 @@ from callgate.model.nearest import nearest
 from callgate.model.visible import brief
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
-_HYPHENATED = re.compile(r"[A-Za-z_]\w*(?:-\w+)+", re.ASCII)
-_POSITION = re.compile(r"([A-Za-z_]\w*)\.$", re.ASCII)
+# Looked for where a word begins only: from within one, a long word would be read once for each of its letters.
+_HYPHENATED = re.compile(r"(?<!\w)[A-Za-z_]\w*(?:-\w+)+", re.ASCII)
+_POSITION = re.compile(r"(?<!\w)([A-Za-z_]\w*)\.$", re.ASCII)
 _SHOWN = 24
 """Characters of a query that are repeated, to say where in it."""
 _MEANT = MappingProxyType(

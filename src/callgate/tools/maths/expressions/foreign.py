@@ -29,7 +29,8 @@ _SIGNS = MappingProxyType(
 )
 _ROOTS = MappingProxyType({"\u221a": "sqrt", "\u221b": "cbrt"})
 _OF_ROOT = re.compile(r"[0-9]+(?:\.[0-9]+)?|[A-Za-z]\w*", re.ASCII)
-_BEFORE = re.compile(r"([0-9]+(?:\.[0-9]+)?|[A-Za-z]\w*) *\Z", re.ASCII)
+# Not from within a number or a name, which would be read once for each of its characters.
+_BEFORE = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?|[A-Za-z]\w*) *\Z", re.ASCII)
 _POWER = re.compile("[\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
 
 
