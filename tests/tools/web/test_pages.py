@@ -196,6 +196,69 @@ async def test_characters_are_read_as_browsers_read_them(
     assert (await gate.call("fetch_docs", {"url": site.url("/x")})).unwrap()["content"] == read
 
 
+FEED = '<?xml version="1.0" encoding="windows-1251"?><rss><title>чай</title></rss>'.encode("cp1251")
+XHTML = (
+    b'<?xml version="1.0" encoding="iso-8859-1"?><html xmlns="http://www.w3.org/1999/xhtml"><body>caf\xe9</body></html>'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "read"),
+    [
+        ("application/rss+xml", FEED, "чай"),
+        ("text/xml", FEED.replace(b'"windows-1251"', b"'windows-1251'"), "чай"),
+        ("application/xml", FEED.replace(b"windows-1251", b"utf-16"), "\N{REPLACEMENT CHARACTER}"),
+        ("text/xml; charset=utf-8", FEED.decode("cp1251").encode(), "чай"),
+        ("application/xml", b"<rss>caf\xc3\xa9 encoding='windows-1251'</rss>", "café"),
+        ("application/xhtml+xml", XHTML, "café"),
+        ("application/xhtml+xml", '<html><meta charset="shift_jis"/>café</html>'.encode(), "café"),
+        ("text/html", XHTML, "café"),
+    ],
+)
+async def test_xml_is_read_by_its_declaration(gate: Callgate, site: Site, kind: str, body: bytes, read: str) -> None:
+    site.answers["/x"] = page(body, kind)
+    assert read in (await gate.call("http_get", {"url": site.url("/x")})).unwrap()["body"]
+
+
+async def test_a_page_in_xhtml_is_read_by_its_declaration(gate: Callgate, site: Site) -> None:
+    site.answers["/x"] = page(XHTML, "application/xhtml+xml")
+    assert (await fetch(gate, site.url("/x")))["content"] == "café"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<meta name="description" content="What charset=shift_jis is">',
+        '<meta data-charset="shift_jis">',
+        '<a title="<meta charset=shift_jis>">',
+        '<!-- <meta charset="shift_jis"> -->',
+        "<script>old = '<meta charset=shift_jis>'</script>",
+        "<style>/* <meta charset=shift_jis> */</STYLE >",
+        '<meta charset="no-such">',
+    ],
+)
+async def test_words_about_characters_do_not_change_how_they_are_read(gate: Callgate, site: Site, head: str) -> None:
+    site.answers["/x"] = page(
+        f'<!doctype html><html><head>{head}<meta charset="windows-1252">'.encode() + b"caf\xe9", "text/html"
+    )
+    assert "café" in (await gate.call("http_get", {"url": site.url("/x")})).unwrap()["body"]
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">',
+        "<META CONTENT='text/html;charset = windows-1251' id=a HTTP-EQUIV=content-type />",
+        '<meta/charset=" windows-1251 ">',
+        '<!--> <meta name="x" charset=windows-1251 charset=utf-8>',
+        "<title>a > b</title><meta charset='windows-1251'>",
+    ],
+)
+async def test_a_page_says_its_characters_in_several_ways(gate: Callgate, site: Site, meta: str) -> None:
+    site.answers["/x"] = page(meta.encode() + "чай".encode("cp1251"), "text/html")
+    assert "чай" in (await gate.call("http_get", {"url": site.url("/x")})).unwrap()["body"]
+
+
 async def test_links_lead_where_those_of_the_page_do(gate: Callgate, site: Site) -> None:
     links = (
         "/x.html",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
+
+from callgate.tools.web.declared import declared_by_html, declared_by_xml
 
 if TYPE_CHECKING:
     from callgate.tools.outbound.transport import Answer
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
-_META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
-_LOOKED_AT = 4096
 # Codecs of characters only: Python knows others by name, some of which take long or do more than reading.
 _CODECS = re.compile(
     r"ascii|utf-8(-sig)?|utf-16(-[bl]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|gbk|gb2312|gb18030|big5(hkscs)?"
@@ -89,9 +90,15 @@ def _said(answer: Answer) -> str | None:
 
 
 def _written(answer: Answer) -> str | None:
-    """By what a page says itself."""
-    meta = _META.search(answer.content[:_LOOKED_AT]) if media_type(answer) in HTML else None
-    codec = _codec(meta[1].decode("ascii")) if meta else None
+    """By what a page or a feed says itself. What is XML is no HTML, and has no `meta` that counts."""
+    kind, content = media_type(answer), answer.content
+    if kind.endswith(("/xml", "+xml")):
+        names = declared_by_xml(content)
+    elif kind in HTML:
+        names = chain(declared_by_html(content), declared_by_xml(content))
+    else:
+        return None
+    codec = next(filter(None, map(_codec, names)), None)
     # Whoever could read that line was not reading UTF-16.
     return None if codec and codec.startswith("utf-16") else codec
 
