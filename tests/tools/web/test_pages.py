@@ -283,6 +283,22 @@ async def test_links_lead_where_those_of_the_page_do(gate: Callgate, site: Site)
     )
 
 
+@pytest.mark.parametrize("base", ["http://[", "data:text/plain,x", "javascript:0", "mailto:a@b.c", ""])
+def test_links_of_a_page_whose_base_is_no_address_of_a_page_lead_from_its_own(base: str) -> None:
+    text = "some words before " * 9 + '<a href="x">the link</a>'
+    html = f'<html><head><base href="{base}"></head><body><article><p>{text}</p></article></body></html>'
+    assert "[the link](https://example.com/docs/x)" in read_page(html, "https://example.com/docs/1")["content"]
+    assert "[the link](x)" in read_page(html)["content"]
+
+
+@pytest.mark.parametrize("link", [" /z ", "\t/z\n", "\f/z\f"])
+def test_blanks_around_a_link_are_no_part_of_it(link: str) -> None:
+    text = "some words before " * 9 + f'<a href="{link}">the link</a>'
+    for head in ("", "<base href=' https://example.com/docs/ '>"):
+        html = f"<html><head>{head}</head><body><article><p>{text}</p></article></body></html>"
+        assert "[the link](https://example.com/z)" in read_page(html, "https://example.com/docs/1")["content"]
+
+
 async def test_a_page_without_an_article_gives_what_can_be_seen() -> None:
     seen = read_page("<html><body><script>x()</script><div><button>Press</button><span>me</span></div></body></html>")
     assert (seen["title"], "x()" in seen["content"]) == ("", False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
@@ -16,6 +16,9 @@ _LARGEST_TEXT = 4 * LARGEST_PAGE
 _LONGEST_TITLE = 500
 _NOT_READ = ["script", "style", "noscript", "template", "svg", "iframe", "head"]
 _GAPS = re.compile(r"\n{3,}")
+_OF_PAGES = frozenset({"http", "https"})
+_AROUND = "".join(map(chr, range(0x21)))
+"""What browsers leave out around an address."""
 
 
 def read_written(written: str) -> dict[str, str]:
@@ -52,8 +55,7 @@ def read_page(html: str, address: str = "") -> dict[str, str]:
 
 def _complete_links(tree: LexborHTMLParser, address: str) -> bool:
     """Give the links of a page whole addresses; whether any had none."""
-    begun = tree.css_first("base[href]")
-    base = _joined(address, (begun.attributes["href"] if begun is not None else "") or "")
+    base = _base(tree, address)
     changed = False
     for link in tree.css("a[href]"):
         said = link.attributes["href"] or ""
@@ -64,8 +66,18 @@ def _complete_links(tree: LexborHTMLParser, address: str) -> bool:
     return changed
 
 
+def _base(tree: LexborHTMLParser, address: str) -> str:
+    """What the page has its links begin with; its own address where that is none of a page."""
+    begun = tree.css_first("base[href]")
+    base = _joined(address, (begun.attributes["href"] if begun is not None else "") or "")
+    try:
+        return base if urlsplit(base).scheme in _OF_PAGES else address
+    except ValueError:
+        return address
+
+
 def _joined(base: str, link: str) -> str:
     try:
-        return urljoin(base, link)
+        return urljoin(base, link.strip(_AROUND))
     except ValueError:  # no address, whatever it is joined with
         return link
