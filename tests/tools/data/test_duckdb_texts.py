@@ -94,6 +94,20 @@ async def test_an_error_of_the_engine_shows_nothing_of_where_it_runs(mark: str) 
     assert not any(word in outcome.error.message for word in (str(house), str(packages), mark, "line 1"))
 
 
+@pytest.mark.parametrize(
+    ("query", "what"),
+    [
+        ("SELECT st_point(1, 2)", "spatial"),
+        ("SELECT * FROM sqlite_scan('a.db', 't')", "sqlite_scanner"),
+        ("SELECT ''::inet", "inet"),
+    ],
+)
+async def test_no_extension_is_advised_that_cannot_be_loaded(query: str, what: str) -> None:
+    told = (await duck(query)).error.message
+    assert told.endswith(f"in the {what} extension. No extensions can be loaded here; use what is in DuckDB itself.")
+    assert "INSTALL" not in told
+
+
 async def test_a_whole_number_beside_decimals_keeps_its_digits_or_is_refused() -> None:
     """TOOL-06: 9007199254740993 was 9007199254740992.0."""
     fits = await duck("SELECT a FROM t", {"t": [{"a": EXACT}, {"a": 0.5}, {}]})

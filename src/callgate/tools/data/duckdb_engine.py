@@ -40,6 +40,8 @@ _KINDS = {
 }
 _TRACES = "Traceback (most recent call last)", "Stack Trace:"
 """What begins a part of an error that is about this program, and not about the query."""
+_LACKING = re.compile(r"exists in the \w+ extension\.\s+(?P<advice>Please try installing and loading.*)", re.DOTALL)
+"""What DuckDB advises of what is not in it; nobody may follow that here."""
 _PLACES = tuple(Path(file).parents[up] for file, up in ((__file__, 3), (duckdb.__file__, 1)))
 _PLACE = re.compile(f"(?:{'|'.join(re.escape(str(place)) for place in _PLACES)})[^\\s'\"]*")
 
@@ -183,4 +185,9 @@ def _trouble(error: duckdb.Error, late: threading.Event, *, seconds: float) -> E
 def _of_the_query(text: str) -> str:
     for trace in _TRACES:
         text = text.partition(trace)[0]
+    lacking = _LACKING.search(text)
+    if lacking is not None:
+        text = (
+            f"{text[: lacking.start('advice')].strip()} No extensions can be loaded here; use what is in DuckDB itself."
+        )
     return _PLACE.sub("…", text).strip()

@@ -56,9 +56,11 @@ def _number(value: float, name: str) -> float:
 
 
 def _decimal(value: Decimal, _: str) -> float | str:
-    """A number where it is written with the same digits, as 0.1 is; otherwise text, which has all of them."""
+    """A number where it is written with the same digits, as 0.1 and what is whole; otherwise text with all of them."""
     number = float(value)
-    return number if Decimal(repr(number)) == value else f"{value:f}"
+    if Decimal(repr(number)) == value:
+        return number
+    return int(value) if value == int(value) else f"{value:f}"
 
 
 def _mapping(value: Mapping[Any, Any], name: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 MOST_TABLES = 50
 MOST_COLUMNS = 500
@@ -40,6 +40,8 @@ def read_tables(given: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     columns = tuple(dict.fromkeys(key for row in rows for key in row))
     where = f"tables.{name}"
+    if rows and not columns:
+        raise ValueError(f"{where} has rows and no columns, as none of its rows has a key; give them one")
     if len(columns) > MOST_COLUMNS or len(columns) * len(rows) > MOST_CELLS:
         raise ValueError(
             f"{where} is too large: {len(rows)} rows of {len(columns)} columns, counting every key of every row;"
@@ -54,17 +56,28 @@ def _need_distinct(names: Sequence[str] | Mapping[str, Any], *, where: str) -> N
     for name in names:
         if not name or len(name) > LONGEST_NAME or not name.isprintable():
             raise ValueError(f"{where} has a name that is empty, too long or not printable: {name[:LONGEST_NAME]!r}")
-        before = seen.setdefault(name.casefold(), name)
+        # Of bytes only the letters of ASCII become small ones, as in both engines.
+        before = seen.setdefault(name.encode().lower().decode(), name)
         if before is not name:
             raise ValueError(f"{where} has {before} and {name}, which SQL takes for the same; rename one")
 
 
 def _cell(value: Any, where: str) -> Any:
-    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
-        raise ValueError(f"{where} has the number {str(value)[:40]}, which has more than 64 bits; give it as text")
+    _need_digits(value, where)
     if isinstance(value, (dict, list)):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return value
+
+
+def _need_digits(value: Any, where: str) -> None:
+    """Refuse whole numbers that an engine would change, also those that it may take out of an object."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, int) and not -_LARGEST <= one < _LARGEST:
+            raise ValueError(f"{where} has the number {str(one)[:40]}, which has more than 64 bits; give it as text")
+        if isinstance(one, (dict, list)):
+            left += cast("dict[str, Any]", one).values() if isinstance(one, dict) else cast("list[Any]", one)
 
 
 def quoted(name: str) -> str:
