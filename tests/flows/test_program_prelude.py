@@ -29,7 +29,10 @@ START = Start(
 )
 PROGRAM = prelude_of("_callgate_later()\nawait eat([1])", START, function=str).text
 TEXTS = {"program": PROGRAM, "python_eval": PRELUDE}
-LEFT = {"program": {"_callgate_hand_over"}, "python_eval": {"_callgate_hand_over", "_callgate_one_pass"}}
+LEFT = {
+    "program": {"_callgate_hand_over"},
+    "python_eval": {"_callgate_hand_over", "_callgate_one_pass", "_callgate_added"},
+}
 """The second calls nothing of the host's: who makes it anew changes only what generators of theirs are."""
 NOT_OURS: list[Any] = ["5", "[1]", '{"fault": 5}', 5, None, {(): 1}]
 

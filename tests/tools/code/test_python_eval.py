@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from callgate import Callgate
+from callgate.adapters import passing as passing_of
 from callgate.model.levels import Category
 from callgate.tools.code.evaluate import MODULES
 from tests.needed import needs
@@ -93,6 +94,9 @@ ONCE = (
     "list(map(lambda a, b: a + b, [1, 2], [3, 4])), max(map(len, ['a', 'bc'])), [*enumerate('a')]",
     "f'{sum(n for n in [1, 2])}' + ''.join(c for c in 'ab'), f'{next(iter([n for n in [1]]))}'",
     "found = [1]\nfound += (n for n in (m for m in [2, 3]))\nfound",
+    "found = ['ä']\nfound += zip('ö', (n for n in [1])); found += map(\n str, [1]); found += reversed([2])\nfound",
+    "found = {0: []}\nfound[next(n for n in [0])] += enumerate('a')\nfound[0]",
+    "def zip(a):\n    return a\nn = [1]\nn[0] += zip(2)\nn",
     "'äö', (lambda: (n for n in 'ä'))(), sum(n\n  for n in [1,\n 2])",
 )
 
@@ -128,6 +132,47 @@ async def test_what_is_like_a_list_or_a_mapping_is_told_as_one(expression: str, 
 
 async def test_what_can_be_taken_once_only_is_told_so() -> None:
     assert "write list(…) around it" in str(await ask("len(zip('a', 'b'))"))
+
+
+async def test_where_a_list_will_not_do_it_is_told_what_will() -> None:
+    for each in ("(n for n in [1, 2])", "[1, 2]", "range(3)"):
+        told = str(await ask(f"bytes({each})"))
+        assert "list(…)" not in told
+        assert "bytes.fromhex(''.join(f'{n:02x}' for n in …))" in told
+    assert (await ask("bytes.fromhex(''.join(f'{n:02x}' for n in [1, 255]))[1]")).unwrap() == 255
+    assert "write next(iter(…))" in str(await ask("f'{next(n for n in [1])}'"))
+    assert (await ask("f'{next(iter(n for n in [1]))}'")).unwrap() == "1"
+
+
+def _unread(_: str) -> None:
+    """As `tree_of` where this Python cannot read the code."""
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("total = 0\nfor n in (1, 2):\n    total += n\ntotal", 3),
+        ("found = [f(n) for n in {n for n in (1, 2)} for f in (str,)]\nfound", ["1", "2"]),
+        ("x = {'k': '('}\ny = f\"{x['k']}\" # (n for\nfound = [n for n in y]\nfound", ["("]),
+    ],
+)
+async def test_code_that_the_host_cannot_read_runs_where_it_has_no_generators(
+    code: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passing_of, "tree_of", _unread)
+    assert (await ask(code)).unwrap() == value
+
+
+@pytest.mark.parametrize(
+    "code", ["g = (n for n in [1])\ng", "n = sum(\n n for n in [1])\nn", "n = [any(a for a in [1])]\nn"]
+)
+async def test_generators_that_the_host_cannot_read_are_refused_and_no_lists(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passing_of, "tree_of", _unread)
+    outcome = await ask(code)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "the Python of this host cannot read all of it" in str(outcome)
 
 
 async def test_variables_can_be_used_and_stay_what_they_were() -> None:

@@ -206,7 +206,7 @@ async def test_a_query_that_is_wrong_is_an_input_error_and_no_row(engine: str, q
         ({"": []}, "empty"),
         ({"t": [{"a\n": 1}]}, "not printable"),
         ({"t": [{"a": 2**64}]}, "64 bits"),
-        ({"t": [{}, {}]}, "has rows and no columns"),
+        ({"t": [dict[str, Any](), {}]}, "has rows and no columns"),
         ({"t": [{f"c{at}": 1 for at in range(501)}]}, "too large"),
         ({"t": [{f"c{row % 500}": 1} for row in range(2100)]}, "too large"),
         ({f"t{at}": [{"a": 1}] for at in range(51)}, "at most 50"),

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from callgate.adapters.border import HAND_OVER, RESERVED, UNREAD, Kept, keeping
 from callgate.adapters.function import tool
-from callgate.adapters.passing import passing
+from callgate.adapters.passing import UNSURE, passing
 from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.model.tool_context import ToolContext
@@ -33,7 +33,13 @@ _ADVICE = {
     "PermissionError": "there are no files here, and no environment; use a tool for them, and hand in as variables what"
     " it gives",
 }
-_AT_ONCE = "map, filter, zip, enumerate, reversed and generators can be taken once only; write list(…) around it"
+_SAID = {
+    "object to bytes": "bytes are made of numbers by bytes.fromhex(''.join(f'{n:02x}' for n in …))",
+    "list_iterator": "map, filter, zip, enumerate, reversed and generators can be taken once only; where a list will"
+    " do, write list(…) around it",
+    "'list' object is not an iterator": "write next(iter(…))",
+}
+"""What to write instead, by what is said; where two fit, the first."""
 _OUT_OF_BOUNDS = ("TimeoutError: feed time", "MemoryError", "RecursionError", "RuntimeError: suspension")
 
 _Source = Annotated[str, Field(min_length=1, max_length=MOST_SOURCE, json_schema_extra={"format": "python"})]
@@ -64,7 +70,8 @@ def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, A
 
     names = variables or {}
     _refuse_names(names)
-    kept = keeping(passing(expression))
+    once = passing(expression)
+    kept = keeping(once.text)
     left = ctx.remaining(time.monotonic())
     program = _monty(ctx.grounds())
     printed = monty.CollectString(max_bytes=_PRINTED)
@@ -75,6 +82,8 @@ def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, A
             tether.tie(session.worker_pid)
             session.feed_start(PRELUDE, inputs=INPUTS)
             _to_end(session.feed_start(kept.text, inputs=names, print_callback=printed))
+            if not once.is_sure:
+                raise ValueError(f"expression: {UNSURE}")
             value = _value(session, kept)
     except monty.MontyError as error:
         raise _told(error) from None
@@ -139,5 +148,5 @@ def _told(error: Any) -> Exception:
             said = display()
     if any(said.startswith(bound) for bound in _OUT_OF_BOUNDS) or type(error).__name__ == "MontyCrashedError":
         return ValueError(f"expression used more time, memory or depth than it may: {said[:300]}")
-    advice = _AT_ONCE if "list_iterator" in said else _ADVICE.get(said.partition(":")[0])
+    advice = next((_SAID[part] for part in _SAID if part in said), _ADVICE.get(said.partition(":")[0]))
     return ValueError(f"expression failed: {said[:1000]}{f'; {advice}' if advice else ''}")
