@@ -103,7 +103,8 @@ def read_host(text: str) -> Host | None:
     if len(text) > _LONGEST:
         raise Unfit(f"a URL has at most {_LONGEST} characters, this one {len(text)}")
     if not text or _HIDDEN.search(text):
-        raise Unfit(f"{show(text)} is empty, or has spaces, control characters or a backslash in it")
+        odd = "is empty, or has spaces, control characters or a backslash in it"
+        raise Unfit(f"{show(text)} {odd}; write %20 for a space")
     bare = _bare_address(text)
     if bare is not None:
         return Host(str(bare))

@@ -53,6 +53,16 @@ async def test_a_get_gives_status_headers_and_body(gate: Callgate, site: Site) -
     assert asked.headers["host"] == f"127.0.0.1:{site.port}"
 
 
+@pytest.mark.parametrize("body", [b"%PDF-1.7\n\xe2\xe3\xcf\xd3", b"\0asm\1\0\0\0", "Grüße".encode("latin-1")])
+async def test_a_body_that_is_no_text_is_told_as_one_of_which_parts_are_lost(
+    gate: Callgate, site: Site, body: bytes
+) -> None:
+    site.answers["/file"] = page(body, "application/octet-stream")
+    assert "the body is no text" in (await get(gate, site.url("/file")))["note"]
+    site.answers["/file"] = page("Grüße", "application/octet-stream")
+    assert "note" not in await get(gate, site.url("/file"))
+
+
 @pytest.mark.parametrize("status", ["404 Not Found", "403 Forbidden", "429 Too Many", "503 Unavailable"])
 async def test_a_status_that_is_no_success_is_told_with_its_body(gate: Callgate, site: Site, status: str) -> None:
     """TOOL-02: an API says in the body what was wrong."""

@@ -142,6 +142,16 @@ async def test_what_is_no_html_is_refused(gate: Callgate, site: Site, kind: str)
     site.answers["/x"] = page("%PDF-1.7", kind)
     outcome = await gate.call("web_fetch", {"url": site.url("/x")})
     assert "is no HTML page" in str(outcome)
+    leads_on = "use fetch_docs for it" in str(outcome)
+    assert leads_on == (await gate.call("fetch_docs", {"url": site.url("/x")})).ok
+
+
+@pytest.mark.parametrize("name", ["web_fetch", "fetch_docs"])
+async def test_a_page_in_which_no_text_is_found_says_so(gate: Callgate, site: Site, name: str) -> None:
+    site.answers |= {"/app": page('<div id="root"></div><script src="app.js"></script>'), "/good": page(ARTICLE)}
+    told = (await gate.call(name, {"url": site.url("/app")})).unwrap()
+    assert (told["content"], "no text was found" in told["note"]) == ("", True)
+    assert "note" not in (await gate.call(name, {"url": site.url("/good")})).unwrap()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,8 +37,14 @@ _ANSWERED = fields(
         "url": {"type": "string"},
         "elapsed_ms": {"type": "number"},
     },
-    optional={"headers_left_out": {"type": "array", "items": {"type": "string"}}, "error": {"type": "string"}},
+    optional={
+        "headers_left_out": {"type": "array", "items": {"type": "string"}},
+        "error": {"type": "string"},
+        "note": {"type": "string"},
+    },
 )
+_NO_TEXT = re.compile("[\0\ufffd]")
+"""What texts do not have, or what stands for a character that could not be read."""
 _Seconds = Annotated[int, Field(ge=1, le=_LONGEST_WAIT)]
 
 
@@ -154,6 +161,8 @@ def _told(answer: Answer, started: float) -> dict[str, Any]:
     }
     if left_out:
         told["headers_left_out"] = left_out
+    if _NO_TEXT.search(told["body"]):
+        told["note"] = "the body is no text, or none in the encoding it has by what is said of it: parts of it are lost"
     if answer.leads_to:
         told["error"] = f"the server leads to {answer.leads_to[:500]}; nothing was sent there"
     elif answer.leads_to is not None:

@@ -44,7 +44,7 @@ _FETCHED = fields(
         "truncated": {"type": "boolean"},
         "extracted_at": {"type": "string"},
     },
-    optional={"title": {"type": "string"}, "redirected_from": {"type": "string"}},
+    optional={"title": {"type": "string"}, "redirected_from": {"type": "string"}, "note": {"type": "string"}},
 )
 _DOCS = fields(
     {
@@ -53,8 +53,10 @@ _DOCS = fields(
         "trust_level": {"enum": ["trusted", "unknown", "unchecked"]},
         "elapsed_ms": {"type": "number"},
         "truncated": {"type": "boolean"},
-    }
+    },
+    optional={"note": {"type": "string"}},
 )
+_NO_TEXT = {"note": "no text was found there; a page that scripts fill is not filled here, as none is run"}
 
 
 class PageTools:
@@ -85,8 +87,8 @@ class PageTools:
         """
         answer = await self._get(url, ctx, headers=_HTML_WANTED)
         if media_type(answer) not in HTML:
-            kind = media_type(answer)[:100] or "of no stated type"
-            raise AnswerUnfit(f"{answer.url} is no HTML page but {kind}; use http_get for it")
+            instead = "; use fetch_docs for it" if _is_text(answer) else ""
+            raise AnswerUnfit(f"{answer.url} is no HTML page but {_kind_of(answer)}{instead}")
         page = await _read(answer)
         content = page["content"]
         longest = min(max(max_tokens, _FEWEST_TOKENS), _MOST_TOKENS) * _CHARACTERS
@@ -97,6 +99,7 @@ class PageTools:
             "extracted_at": datetime.now(UTC).isoformat(timespec="seconds"),
             **({"title": page["title"]} if page["title"] else {}),
             **({"redirected_from": answer.redirected_from} if answer.redirected_from else {}),
+            **({} if content else _NO_TEXT),
         }
 
     @tool(
@@ -133,6 +136,7 @@ class PageTools:
             "trust_level": self._trust(answer.url) if check_trust else "unchecked",
             "elapsed_ms": round((time.monotonic() - started) * 1000, 1),
             "truncated": len(text) > max_length or not answer.complete,
+            **({} if text else _NO_TEXT),
         }
 
     async def _get(self, url: str, ctx: ToolContext, *, headers: dict[str, str] | None) -> Answer:
@@ -155,9 +159,17 @@ async def _read(answer: Answer) -> dict[str, str]:
 
 
 async def _readable(answer: Answer) -> str:
-    kind = media_type(answer)
-    if kind in HTML:
+    if media_type(answer) in HTML:
         return (await _read(answer))["content"]
-    if kind.startswith("text/") or kind in _PLAIN or kind.endswith(("+json", "+xml")):
+    if _is_text(answer):
         return as_text(answer)
-    raise AnswerUnfit(f"{answer.url} is no text but {kind[:100] or 'of no stated type'}")
+    raise AnswerUnfit(f"{answer.url} is no text but {_kind_of(answer)}")
+
+
+def _is_text(answer: Answer) -> bool:
+    kind = media_type(answer)
+    return kind.startswith("text/") or kind in _PLAIN or kind.endswith(("+json", "+xml"))
+
+
+def _kind_of(answer: Answer) -> str:
+    return media_type(answer)[:100] or "of no stated type"
