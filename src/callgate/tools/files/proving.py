@@ -172,7 +172,8 @@ class _File:
     def _has(self, offset: int, line: bytes) -> bool:
         """Whether a line is there that goes beyond the piece, or is the last and has no end."""
         found = self._bytes(offset, len(line))
-        return b"\0" not in found and (found == line or (len(found) > 0 and found + b"\n" == line))
+        ended = (found, found + b"\n", found + b"\r\n") if found else (found,)
+        return b"\0" not in found and line in ended
 
     def _around(self, offset: int, column: int) -> bytes:
         """What a long line has around its match, which may lie far behind what was told of it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ _TROUBLE = 2
 """Its return code when it could not read something: a file among others, or what it was asked for."""
 _ENDING_SECONDS = 10
 _HANDLES = Path("/dev/fd")
+_NAMES_CR = re.compile(r"\r|(?<!\\)(?:\\\\)*\\(?:r|x0d|u000d|u0{7}d|[xu]\{0*d\})", re.IGNORECASE)
+"""A pattern that looks for a CR. Where it ends lines, ripgrep refuses that."""
 
 
 class Looked(Enum):
@@ -156,6 +159,8 @@ def _arguments(search: Search, ignored: int | None) -> Iterator[str]:
         yield from options_of(search.glob, at="" if search.is_file else search.target)
     # The last one that matches counts, so these come behind what is asked for.
     yield from (f"--glob=!/{literal(path)}" for path in search.excluded)
+    if not _NAMES_CR.search(search.pattern):
+        yield "--crlf"
     yield f"--regexp={search.pattern}"
     yield "--"
     yield f"./{search.target}"

@@ -36,7 +36,7 @@ class Hit(NamedTuple):
     """Where the line begins in the file."""
     number: int
     line: bytes
-    """The line with its end, whether the file has one there or is over; or the beginning of it."""
+    """The line with its end, of which ripgrep makes one (LF or CRLF) where the file is over; or the beginning of it."""
     column: int
     """Where the first match begins in the line."""
 

@@ -97,7 +97,8 @@ def search_files(
     or that it names, write it out in glob (build/**) or give it as path.
 
     Args:
-        pattern: A regular expression, in the syntax of ripgrep (Rust); matched line by line.
+        pattern: A regular expression, in the syntax of ripgrep (Rust); matched line by line. To it a CR ends a line,
+            unless it names one.
         glob: Only files like this: *.py; with a slash, paths from path like this: docs/**/*.md; with ! before it, all
             others.
         path: The directory or file to search.
