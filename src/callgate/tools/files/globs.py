@@ -39,7 +39,7 @@ def options_of(glob: str, *, at: str) -> Iterator[str]:
     start = f"/{literal(at)}" if at and counts_from_path else ""
     if not no:
         yield from (f"--glob={directory}" for directory in _directories(inner, start=start))
-    yield f"--glob={no}{start}/{inner}" if counts_from_path else f"--glob={no}{inner}"
+    yield f"--glob={no}{start}/{_kept(inner)}" if counts_from_path else f"--glob={no}{_kept(inner)}"
     if not _NAMES_HIDDEN.search(inner):
         yield "--glob=!.*"
 
@@ -52,7 +52,14 @@ def names_again(glob: str, *, at: str) -> bool:
 
 def literal(path: str) -> str:
     """A glob that fits this path and no other."""
-    return "".join(f"\\{letter}" if letter in r"*?[]{}!\\" else letter for letter in path)
+    return _kept("".join(f"\\{letter}" if letter in r"*?[]{}!\\" else letter for letter in path))
+
+
+def _kept(glob: str) -> str:
+    """It as a line of an ignore file, as which ripgrep reads it: there, # begins a remark, and blanks end nothing."""
+    begun = f"\\{glob}" if glob.startswith("#") else glob
+    before, last = begun[:-1], begun[-1:]
+    return f"{before}[{last}]" if last.isspace() and not before.endswith("\\") else begun
 
 
 def _parts(glob: str) -> list[str]:
