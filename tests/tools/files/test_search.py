@@ -98,6 +98,11 @@ async def test_an_ignore_file_of_more_than_a_megabyte_is_not_read(tree: Path, mo
     assert [path for path, _, _ in await found(tree, "^needle$")] == ([] if is_read else ["build/out.txt"])
 
 
+async def test_the_mark_before_an_ignore_file_is_no_part_of_its_first_line(tree: Path) -> None:
+    (tree / ".gitignore").write_bytes("build/\n".encode("utf-8-sig"))
+    assert await found(tree, "^needle$") == []
+
+
 async def test_lines_of_a_large_file_have_their_numbers(tree: Path) -> None:
     """It is read piece by piece, and lines lie across the borders of pieces."""
     lines = [f"{at:07} {'x' * (at % 200)}{' needle' if at % 997 == 0 else ''}" for at in range(40_000)]

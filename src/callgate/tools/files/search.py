@@ -210,7 +210,7 @@ def _ignoring(confined: Confined, base: Held) -> Generator[int | None]:
         yield None
         return
     with _unnamed() as file:
-        file.write(patterns + _HIDDEN_TOO)
+        file.write(patterns.removeprefix(codecs.BOM_UTF8) + _HIDDEN_TOO)
         file.seek(0)
         yield file.fileno()
 
