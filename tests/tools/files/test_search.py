@@ -103,6 +103,15 @@ async def test_the_mark_before_an_ignore_file_is_no_part_of_its_first_line(tree:
     assert await found(tree, "^needle$") == []
 
 
+async def test_an_ignore_file_counts_to_its_end_though_it_is_no_utf8(tree: Path) -> None:
+    """Else what it takes back before that would be shown, though hidden."""
+    (tree / ".gitignore").write_bytes(b"!.hidden\n# f\xfcr\nca\xe9/\nbuild/\n")
+    for name in (b"ca\xe9", b"ca\xc3\xa9"):
+        (tree / os.fsdecode(name)).mkdir()
+        (tree / os.fsdecode(name) / "a.txt").write_text("needle\n")
+    assert [path for path, _, _ in await found(tree, "^needle$")] == ["ca\u00e9/a.txt"]
+
+
 async def test_lines_of_a_large_file_have_their_numbers(tree: Path) -> None:
     """It is read piece by piece, and lines lie across the borders of pieces."""
     lines = [f"{at:07} {'x' * (at % 200)}{' needle' if at % 997 == 0 else ''}" for at in range(40_000)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import re
 import stat
 import tempfile
 import time
@@ -33,6 +34,7 @@ _IGNORING = ".gitignore"
 _LARGEST_IGNORING = 1024 * 1024
 _HIDDEN_TOO = b"\n.*\n"
 """The last line that matches counts: ripgrep would show what an ignore file takes back (`!.env.example`), if hidden."""
+_NO_UTF_8 = re.compile("[\udc80-\udcff]")
 _UNREAD = (
     "not everything could be searched: there are files or directories that cannot be read, or paths that are too long"
 )
@@ -210,9 +212,15 @@ def _ignoring(confined: Confined, base: Held) -> Generator[int | None]:
         yield None
         return
     with _unnamed() as file:
-        file.write(patterns.removeprefix(codecs.BOM_UTF8) + _HIDDEN_TOO)
+        file.write(_readable(patterns) + _HIDDEN_TOO)
         file.seek(0)
         yield file.fileno()
+
+
+def _readable(patterns: bytes) -> bytes:
+    """As git reads them. Ripgrep stops at a line that is no UTF-8; a ? fits each byte of it, whichever it is."""
+    text = patterns.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+    return _NO_UTF_8.sub("?", text).encode()
 
 
 def _unnamed() -> IO[bytes]:
