@@ -119,11 +119,24 @@ async def test_a_glob_that_names_the_path_again_is_told_as_what_found_nothing(ma
     assert (output["count"], output["note"]) == (1, None)
 
 
-async def test_a_glob_that_is_an_absolute_path_is_refused_and_finds_nothing_by_mistake(tree: Path) -> None:
-    refused = await once(tree, "search_files", pattern="needle", path="sub", glob=f"{tree}/sub/*.md")
+@pytest.mark.parametrize("glob", ["{tree}/sub/*.md", "sub/../a.py", "!../*", "sub/.."])
+@pytest.mark.parametrize("path", [".", "sub", "a.py"])
+async def test_a_glob_that_leads_elsewhere_is_refused_and_finds_nothing_by_mistake(
+    tree: Path, path: str, glob: str
+) -> None:
+    refused = await once(tree, "search_files", pattern="needle", path=path, glob=glob.format(tree=tree))
     assert refused.error is not None
     assert refused.error.category is Category.USER_INPUT
-    assert "begins with no slash" in refused.error.message
+    assert "neither climbs nor begins with a slash" in refused.error.message
+
+
+@pytest.mark.parametrize("glob", ["..b", "b..c", "x/..b/*", "!..b"])
+async def test_dots_in_a_name_lead_nowhere(tree: Path, glob: str) -> None:
+    for name in ("..b", "b..c", "x/..b/c"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("dots\n")
+    paths = [path for path, _, _ in await found(tree, "dots", glob=glob)]
+    assert paths == ([glob.replace("*", "c")] if glob[0] != "!" else ["b..c"])
 
 
 SIGNS = {

@@ -24,11 +24,13 @@ def options_of(glob: str, *, at: str) -> Iterator[str]:
         at: The directory that is searched, from where ripgrep is started.
 
     Raises:
-        ValueError: It is absolute.
+        ValueError: It is absolute, or leads out of a directory.
     """
     no, stated = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
-    if not no and stated.startswith("/"):
-        raise ValueError("glob counts from path, and begins with no slash; name the directory as path")
+    if ".." in stated.split("/") or (not no and stated.startswith("/")):
+        raise ValueError(
+            "glob is matched inside of path, and neither climbs nor begins with a slash; name the directory as path"
+        )
     parts = _parts(stated)
     counts_from_path = "/" in stated.rstrip("/")
     inner = "/".join(parts) or _EVERYTHING
