@@ -139,6 +139,15 @@ async def test_dots_in_a_name_lead_nowhere(tree: Path, glob: str) -> None:
     assert paths == ([glob.replace("*", "c")] if glob[0] != "!" else ["b..c"])
 
 
+@pytest.mark.parametrize("glob", ["*.md", "*.py", "!*.py", "sub/*"])
+async def test_a_file_that_is_named_is_searched_whatever_the_glob_and_that_is_told(tree: Path, glob: str) -> None:
+    for path, count in (("a.py", 1), (".hidden", 1), ("sub/b.md", 0)):
+        output = (await once(tree, "search_files", pattern="^needle", path=path, glob=glob)).unwrap()
+        assert output["count"] == count
+        assert "whether it is like glob or not" in output["note"]
+    assert (await once(tree, "search_files", pattern="needle", path="a.py")).unwrap()["note"] is None
+
+
 SIGNS = {
     "#*#": ["#a#"],
     "#a#": ["#a#"],

@@ -43,6 +43,7 @@ _BINARY = (
     "before was searched"
 )
 _NAMED_AGAIN = "nothing was found, perhaps as glob counts from path: leave out of it what path names already"
+_NOT_FOR_A_FILE = "path is a file, which was searched whether it is like glob or not"
 _PIECE = 1024 * 1024
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """ripgrep reads on in UTF-16 from these, also where no NUL follows."""
@@ -103,7 +104,7 @@ def search_files(
             unless it names one.
         glob: Only files like this: *.py; with a slash, paths from path like this: docs/**/*.md; with ! before it, all
             others.
-        path: The directory or file to search.
+        path: The directory to search; or a file, whether it is like glob or not.
         limit: At most so many lines.
         ctx: Where it may go.
     """
@@ -151,8 +152,11 @@ def search_files(
 
 
 def _of_glob(search: Search, *, nothing: bool) -> str | None:
-    again = search.glob is not None and not search.is_file and names_again(search.glob, at=search.target)
-    return _NAMED_AGAIN if nothing and again else None
+    if search.glob is None:
+        return None
+    if search.is_file:
+        return _NOT_FOR_A_FILE
+    return _NAMED_AGAIN if nothing and names_again(search.glob, at=search.target) else None
 
 
 @contextlib.contextmanager
