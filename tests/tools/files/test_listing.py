@@ -96,6 +96,21 @@ async def test_a_pattern_does_not_climb(tree: Path, pattern: str) -> None:
     assert not outcome.ok
 
 
+@pytest.mark.parametrize("pattern", ["*.{py,txt}", "{sub,deep}/*.py", "{sub/c,a}.py", "**/{a,}.py"])
+async def test_a_pattern_with_alternatives_is_refused_and_lists_nothing_by_mistake(tree: Path, pattern: str) -> None:
+    refused = await once(tree, "list_directory", path=".", pattern=pattern)
+    assert refused.error is not None
+    assert refused.error.category is Category.USER_INPUT
+    assert "list for each of them by itself" in refused.error.message
+
+
+@pytest.mark.parametrize("pattern", ["{{a}}/*", "{{?}}/[{]b,c}", "{{a}}/[{]*"])
+async def test_braces_in_a_name_are_signs_like_others(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "{{a}}").mkdir()
+    (tmp_path / "{{a}}" / "{b,c}").touch()
+    assert await paths(tmp_path, pattern=pattern) == ["{{a}}/{b,c}"]
+
+
 async def test_there_are_at_most_a_thousand(tmp_path: Path) -> None:
     """TOOL-12: listing has at most 1000 entries, and says how many it leaves out."""
     for number in range(1000):

@@ -1,7 +1,8 @@
 """Globs: which files of a search ripgrep is to look at, said so that one with a slash counts from what is searched.
 
 Ripgrep counts it from where it is started, and takes one with a dot before its slash, or a slash at its end, for one
-that fits no file. `list_directory` reads them as they are read here.
+that fits no file. A pattern of `list_directory` counts as here, and is none of ripgrep's: a backslash is a sign of a
+name to it, a ! at the beginning likewise, {a,b} is refused, and `docs/` is the directory and not what lies in it.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ _MOST_SEEN = 50_000
 """So many names are looked at."""
 _DEEPEST = 64
 _ANY_DEPTH = "**"
+_CHOICE = re.compile(r"(?<!\[)\{[^{}]*,[^{}]*\}")
 _NOTHING = re.compile(r"(?!)")
 
 _Reached = frozenset[int]
@@ -256,6 +257,8 @@ class _Wanted:
 def _wanted(pattern: str, *, recursive: bool) -> _Wanted:
     if ".." in pattern.split("/") or pattern.startswith("/"):
         raise ValueError("pattern is matched inside of path, and neither climbs nor begins with a slash")
+    if _CHOICE.search(pattern):
+        raise ValueError("pattern knows no {a,b}; list for each of them by itself, or write [{] for a brace")
     *above, last = [part for part in pattern.split("/") if part not in {"", "."}] or ["*"]
     if last == _ANY_DEPTH:
         above, last = [*above, *((_ANY_DEPTH,) if "/" in pattern else ())], "*"
