@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callgate.model.levels import Category
+from callgate.tools.files import search
+from callgate.tools.files.ripgrep import Looked, Search
 from tests.tools.files.calling import once
 from tests.tools.files.searching import found, planted
 
@@ -137,6 +140,40 @@ async def test_dots_in_a_name_lead_nowhere(tree: Path, glob: str) -> None:
         (tree / name).write_text("dots\n")
     paths = [path for path, _, _ in await found(tree, "dots", glob=glob)]
     assert paths == ([glob.replace("*", "c")] if glob[0] != "!" else ["b..c"])
+
+
+@pytest.mark.parametrize(
+    "glob", ["sub", "*.py,*.md", "*.py|*.md", ".py", "*.PY", "sub/*.py", "!", "empty", ".*", "binary"]
+)
+async def test_that_no_file_is_like_the_glob_is_told_apart_from_no_line_like_the_pattern(tree: Path, glob: str) -> None:
+    (tree / "empty").touch()
+    (tree / "binary").write_bytes(b"\0needle")
+    (tree / ".hidden").unlink()
+    (tree / ".gitignore").unlink()
+    output = (await once(tree, "search_files", pattern="needle", glob=glob)).unwrap()
+    assert (output["count"], output["truncated"]) == (0, False)
+    assert "no file that could be searched is like glob" in output["note"]
+
+
+@pytest.mark.parametrize("glob", ["*.py", "!*.py", "sub/", "*", ".hidden"])
+async def test_that_no_line_is_like_the_pattern_needs_no_note(tree: Path, glob: str) -> None:
+    output = (await once(tree, "search_files", pattern="nobody writes this", glob=glob)).unwrap()
+    assert (output["count"], output["note"]) == (0, None)
+
+
+async def test_whether_a_file_is_like_the_glob_is_not_known_where_the_time_is_over(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = search.find
+
+    def look(wanted: Search, **given: Any) -> Looked:
+        if not wanted.pattern:
+            raise TimeoutError
+        return find(wanted, **given)
+
+    monkeypatch.setattr(search, "find", look)
+    output = (await once(tree, "search_files", pattern="needle", glob="sub")).unwrap()
+    assert (output["count"], output["note"]) == (0, None)
 
 
 @pytest.mark.parametrize("glob", ["*.md", "*.py", "!*.py", "sub/*"])

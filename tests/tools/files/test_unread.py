@@ -84,7 +84,7 @@ async def test_a_search_of_all_there_is_has_no_note(tmp_path: Path) -> None:
     (tmp_path / "nowhere").symlink_to("nothing")
     (tmp_path / ".gitignore").write_text("a[\n{x\n!\n")
     os.mkfifo(tmp_path / "pipe")
-    for arguments in ({}, {"limit": 1}, {"path": "a.txt"}, {"glob": "*.md"}):
+    for arguments in ({}, {"limit": 1}, {"path": "a.txt"}, {"glob": "*.txt"}):
         assert (await searched(tmp_path, **arguments))["note"] is None
 
 

@@ -14,6 +14,8 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
+from functools import partial
 from typing import IO, Annotated, Any
 
 from pydantic import Field
@@ -43,6 +45,7 @@ _BINARY = (
     "before was searched"
 )
 _NAMED_AGAIN = "nothing was found, perhaps as glob counts from path: leave out of it what path names already"
+_NONE_LIKE_IT = "no file that could be searched is like glob: *.py is one, *.{py,md} two, and docs/** all in docs"
 _NOT_FOR_A_FILE = "path is a file, which was searched whether it is like glob or not"
 _PIECE = 1024 * 1024
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -129,25 +132,23 @@ def search_files(
             most_in_a_file=limit + 1,
             excluded=_excluded(grounds, base.place, start=start, glob=glob),
         )
-        looked = find(
-            search,
-            program=program_of(grounds),
-            folder=base.fd,
-            ignored=ignored,
-            take=proving.take,
-            stop=stop,
-        )
+        look = partial(find, program=program_of(grounds), folder=base.fd, ignored=ignored)
+        looked = look(search, take=proving.take, stop=stop)
         unread = looked is Looked.NOT_AT_EVERYTHING
         if unread:
             _refuse_unreadable(below, search, named=path)
         cut = is_file and _is_no_text(below, target, stop=stop)
-    found = proving.firsts()
+        found = proving.firsts()
+        note = _UNREAD if unread or proving.unread else _BINARY if cut else _of_glob(search, nothing=not found)
+        if not found and note is None and glob is not None:
+            with Proving(confined, below, most=1) as like_it:
+                note = None if _is_any(like_it, search, look=look, stop=stop) else _NONE_LIKE_IT
     return {
         "pattern": pattern,
         "matches": [line for _, line in found[:limit]],
         "count": len(found[:limit]),
         "truncated": looked is Looked.UNTIL_ENOUGH or len(found) > limit,
-        "note": _UNREAD if unread or proving.unread else _BINARY if cut else _of_glob(search, nothing=not found),
+        "note": note,
     }
 
 
@@ -157,6 +158,16 @@ def _of_glob(search: Search, *, nothing: bool) -> str | None:
     if search.is_file:
         return _NOT_FOR_A_FILE
     return _NAMED_AGAIN if nothing and names_again(search.glob, at=search.target) else None
+
+
+def _is_any(like_it: Proving, search: Search, *, look: Callable[..., Looked], stop: Callable[[], bool]) -> bool:
+    """Whether any file with text is like the glob; yes where that is not known."""
+    anything = replace(search, pattern="", most_in_a_file=1)
+    try:
+        look(anything, take=like_it.take, stop=lambda: bool(like_it.firsts()) or stop())
+    except OSError:  # stopped, since there is one, or there is no time left
+        return True
+    return bool(like_it.firsts())
 
 
 @contextlib.contextmanager
