@@ -112,6 +112,14 @@ async def test_an_ignore_file_counts_to_its_end_though_it_is_no_utf8(tree: Path)
     assert [path for path, _, _ in await found(tree, "^needle$")] == ["ca\u00e9/a.txt"]
 
 
+async def test_braces_in_an_ignore_file_are_signs_of_a_name_as_to_git(tree: Path) -> None:
+    (tree / ".gitignore").write_text("*.{a,b}\n{c}\n\\{d\\}\n[{]e\n{f\n\\\\{g\nbuild/\n")
+    for name in ("x.{a,b}", "x.a", "x.b", "{c}", "c", "{d}", "d", "{e", "e", "{f", "f", "\\{g", "{g"):
+        (tree / name).write_text("needle\n")
+    paths = [path for path, _, _ in await found(tree, "^needle$")]
+    assert paths == ["c", "d", "e", "f", "x.a", "x.b", "{g"]
+
+
 async def test_lines_of_a_large_file_have_their_numbers(tree: Path) -> None:
     """It is read piece by piece, and lines lie across the borders of pieces."""
     lines = [f"{at:07} {'x' * (at % 200)}{' needle' if at % 997 == 0 else ''}" for at in range(40_000)]

@@ -36,6 +36,7 @@ _IGNORING = ".gitignore"
 _LARGEST_IGNORING = 1024 * 1024
 _HIDDEN_TOO = b"\n.*\n"
 """The last line that matches counts: ripgrep would show what an ignore file takes back (`!.env.example`), if hidden."""
+_BRACE = re.compile(r"((?<!\\)(?:\\\\)*)([{}])")
 _NO_UTF_8 = re.compile("[\udc80-\udcff]")
 _UNREAD = (
     "not everything could be searched: there are files or directories that cannot be read, or paths that are too long"
@@ -233,9 +234,12 @@ def _ignoring(confined: Confined, base: Held) -> Generator[int | None]:
 
 
 def _readable(patterns: bytes) -> bytes:
-    """As git reads them. Ripgrep stops at a line that is no UTF-8; a ? fits each byte of it, whichever it is."""
+    """As git reads them: a brace is a sign like others, and a line may be no UTF-8, where ripgrep would stop.
+
+    For each byte that is none stands a ?, which fits it, whichever it is.
+    """
     text = patterns.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
-    return _NO_UTF_8.sub("?", text).encode()
+    return _BRACE.sub(r"\1\\\2", _NO_UTF_8.sub("?", text)).encode()
 
 
 def _unnamed() -> IO[bytes]:
