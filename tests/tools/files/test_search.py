@@ -278,6 +278,13 @@ async def test_a_pattern_that_is_none_is_an_input_error(tree: Path, arguments: d
     assert outcome.error.category is Category.USER_INPUT
 
 
+async def test_no_option_of_the_program_is_recommended_to_who_cannot_set_it(tree: Path) -> None:
+    outcome = await once(tree, "search_files", pattern=r"a\nb")
+    assert outcome.error is not None
+    assert outcome.error.message.endswith("is not allowed in a regex: it is matched line by line")
+    assert "--" not in outcome.error.message
+
+
 async def test_a_pattern_that_looks_like_an_option_is_a_pattern(tree: Path) -> None:
     (tree / "c.txt").write_text("--files\n")
     assert await found(tree, "--files") == [("c.txt", 1, "--files")]

@@ -131,8 +131,14 @@ def find(
     if process.returncode != _TROUBLE:
         return Looked.AT_EVERYTHING
     if complaint and not hits:
-        raise ValueError(f"pattern or glob cannot be used: {complaint.decode('utf-8', 'replace').strip()}")
+        raise ValueError(f"pattern or glob cannot be used: {_without_advice(complaint.decode('utf-8', 'replace'))}")
     return Looked.NOT_AT_EVERYTHING
+
+
+def _without_advice(complaint: str) -> str:
+    """What ripgrep complains of, without the options that it recommends: whoever reads it cannot set any."""
+    said = complaint.split("\n\nConsider ", maxsplit=1)[0].strip()
+    return f"{said}: it is matched line by line" if said.endswith("is not allowed in a regex") else said
 
 
 def program_of(grounds: Grounds) -> str:

@@ -63,7 +63,10 @@ _OUTPUT: dict[str, Any] = {
                 "properties": {
                     "path": {"type": "string"},
                     "line": {"type": "integer"},
-                    "text": {"type": "string"},
+                    "text": {
+                        "type": "string",
+                        "description": "At most 300 characters; of a long line those around where it first matches.",
+                    },
                 },
                 "required": ["path", "line", "text"],
                 "additionalProperties": False,
