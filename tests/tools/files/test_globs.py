@@ -205,6 +205,7 @@ SIGNS = {
     " ": [],
     "# ": [],
 }
+DOTS = {"d.": ["d."], "*.": ["d.", "d.."], "d..": ["d.."], "**/d.": ["d."], "./d.": ["d."], "!*.": ["e"]}
 
 
 @pytest.mark.parametrize("glob", SIGNS)
@@ -214,3 +215,10 @@ async def test_signs_at_the_ends_of_a_glob_mean_themselves_but_for_the_one_that_
     for name in ("#a#", "b", "b ", "b\t", "!c"):
         (tmp_path / name).write_text("needle\n")
     assert [path for path, _, _ in await found(tmp_path, "needle", glob=glob)] == sorted(SIGNS[glob])
+
+
+@pytest.mark.parametrize("glob", DOTS)
+async def test_a_name_may_end_with_dots(tmp_path: Path, glob: str) -> None:
+    for name in ("d.", "d..", "e"):
+        (tmp_path / name).write_text("needle\n")
+    assert [path for path, _, _ in await found(tmp_path, "needle", glob=glob)] == DOTS[glob]

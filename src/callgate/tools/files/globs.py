@@ -59,10 +59,13 @@ def literal(path: str) -> str:
 
 
 def _kept(glob: str) -> str:
-    """It as a line of an ignore file, as which ripgrep reads it: there, # begins a remark, and blanks end nothing."""
+    """It as a line of an ignore file, as which ripgrep reads it: there, # begins a remark, and blanks end nothing.
+
+    By a name that ends with a dot it finds no file.
+    """
     begun = f"\\{glob}" if glob.startswith("#") else glob
     before, last = begun[:-1], begun[-1:]
-    return f"{before}[{last}]" if last.isspace() and not before.endswith("\\") else begun
+    return f"{before}[{last}]" if (last.isspace() or last == ".") and not before.endswith("\\") else begun
 
 
 def _parts(glob: str) -> list[str]:
