@@ -40,5 +40,13 @@ async def until(path: Path) -> None:
 
 def handles_and_children() -> tuple[int, str]:
     """How many handles are open here, and which processes were started here and have not gone."""
-    tasks = Path("/proc/self/task").iterdir()
-    return len(os.listdir("/proc/self/fd")), "".join((task / "children").read_text() for task in tasks)  # noqa: PTH208
+    return len(os.listdir("/proc/self/fd")), _children()  # noqa: PTH208
+
+
+def children_named(name: str) -> list[int]:
+    """The processes of a name that were started here and have not gone."""
+    return [int(pid) for pid in _children().split() if Path(f"/proc/{pid}/comm").read_text() == f"{name}\n"]
+
+
+def _children() -> str:
+    return "".join((task / "children").read_text() for task in Path("/proc/self/task").iterdir())

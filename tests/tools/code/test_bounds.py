@@ -25,13 +25,14 @@ from callgate.errors import NoEffect
 from callgate.model.grounds import Grounds
 from callgate.model.levels import Autonomy
 from callgate.tools.code import headcount, inventory, sandbox, watch
+from callgate.tools.code.enclosure import Enclosure
 from callgate.tools.code.filter import system_call_filter
 from callgate.tools.code.headcount import hold, let_go
 from callgate.tools.code.inventory import own_with_second_names, take
 from callgate.tools.code.mounts import usable
 from callgate.tools.code.sandbox import STOPPED, Program, enclosure, run
 from callgate.tools.code.watch import Bounds
-from tests.tools.code.small_program import SMALL, grounds_of, handles_and_children, run_small, until
+from tests.tools.code.small_program import SMALL, children_named, grounds_of, handles_and_children, run_small, until
 from tests.tools.code.world import World, left_running, make_world
 
 pytestmark = pytest.mark.usefixtures("bubblewrap")
@@ -92,6 +93,36 @@ async def test_a_call_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
             await asyncio.wait({call})
         assert left_running(marker) == []
         assert not (world.ground / "plugins").exists()
+
+
+async def test_a_command_whose_bubblewrap_was_killed_is_not_run_again(tmp_path: Path) -> None:
+    keyed = Context(autonomy=Autonomy.A4, idempotency_key="once")
+    with make_world(tmp_path) as world:
+        async with open_gate(world) as gate:
+            line = {"command": "echo begun; echo x >> ledger; sleep 60"}
+            call = asyncio.ensure_future(gate.call("run_shell", line, keyed))
+            await until(world.ground / "ledger")
+            for bubblewrap in children_named("bwrap"):
+                os.kill(bubblewrap, signal.SIGKILL)
+            outcome = await call
+            assert (await gate.call("run_shell", line, keyed)).deduped
+        ran = outcome.unwrap()
+        assert (ran["stdout"], ran["returncode"], ran["note"]) == ("begun\n", -1, "stopped: it was killed")
+        assert (world.ground / "ledger").read_text() == "x\n"
+
+
+async def test_a_program_of_which_nobody_knows_whether_it_heard_go_is_not_told_as_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(_inside: Enclosure, _init: int) -> None:
+        for bubblewrap in children_named("bwrap"):
+            os.kill(bubblewrap, signal.SIGKILL)
+            os.waitid(os.P_PID, bubblewrap, os.WEXITED | os.WNOWAIT)
+
+    async with enclosure(grounds_of(tmp_path), writable=(str(tmp_path),)) as inside:
+        monkeypatch.setattr(Enclosure, "runs", killed)
+        ran = await run(Program(command=("/bin/touch", "ran"), directory=str(tmp_path)), inside, bounds=SMALL)
+    assert (ran.returncode, ran.stopped) == (STOPPED, "it was killed")
 
 
 @pytest.mark.crash

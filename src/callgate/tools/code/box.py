@@ -73,6 +73,8 @@ class Box:
     init_handle: int = -1
     init_ended: asyncio.Future[None] | None = None
     group: Path | None = None
+    may_have_begun: bool = False
+    """Whether the program was told to go: from then on nobody can say that it did nothing."""
 
     @property
     def outputs(self) -> list[Output]:

@@ -116,19 +116,32 @@ async def run(program: Program, inside: Enclosure, *, bounds: Bounds) -> Ran:
     finally:
         box.kill()
         await box.gone()
-    code = box.outer.returncode
-    if not stopped and b'"exit-code"' not in box.told:
-        raise _not_made(box)
+    stopped = stopped or _cut_short(box)
     return Ran(
         stdout=bytes(box.stdout.kept),
         stderr=bytes(box.stderr.kept),
-        returncode=STOPPED if stopped or code is None or code < 0 else code,
+        returncode=STOPPED if stopped else box.outer.returncode,
         seconds=time.monotonic() - begun,
-        stopped=stopped or (None if code is not None and code >= 0 else "it was killed"),
+        stopped=stopped,
         cut=box.stdout.cut or box.stderr.cut,
         report=b"" if box.report is None else bytes(box.report.kept),
         report_cut=box.report is not None and box.report.cut,
     )
+
+
+def _cut_short(box: Box) -> str | None:
+    """Why it did not come to an end of its own; None if it did.
+
+    Raises:
+        NoEffect: It never began.
+    """
+    has_told = b'"exit-code"' in box.told
+    if has_told and box.outer.returncode >= 0:
+        return None
+    # Bubblewrap that is killed itself tells nothing, whatever the program has done by then.
+    if not has_told and not box.may_have_begun:
+        raise _not_made(box)
+    return "it was killed"
 
 
 async def _let_begin(box: Box, bounds: Bounds, *, inside: Enclosure, until: float) -> None:
@@ -146,6 +159,7 @@ async def _let_begin(box: Box, bounds: Bounds, *, inside: Enclosure, until: floa
             await asyncio.sleep(_LOOKS_SECONDS)
     inside.runs(box.init)
     await _lasting(inside)
+    box.may_have_begun = True  # before: whoever heard it, this may not know
     os.write(for_the_program, b"\n")
 
 
