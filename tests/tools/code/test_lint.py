@@ -325,6 +325,20 @@ class TestFiles:
             assert (await gate.resume(mending.approval_id)).unwrap()["success"]
         assert (tmp_path / "a.py").read_text() == "print(1)\n"
 
+    async def test_what_is_another_callgates_is_neither_shown_nor_mended(self, tmp_path: Path) -> None:
+        store = tmp_path / "sub" / ".callgate" / "plugins"
+        store.mkdir(parents=True)
+        (store / "p.py").write_text("import os\n")
+        (tmp_path / "sub" / "a.py").write_text("import os\n")
+        async with open_default(tmp_path) as gate:
+            mending: Any = await gate.call("lint_code", {"path": "sub", "fix": True})
+            shown: Any = (await gate.approval(mending.approval_id)).preview
+            assert "--- sub/a.py" in shown["text"]
+            assert "p.py" not in shown["text"]
+            await gate.approve(mending.approval_id, by="ann")
+            assert (await gate.resume(mending.approval_id)).unwrap()["success"]
+        assert ((tmp_path / "sub" / "a.py").read_text(), (store / "p.py").read_text()) == ("", "import os\n")
+
     async def test_a_yes_is_for_the_changes_that_were_shown(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("import os\nprint(1)\n")
         async with open_default(tmp_path) as gate:

@@ -126,6 +126,25 @@ async def test_a_store_that_is_found_through_a_link_is_neither_read_nor_replaced
     assert seen(store)[2] == place.canary, ran
 
 
+@pytest.mark.parametrize("leads", [None, "data"])
+async def test_of_a_store_who_may_only_read_sees_nothing_either(place: Place, leads: str | None) -> None:
+    folder = place.ground / "sub" / (leads or ".callgate")
+    folder.mkdir(parents=True)
+    if leads is not None:
+        (place.ground / "sub" / ".callgate").symlink_to(leads)
+    (folder / "plugin.py").write_text(f"import os\n{place.canary}\n")
+    (place.ground / "sub" / "mine.py").write_text("import os\n")
+    do(place.ground, "init", "-q")
+    do(place.ground, "add", ".")
+    do(place.ground, "commit", "-q", "-m", "one")
+    looked = (await place.call("lint_code", path="sub", select=["F"])).unwrap()
+    assert [issue["file"] for issue in looked["issues"]] == [str(place.ground / "sub" / "mine.py")]
+    (folder / "plugin.py").write_text("changed\n")
+    said = (await place.call("git_status")).unwrap()
+    assert (said["modified"], said["deleted"]) == ([], [])
+    assert f"sub/{folder.name}" in said["note"]
+
+
 async def test_a_store_that_is_all_around_is_no_ground_for_programs(place: Place) -> None:
     (place.ground / "sub").mkdir()
     (place.ground / "sub" / ".callgate").symlink_to("..")

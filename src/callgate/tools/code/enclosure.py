@@ -99,7 +99,7 @@ def enclosed(
         mounts = SecondMounts.within((*SYSTEM, *readable, *writable), mounted())
         before = _look(grounds, mounts, writable=writable, readable=readable)
         git = [*_git_places(before, writable), *_git_mounts(mounts, granted=grounds.git)]
-        others = Others.among(before, writable=writable, mounts=mounts.mounts)
+        others = Others.among(before, writable=writable, readable=readable, mounts=mounts.mounts)
         ending = _ending(before, others, git=git, writable=writable, spared=Spared(grounds.git, own))
         kept = [path for path in own if any(is_inside(path, root) for root in (*SYSTEM, *readable, *writable))]
         kept += _absent(grounds.code, writable)
@@ -217,11 +217,12 @@ class _Layout:
     def keep_others(self, others: Others) -> None:
         """Let what governs another Callgate only be read, and hide its store; links to them stay where they are."""
         files, folders = self._there(others.policies), self._there(others.stores)
-        if len(files) + len(folders) > _MOST_OTHERS:
+        only_read = [path for path in others.only_read if os.path.exists(path)]  # noqa: PTH110 - a text all along
+        if len(files) + len(folders) + len(only_read) > _MOST_OTHERS:
             message = (
                 f"the granted directories hold files of more than {_MOST_OTHERS} Callgates, too many to look after"
             )
-            one = shown((*files, *folders)[-1])
+            one = shown((*files, *folders, *only_read)[-1])
             raise PermissionError(
                 f"{message}, such as {one}; remove them, or grant a smaller directory to run programs in"
             )
@@ -232,7 +233,7 @@ class _Layout:
         are, closed = "are hard links of what governs another Callgate; make copies of them", self._mounts.processes
         for path in second_names(files, self._writable, granted=(), closed=closed, are=are):
             self._shut(path, "it is a hard link of what governs another Callgate")
-        self.places |= dict.fromkeys(folders, _As.HIDDEN)
+        self.places |= dict.fromkeys((*folders, *only_read), _As.HIDDEN)
 
     def keep_own(self, covers: Covers, second_names: Iterable[str]) -> None:
         """Hide Callgate's own files, where they are and under other names."""
@@ -321,8 +322,8 @@ class _Layout:
 
 
 def _looked_through(grounds: Grounds, *, writable: Sequence[str], also: Sequence[str]) -> list[str]:
-    """Where git's directories are looked for: their files may have a second name in what can be written."""
-    places = dict.fromkeys((*writable, *(granted(grounds) if writable else ()), *also))
+    """All that is granted: a store may lie there, and git's files have a second name in what can be written."""
+    places = dict.fromkeys((*writable, *granted(grounds), *also))
     return [place for place in places if not any(is_inside(place, other) for other in places if other != place)]
 
 

@@ -33,21 +33,33 @@ class Others:
     policies: tuple[str, ...]
     """Where they really lie, there or not, in what the program may write to; so do the stores."""
     stores: tuple[str, ...]
+    only_read: tuple[str, ...]
+    """Stores in what it may only read."""
     links: tuple[Link, ...]
 
     @classmethod
-    def among(cls, before: Inventory, *, writable: Sequence[str], mounts: MountTable) -> Others:
+    def among(
+        cls, before: Inventory, *, writable: Sequence[str], readable: Sequence[str], mounts: MountTable
+    ) -> Others:
         """Find what was found by its name where it really lies.
+
+        Args:
+            before: What was found.
+            writable: What the program may change.
+            readable: What it may only read.
+            mounts: What is mounted.
 
         Raises:
             PermissionError: It cannot be kept; says why.
         """
         policies = _real(before.configurations, writable=writable, mounts=mounts)
         stores = _real(before.stores, writable=writable, mounts=mounts)
-        _refuse_around((store for store in stores if store not in before.stores), writable)
+        _refuse_around((store for store in stores if store not in before.stores), (*writable, *readable))
+        kept = tuple(_inside(stores, writable))
         return cls(
             tuple(_inside(policies, writable)),
-            tuple(_inside(stores, writable)),
+            kept,
+            tuple(store for store in _inside(stores, readable) if store not in kept),
             tuple(_links(before.configurations | before.stores, writable)),
         )
 
