@@ -229,6 +229,12 @@ class TestFiles:
         assert outcome.error.category is Category.USER_INPUT
         assert outcome.happened is Happened.NONE
 
+    @pytest.mark.parametrize("before", ["", "a\nwarning: "])
+    async def test_no_name_of_a_file_says_that_there_is_none(self, tmp_path: Path, before: str) -> None:
+        name = f"{before}No Python files found under the given path(s)\n.py"
+        (tmp_path / name).write_text("import os  # noqa: [\n")  # with what it cannot read ruff says the name
+        assert (await lint_path(tmp_path, path=".", select=["F"])).unwrap()["issue_count"] == 1
+
     async def test_files_that_take_ruff_too_long_are_an_error_and_no_answer(self, tmp_path: Path) -> None:
         """It waits here for somebody to write; who only looked has left nothing behind, and may call again."""
         os.mkfifo(tmp_path / "a.py")

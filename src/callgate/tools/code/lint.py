@@ -46,7 +46,8 @@ _SAFELY = ("--no-fix-only", "--no-unsafe-fixes")
 _ONLY_LOOKING = ("--no-fix", *_SAFELY)
 _ONLY_DIFFERENCES = ("--diff", "--output-format=json-lines")
 """In this format ruff sums nothing up behind the last difference; `--quiet` would hide that it found no file, too."""
-_NOTHING_THERE = b"No Python files found"
+_NOTHING_THERE = b"warning: No Python files found under the given path(s)"
+"""Its last line then. The name of a file, which it may say before, can have these words in it, and be lines itself."""
 _PLACE = {"line": {"type": "integer"}, "column": {"type": "integer"}}
 _ISSUE = {
     "type": "object",
@@ -282,7 +283,7 @@ class NothingToLint(NoEffect, ValueError):
 def _refuse_unlooked(ran: Ran, place: str) -> None:
     if ran.stopped:
         raise Stopped(f"ruff was stopped: {ran.stopped}; give it fewer files")
-    if _NOTHING_THERE in ran.stderr:
+    if ran.stderr.splitlines()[-1:] == [_NOTHING_THERE]:
         raise NothingToLint(f"there is no Python file in {place} that the project's own settings do not leave out")
     if ran.returncode not in LOOKED:
         said = ran.stderr.decode(errors="replace")[-_MOST_TEXT:].strip()
