@@ -85,7 +85,7 @@ class ToolContext:
     """
     closed: bool = field(default=False, init=False)
     nested: set[Callable[[], object]] = field(default_factory=set["Callable[[], object]"], init=False)
-    """How to stop the calls that the handler made through the gate and that still run; from any thread."""
+    """How to stop what the handler started and would go on without it, calls through the gate among it; any thread."""
     runs_in: object = field(default=None, init=False)
     """The task the handler runs in, where it is a coroutine."""
 

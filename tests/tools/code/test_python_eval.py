@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import os
 import sys
@@ -276,6 +277,19 @@ async def test_what_takes_too_long_is_stopped_and_its_interpreter_gone() -> None
     outcome = await ask("while True:\n    pass")
     assert "more time" in str(outcome)
     assert _interpreters() == before
+
+
+async def test_an_interpreter_ends_with_its_call() -> None:
+    before = _interpreters()
+    async with Callgate.open("memory://", builtin_tools=["python_eval"]) as gate:
+        call = asyncio.ensure_future(gate.call("python_eval", {"expression": "while True: pass"}))
+        async with asyncio.timeout(8):
+            while _interpreters() == before:  # noqa: ASYNC110 - a thread starts it
+                await asyncio.sleep(0.01)
+            call.cancel()
+            await asyncio.wait({call})
+            while _interpreters() != before:  # noqa: ASYNC110 - the thread lets it go
+                await asyncio.sleep(0.01)
 
 
 def _interpreters() -> set[int]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import time
 import unicodedata
+from collections.abc import Generator
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -78,7 +82,12 @@ def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, A
     seconds = _SECONDS if left is None else max(0.1, min(_SECONDS, left - 2))
     try:
         # An interpreter of its own per call: nothing of one call can be met by another.
-        with Tether() as tether, _pool(program, tether) as pool, _session(pool, seconds) as session:
+        with (
+            Tether() as tether,
+            _pool(program, tether) as pool,
+            _session(pool, seconds) as session,
+            _ended_with(ctx, session.worker_pid),
+        ):
             tether.tie(session.worker_pid)
             session.feed_start(PRELUDE, inputs=INPUTS)
             _to_end(session.feed_start(kept.text, inputs=names, print_callback=printed))
@@ -88,6 +97,23 @@ def python_eval(expression: _Source, *, ctx: ToolContext, variables: dict[str, A
     except monty.MontyError as error:
         raise _told(error) from None
     return printed.output if value is None and printed.output else value
+
+
+@contextlib.contextmanager
+def _ended_with(ctx: ToolContext, pid: int) -> Generator[None]:
+    """End the interpreter when its call is over: nobody waits any more, and it computes on up to its own limit."""
+
+    def end() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    ctx.nested.add(end)
+    try:
+        if ctx.closed:  # it may have been before there was anything to end
+            end()
+        yield
+    finally:
+        ctx.nested.discard(end)
 
 
 def _to_end(at: Any) -> None:
