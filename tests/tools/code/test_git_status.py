@@ -143,6 +143,29 @@ async def test_a_rename_of_which_only_one_name_was_read_is_none(
         assert told["truncated"] is not bool(renamed)
 
 
+@pytest.mark.parametrize("setting", ["status.renames", "diff.renames"])
+async def test_a_copy_is_no_rename(repository: Path, setting: str) -> None:
+    do(repository, "config", setting, "copies")
+    (repository / "copy").write_text((repository / "kept").read_text())
+    (repository / "kept").write_text("kept\n" * 21)
+    do(repository, "add", ".")
+    told = (await ask(repository)).unwrap()
+    assert (told["renamed"], told["staged"]) == ([], ["copy", "kept"])
+
+
+async def test_that_a_filter_was_not_run_is_noted(repository: Path) -> None:
+    (repository / ".gitattributes").write_text("kept filter=upper\n")
+    do(repository, "config", "filter.upper.clean", "tr a-z A-Z")
+    do(repository, "add", "--renormalize", ".")
+    do(repository, "add", ".gitattributes")
+    do(repository, "commit", "-q", "-m", "two")
+    os.utime(repository / "kept", (1, 1))
+    assert not do(repository, "--no-optional-locks", "status", "--short")
+    told = (await ask(repository)).unwrap()
+    assert told["modified"] == ["kept"]
+    assert "a filter that the repository names is not run here" in told["note"]
+
+
 async def test_a_broken_repository_is_told_as_trouble(repository: Path) -> None:
     (repository / ".git" / "index").write_bytes(b"nonsense")
     outcome = await ask(repository)

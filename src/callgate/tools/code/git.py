@@ -43,7 +43,7 @@ _RESULT = {
         },
         "conflicted": _NAMES,
         "truncated": {"type": "boolean"},
-        "note": {"type": ["string", "null"], "description": "What could not be looked at, if anything."},
+        "note": {"type": ["string", "null"], "description": "What could not be looked at as git does, if anything."},
     },
     "required": ["branch", "modified", "staged", "untracked", "deleted", "renamed", "conflicted", "truncated", "note"],
     "additionalProperties": False,
@@ -58,7 +58,13 @@ _SETTINGS = {
     "core.untrackedCache": "false",
     "core.hooksPath": "/dev/null",
     "core.quotePath": "false",
+    "status.renames": "true",  # copies would be told as renames, and their sources are still there
 }
+_NOT_STARTED = b"cannot fork"
+_UNFILTERED = (
+    "a filter that the repository names is not run here, so a file behind it may be in modified that git itself, which"
+    " runs it, takes for unchanged"
+)
 
 
 @tool(
@@ -95,7 +101,10 @@ async def git_status(repo_path: str = ".", *, ctx: ToolContext) -> dict[str, Any
         raise Stopped(f"git was stopped: {ran.stopped}; ask for a smaller repository")
     if ran.returncode:
         raise _trouble(ran.stderr.decode(errors="replace").strip(), site.directory)
-    return _read(ran.stdout, cut=ran.cut, hidden=_Hidden(inside.hidden, top=_top(site.directory)))
+    hidden = _Hidden(inside.hidden, top=_top(site.directory))
+    found = _read(ran.stdout, cut=ran.cut, hidden=hidden)
+    notes = [hidden.note, _UNFILTERED if _NOT_STARTED in ran.stderr else None]
+    return {**found, "note": "; ".join(filter(None, notes)) or None}
 
 
 def _trouble(said: str, directory: str) -> Exception:
@@ -145,7 +154,7 @@ def _read(output: bytes, *, cut: bool, hidden: _Hidden) -> dict[str, Any]:
             cut = True
             break
         _note(_text(record), records, found=found, hidden=hidden)
-    return {**found, "truncated": cut, "note": hidden.note}
+    return {**found, "truncated": cut}
 
 
 def _text(name: bytes) -> str:
