@@ -36,7 +36,7 @@ from callgate.tools import (
 )
 from callgate.tools.category import Category
 from callgate.tools.libraries import find_library, from_installed_only
-from callgate.tools.programs import find_program
+from callgate.tools.programs import ends_unknown, find_program
 from callgate.tools.services import NOTHING, Services
 
 ALL = "all"
@@ -149,4 +149,6 @@ def _missing(tool: str, category: Category) -> str | None:
     if modules:
         return f"it needs {' and '.join(modules)}; install with: pip install 'callgate[{category.extra}]'"
     program = category.programs.get(tool)
-    return None if program is None or find_program(program) else f"it needs {_INSTALLING[program]}"
+    if program is None:
+        return None
+    return ends_unknown() if find_program(program) else f"it needs {_INSTALLING[program]}"

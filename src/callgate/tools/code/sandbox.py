@@ -24,7 +24,7 @@ from callgate.tools.code.finished import finished, on_thread
 from callgate.tools.code.headcount import hold
 from callgate.tools.code.tied import ends_with_us
 from callgate.tools.code.watch import Bounds, bind, watch, yield_to_watch
-from callgate.tools.programs import find_program
+from callgate.tools.programs import ends_unknown, find_program
 
 STOPPED = -1
 """The return code of a program that did not end by itself."""
@@ -193,10 +193,7 @@ async def _start(program: Program, inside: Enclosure) -> Box:
     Raises:
         NoEffect: It is missing, or could not make the sandbox; says why.
     """
-    bubblewrap = find_program("bwrap", inside.grounds)
-    if bubblewrap is None:
-        where = "bubblewrap is not installed, or only where tools may write"
-        raise NoEffect(f"{where}, and no program is run without it; install it where programs of the system are")
+    bubblewrap = _find_bubblewrap(inside)
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         held, go = _pipe(theirs, ours)
         alive, tell_alive = _pipe(theirs, ours)
@@ -232,6 +229,16 @@ async def _start(program: Program, inside: Enclosure) -> Box:
         await box.gone()
         raise _not_made(box)
     return box
+
+
+def _find_bubblewrap(inside: Enclosure) -> str:
+    found = find_program("bwrap", inside.grounds)
+    if found is None:
+        where = "bubblewrap is not installed, or only where tools may write"
+        raise NoEffect(f"{where}, and no program is run without it; install it where programs of the system are")
+    if unknown := ends_unknown():
+        raise NoEffect(unknown)
+    return found
 
 
 def _not_made(box: Box) -> NoEffect:

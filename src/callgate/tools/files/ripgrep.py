@@ -22,7 +22,7 @@ from callgate.adapters.tether import Tether
 from callgate.model.grounds import Grounds
 from callgate.tools.files.globs import literal, options_of
 from callgate.tools.files.ripgrep_lines import FORMAT, Hit, Lines
-from callgate.tools.programs import find_program
+from callgate.tools.programs import ends_unknown, find_program
 from callgate.tools.readiness import news_of
 
 _ALWAYS = (
@@ -146,11 +146,14 @@ def program_of(grounds: Grounds) -> str:
 
     Raises:
         FileNotFoundError: Nowhere, or only where tools may write.
+        OSError: How it ends could not be known.
     """
     found = find_program("rg", grounds)
     if found is None:
         missing = "ripgrep is not installed, or only where tools may write"
         raise FileNotFoundError(f"{missing}; install with: pip install 'callgate[files]'")
+    if unknown := ends_unknown():
+        raise OSError(unknown)
     return found
 
 
