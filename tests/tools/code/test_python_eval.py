@@ -20,6 +20,7 @@ from tests.needed import needs
 from tests.tools.examples import run_examples
 
 needs("pydantic_monty")
+PAGE = (Path(__file__).parents[3] / "docs" / "builtin.md").read_text()
 
 
 async def ask(expression: str, **variables: Any) -> Any:
@@ -105,13 +106,16 @@ ONCE = (
 @pytest.mark.parametrize("code", ONCE)
 async def test_what_python_gives_once_is_given_once(code: str) -> None:
     """What the interpreter gives is what Python itself gives for the same lines."""
+    # Iterators are given as lists of what is left in them.
+    assert (await ask(code)).unwrap() == json.loads(json.dumps(list(pythons_own(code)), default=list))
+
+
+def pythons_own(code: str) -> Any:
     *lines, last = ast.parse(code).body
     assert isinstance(last, ast.Expr)
     names: dict[str, Any] = {}
     exec(compile(ast.Module(lines, []), "lines", "exec"), names)
-    given = eval(compile(ast.Expression(last.value), "last", "eval"), names)
-    # Iterators are given as lists of what is left in them.
-    assert (await ask(code)).unwrap() == json.loads(json.dumps(list(given), default=list))
+    return eval(compile(ast.Expression(last.value), "last", "eval"), names)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +133,27 @@ async def test_what_python_gives_once_is_given_once(code: str) -> None:
 )
 async def test_what_is_like_a_list_or_a_mapping_is_told_as_one(expression: str, value: Any) -> None:
     assert (await ask(expression)).unwrap() == value
+
+
+@pytest.mark.parametrize(
+    ("told_of", "code", "value", "pythons"),
+    [
+        ("`re.sub('a*', '-', 'baac')` is `-b-c-`", "import re\nre.sub('a*', '-', 'baac')", "-b-c-", "-b--c-"),
+        ("`list({1: 'a', True: 'b'})` is `[True]`", "list({1: 'a', True: 'b'})", [True], [1]),
+        ("`list({1: 0, 1.0: 0})` is `[1.0]`", "str(list({1: 0, 1.0: 0}))", "[1.0]", "[1]"),
+        ("`hasattr('abc', 'upper')` is `False`", "hasattr('abc', 'upper')", False, True),
+        ("its `__bool__` gives `False`", "class A:\n    def __bool__(self): return False\nbool(A())", True, False),
+        ("its `__len__` 0", "class A:\n    def __len__(self): return 0\nbool(A())", True, False),
+    ],
+    ids=["empty-match", "true-as-a-key", "float-as-a-key", "hasattr", "bool", "len"],
+)
+async def test_a_known_difference_to_python_is_one_and_documented(
+    told_of: str, code: str, value: Any, pythons: Any
+) -> None:
+    assert pythons_own(code) == pythons
+    told = (await ask(code)).unwrap()
+    assert (told, type(told)) == (value, type(value))
+    assert told_of in PAGE
 
 
 async def test_what_can_be_taken_once_only_is_told_so() -> None:
