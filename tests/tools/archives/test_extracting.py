@@ -6,16 +6,21 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callgate import Callgate, Context, Pending, Previewed
-from callgate.model.levels import Autonomy, Category
+from callgate import Callgate, Context, Failed, Pending, Previewed
+from callgate.model.levels import Autonomy, Category, Happened
+from callgate.model.outcome import Outcome
+from callgate.model.tool_context import ToolContext
 from callgate.tools.archives import extract, pouring, tar_format
 from callgate.tools.archives.examining import prove
 from callgate.tools.archives.members import Member
+from callgate.tools.archives.shelf import Opened, Shelf
 from tests.tools.archives.building import seven_zipped, tarred, zipped
 from tests.tools.files.calling import call, opened
 
@@ -132,6 +137,64 @@ async def test_an_approval_is_for_the_place_that_was_shown(tmp_path: Path) -> No
         assert (await gate.call("archive_open", {"path": "two/bundle.zip"}, asker)).ok
         assert not (await gate.call("archive_extract", {}, asker)).ok
     assert not (tmp_path / "two" / "bundle").exists()
+
+
+def _open_another(_: Path, shelf: Shelf, ctx: ToolContext) -> None:
+    with shelf.open("evil.zip", ctx):
+        pass
+
+
+def _take_its_name(folder: Path, _: Shelf, __: ToolContext) -> None:
+    (folder / "good").mkdir()
+
+
+@pytest.mark.parametrize("change", [_open_another, _take_its_name])
+async def test_what_changes_when_the_preview_was_made_anew_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path, Shelf, ToolContext], None]
+) -> None:
+    for name in ("good", "evil"):
+        (tmp_path / f"{name}.zip").write_bytes(zipped({"a.txt": name.encode()}))
+    find, finds = Shelf.find, count(1)
+
+    def found(self: Shelf, name: str | None, ctx: ToolContext) -> AbstractContextManager[Opened]:
+        if next(finds) == 3:  # the third one that looks is the tool, after the preview and the one made anew
+            change(tmp_path, self, ctx)
+        return find(self, name, ctx)
+
+    monkeypatch.setattr(Shelf, "find", found)
+    async with opened(tmp_path, "archives") as gate:
+        assert "is not what was approved" in str(await _extract_when_approved(gate, "good.zip"))
+    assert next(finds) == 4
+    assert not (tmp_path / "evil").exists()
+    assert not (tmp_path / "good-2").exists()
+    assert not _names(tmp_path)[0].startswith(".")
+
+
+async def test_a_name_that_is_taken_while_it_is_unpacked_is_not_exchanged_for_another_than_was_approved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bundle.zip").write_bytes(zipped({"a.txt": b"a"}))
+
+    def taken(*given: Any, **options: Any) -> None:
+        (tmp_path / "bundle").mkdir()
+        prove(*given, **options)
+
+    monkeypatch.setattr(extract, "prove", taken)
+    async with opened(tmp_path, "archives") as gate:
+        outcome = await _extract_when_approved(gate, "bundle.zip")
+    assert isinstance(outcome, Failed)
+    assert outcome.happened is Happened.NONE
+    assert "bundle-2, is not what was approved" in str(outcome)
+    assert _names(tmp_path) == ["bundle", "bundle.zip"]
+
+
+async def _extract_when_approved(gate: Callgate, path: str) -> Outcome:
+    asker = Context(session="s")
+    assert (await gate.call("archive_open", {"path": path}, asker)).ok
+    pending = await gate.call("archive_extract", {}, asker)
+    assert isinstance(pending, Pending)
+    await gate.approve(pending.approval_id, by="operator")
+    return await gate.call("archive_extract", {}, asker)
 
 
 async def test_who_is_asked_about_an_extraction_that_would_be_refused_reads_why(tmp_path: Path) -> None:

@@ -49,9 +49,7 @@ def would_extract(arguments: dict[str, Any], ctx: ToolContext, *, shelf: Shelf) 
         more = [f"… and {len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
         total = sum(each.size for each in chosen)
         head = f"{len(chosen)} files, {total} bytes, out of {opened.held.place} into the new directory {where}"
-        # What was agreed to are these bytes, from this place to that one.
-        bound = f"{opened.digest}\0{opened.held.place}\0{where}".encode("utf-8", "surrogateescape")
-        return Preview(text="\n".join((head, *lines, *more)), state=hashlib.sha256(bound).hexdigest())
+        return Preview(text="\n".join((head, *lines, *more)), state=_state(opened, where))
 
 
 def _touches(arguments: dict[str, Any]) -> dict[str, list[str]]:
@@ -100,15 +98,18 @@ def make_extract(shelf: Shelf) -> Any:
         with shelf.find(archive_name, ctx) as opened, confined.spot(opened.held.place) as beside:
             chosen = _chosen(opened.archive, pattern=pattern, files=files)
             made = _made(opened.archive, chosen)
-            _destination(confined, opened, folder=beside.folder, made=made)
+            _refuse_another(ctx, opened, where=_destination(confined, opened, folder=beside.folder, made=made))
+
+            def judge(top: str) -> None:
+                _refuse_another(ctx, opened, where=top)
+                _refuse_places(confined, made, top=top)
+
             documents = _Documents()
             prove(opened.archive, chosen, into=documents.sink if process_documents else Sink)
             with staged(confined, beside.folder) as stage:
                 _fill(stage, opened.archive, made=made)
                 with ctx.effect_sync():
-                    stored = stage.publish(
-                        _stem(opened.held.place), lambda top: _refuse_places(confined, made, top=top)
-                    )
+                    stored = stage.publish(_stem(opened.held.place), judge)
         return {
             "extracted": len(chosen),
             "processed": documents.processed,
@@ -155,6 +156,23 @@ def _destination(confined: Confined, opened: Opened, *, folder: Held, made: tupl
     top = inside(folder.place, free_name(folder, stem))
     _refuse_places(confined, made, top=top)
     return top
+
+
+def _refuse_another(ctx: ToolContext, opened: Opened, *, where: str) -> None:
+    """While a person thinks, and the preview is made anew, another archive may be opened, and the name be taken.
+
+    Raises:
+        PermissionError: This is not what the person agreed to.
+    """
+    if not ctx.is_as_shown(_state(opened, where)):
+        what = f"{opened.held.place}, into the new directory {where}, is not what was approved"
+        raise PermissionError(f"{what}: another archive was opened or the name was taken since; ask again")
+
+
+def _state(opened: Opened, where: str) -> str:
+    """What a person agrees to: these bytes, from this place to that one."""
+    bound = f"{opened.digest}\0{opened.held.place}\0{where}".encode("utf-8", "surrogateescape")
+    return hashlib.sha256(bound).hexdigest()
 
 
 def _refuse_places(confined: Confined, made: tuple[Member, ...], *, top: str) -> None:
