@@ -84,6 +84,21 @@ def long_header() -> bytes:
     return tarred_entries([(info, b"")])
 
 
+def with_records(body: bytes, kind: bytes = tarfile.XHDTYPE) -> bytes:
+    """A tar file with a file behind a pax header of this body."""
+    head = tarfile.TarInfo("pax")
+    head.type, head.size = kind, len(body)
+    padding = bytes(-len(body) % tarfile.BLOCKSIZE)
+    return head.tobuf(tarfile.USTAR_FORMAT) + body + padding + tarred({"a.txt": b"x"})
+
+
+def record(keyword: bytes, value: bytes) -> bytes:
+    """A record of a pax header that says how long it is."""
+    rest = len(keyword) + len(value) + 3
+    length = next(size for size in range(rest, rest + 20) if rest + len(str(size)) == size)
+    return b"%d %s=%s\n" % (length, keyword, value)
+
+
 HOSTILE: dict[str, Callable[[], bytes]] = {
     # Names
     "zip-climbing": lambda: zipped({"../escaped.txt": b"x"}),
@@ -158,6 +173,13 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "zip-more-entries-than-it-says": lambda: counting_wrong(3, said=2),
     "zip-without-an-end": lambda: zipped(HONEST)[:-10],
     "tar-cut": lambda: tarred(HONEST)[:1000],
+    "tar-records-without-an-end": lambda: with_records(b"9" * 20_000),
+    "tar-many-digits": lambda: with_records(record(b"comment", b"1" * 20_000)),
+    "tar-many-digits-for-all": lambda: with_records(record(b"comment", b"1" * 20_000), tarfile.XGLTYPE),
+    "tar-records-that-say-nothing": lambda: with_records(b"4 a\n" * 9 + record(b"comment", b"x")),
+    "tar-record-that-is-longer": lambda: with_records(b"999 comment=x\n"),
+    "tar-record-that-is-shorter": lambda: with_records(b"9 comment=x\n"),
+    "tar-record-without-a-length": lambda: with_records(b"comment=x\n"),
     "tar-broken-in-the-middle": lambda: tarred({"a": b"x", "b": b"y"}).replace(b"b\0\0\0", b"c\0\0\0", 1),
     "gz-cut": lambda: tarred(HONEST, "gz")[:-20],
     "xz-cut": lambda: tarred(HONEST, "xz")[:-40],
@@ -220,6 +242,37 @@ async def test_what_can_be_seen_without_unpacking_is_refused_when_it_is_opened(p
     assert not outcome.ok
     assert outcome.error is not None
     assert outcome.error.category.value == "user_input_error", str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"9" * 20_000, "too many digits on end"),
+        (record(b"comment", b"1" * 20_000), "too many digits on end"),
+        (b"9" * 21 + b" a=\n", "not as long as they say"),
+        (b"4 a\n" * 9 + record(b"comment", b"x"), "says nothing"),
+    ],
+    ids=["a-length", "a-value", "a-long-length", "no-value"],
+)
+async def test_a_header_that_takes_long_to_search_is_refused_before_it_is_searched(
+    place: Path, body: bytes, said: str
+) -> None:
+    """The standard library's search takes the square of its digits, and nothing else runs meanwhile."""
+    (place / "root" / "a.tar").write_bytes(with_records(body))
+    async with opened(place / "root", "archives") as gate:
+        assert said in str(await call(gate, "archive_open", path="a.tar"))
+
+
+async def test_a_header_with_digits_as_people_write_them_is_read(place: Path) -> None:
+    """A time stamp, a digest, an attribute of 64 KiB; all in one header, and one that counts for all before it."""
+    values = {b"mtime": b"1700000000.123456789", b"comment": b"1234567890" * 20, b"x.attr": b"12ab" * 16_000}
+    body = b"".join(record(keyword, value) for keyword, value in values.items())
+    general = with_records(record(b"comment", b"12"), tarfile.XGLTYPE)[: 2 * tarfile.BLOCKSIZE]
+    (place / "root" / "a.tar").write_bytes(general + with_records(body + record(b"path", b"1" * 200)))
+    async with opened(place / "root", "archives") as gate:
+        manifest = (await call(gate, "archive_open", path="a.tar")).unwrap()
+        assert (await call(gate, "archive_extract")).ok
+    assert manifest["files"] == [{"name": "1" * 200, "size": 1}]
 
 
 async def test_a_member_that_holds_more_than_it_says_is_not_read(place: Path) -> None:

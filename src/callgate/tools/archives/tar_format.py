@@ -20,6 +20,7 @@ from callgate.tools.archives.limits import (
 )
 from callgate.tools.archives.members import Member, member
 from callgate.tools.archives.packed_streams import PackedStreams
+from callgate.tools.archives.pax_headers import CheckedInfo
 from callgate.tools.archives.pouring import CHUNK, Into
 
 _BLOCK = tarfile.BLOCKSIZE
@@ -57,7 +58,8 @@ class TarArchive:
     def _walk(self) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
         self._file.seek(0)
         stream = _Forward(_OPENERS[self._packing](self._file), self._room)
-        with tarfile.TarFile(fileobj=cast("BinaryIO", stream), mode="r", errorlevel=2) as tar:
+        source = cast("BinaryIO", stream)
+        with tarfile.TarFile(fileobj=source, mode="r", errorlevel=2, tarinfo=CheckedInfo) as tar:
             number = 0
             while (info := tar.next()) is not None:
                 number += 1
@@ -82,24 +84,32 @@ class _Forward(io.RawIOBase):
         self._source = source
         self._room = room
         self._at = 0
+        self._ahead = b""
+        """What was looked at already, and is read next."""
         self._last = b""
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1, /) -> bytes:
+        self._last = self.peek(size)
+        self._ahead = self._ahead[size:]
+        self._at += len(self._last)
+        return self._last
+
+    def peek(self, size: int) -> bytes:
+        """So many bytes of what is read next, or fewer at the end."""
         if not 0 <= size <= _LONGEST_HEADER:
             raise Hostile("the tar archive has a header that is too long")
-        pieces: list[bytes] = []
-        left = size
-        while left and (piece := self._source.read(left)):
+        pieces = [self._ahead]
+        left = size - len(self._ahead)
+        while left > 0 and (piece := self._source.read(left)):
             pieces.append(piece)
             left -= len(piece)
-        self._at += size - left
-        if self._at > self._room:
+        self._ahead = b"".join(pieces)
+        if self._at + len(self._ahead) > self._room:
             raise Hostile(f"the tar archive grows to more than {self._room} bytes: a bomb")
-        self._last = b"".join(pieces)
-        return self._last
+        return self._ahead[:size]
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         if whence or offset < self._at:
