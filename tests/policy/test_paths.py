@@ -385,6 +385,41 @@ def test_a_repository_of_any_name_is_read_only_to_tools(root: Path, names: tuple
     assert "read-only to tools" in refused(authorize(in_folder(root / "bare"), write_file(), {"path": "config"}))
 
 
+@pytest.mark.parametrize(
+    ("there", "last"),
+    [
+        (("objects", "refs"), "HEAD"),
+        (("objects", "refs"), "head."),
+        (("HEAD", "objects"), "refs/heads/main"),
+        (("HEAD", "refs"), "Objects"),
+        (("HEAD",), "commondir"),
+        (("commondir",), "HEAD"),
+    ],
+)
+def test_the_last_name_of_a_repository_is_not_made(root: Path, there: tuple[str, ...], last: str):
+    """Each name by itself is nobody's; who makes all of them decides what git starts."""
+    made = root / "made"
+    made.mkdir()
+    assert refused(authorize(in_folder(root), write_file(), {"path": f"made/{last}"})) == ""
+    for name in there:
+        (made / name).mkdir()
+        assert refused(authorize(in_folder(root), write_file(), {"path": f"made/{name}"})) == ""
+    for path in (f"made/{last}", f"made/{last}/below"):
+        said = refused(authorize(in_folder(root), write_file(), {"path": path}))
+        assert f"would make '{made}' a git repository" in said
+    assert refused(authorize(in_folder(root), write_file(), {"path": "made/HEADLINES"})) == ""
+    assert refused(authorize(in_folder(root), write_file(), {"path": f"other/{last}"})) == ""
+    assert refused(authorize(in_folder(root), read_file(), {"path": f"made/{last}"})) == ""
+
+
+def test_in_a_git_that_is_listed_a_repository_is_completed(root: Path):
+    modules = root / ".git" / "modules"
+    (modules / "objects").mkdir(parents=True)
+    (modules / "refs").mkdir()
+    policy = in_folder(root, families(fs=Family(paths=(".", ".git/modules"))))
+    assert refused(authorize(policy, write_file(), {"path": ".git/modules/HEAD"})) == ""
+
+
 def test_what_leads_to_a_name_that_is_no_text_is_refused(root: Path):
     os.mkdir(os.fsencode(root) + b"/d\xfe")  # noqa: PTH102 - bytes
     os.symlink(b"d\xfe", os.fsencode(root) + b"/link")  # noqa: PTH211

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection
+from itertools import chain
 
 from callgate.policy.mount_table import MountTable
 from callgate.policy.own_files import is_git, key_of, part_of_key
@@ -17,6 +18,7 @@ from callgate.policy.ways import is_inside, way_to
 _LONGEST_SAID = 4096
 SHAPES = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 """What makes a directory a repository, or the part of one that belongs to another working tree."""
+_NAMES = frozenset(map(part_of_key, chain(*SHAPES)))
 
 
 def lies_in_git(place: str) -> bool:
@@ -29,6 +31,16 @@ def is_in_git(place: str, mounts: MountTable) -> bool:
     if any(map(is_git, mounts.called(place))):
         return True
     return any(any(map(is_git, key_of(name))) or lies_in_git(name) for name in (place, *mounts.names(place)))
+
+
+def completed_by(place: str, mounts: MountTable) -> str | None:
+    """The directory that would become a repository with a real path in it, whose names are made one after the other."""
+    for name in (place, *mounts.names(place)):
+        if not _NAMES.isdisjoint(key_of(name)):  # hardly any path has one, and nothing is asked of the disk for others
+            found = next(filter(_is_completed_by, way_to(name)), None)
+            if found is not None:
+                return found.rpartition("/")[0] or "/"
+    return None
 
 
 def told_by(path: str) -> str | None:
@@ -70,6 +82,12 @@ def is_shape(names: Collection[str]) -> bool:
     """Whether a directory in which these names lie is a repository, whatever file system it is on."""
     keys = {part_of_key(name) for name in names}
     return any(all(part_of_key(name) in keys for name in shape) for shape in SHAPES)
+
+
+def _is_completed_by(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    there = (each for each in chain(*SHAPES) if os.path.lexists(f"{folder}/{each}"))
+    return part_of_key(name) in _NAMES and is_shape((*there, name))
 
 
 def _leads_around(folder: str, place: str) -> bool:

@@ -8,7 +8,7 @@ from itertools import chain
 
 from callgate.model.levels import Effect, Origin
 from callgate.model.tool import Tool
-from callgate.policy.git_places import is_in_git
+from callgate.policy.git_places import completed_by, is_in_git
 from callgate.policy.ground import Ground
 from callgate.policy.groups import effects_unknown
 from callgate.policy.looks import Looks
@@ -147,6 +147,11 @@ class OffLimits:
         if any(map(is_git, key_of(literal))) or is_in_git(place, self.mounts):
             advice = "list that .git in the paths of the scope family to open it"
             raise Unfit(f"path {show(text)} lies in a .git directory, which is read-only to tools; {advice}")
+        completed = completed_by(place, self.mounts)
+        if completed is not None:
+            # Whoever asks git for its status there starts what it is configured to start, outside of any sandbox.
+            what = f"path {show(text)} would make {show(completed)} a git repository, with what lies in it"
+            raise Unfit(f"{what}, and tools make none in this way; name it otherwise, or have a person do it")
 
     def _refuse_code(self, text: str, place: str, *, literal: str) -> None:
         if self.tool.read_only:

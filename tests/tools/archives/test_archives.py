@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from callgate import Context, Failed, Pending, Previewed, Refused
-from callgate.errors import SecretsClosed
 from callgate.model.levels import Autonomy, Category, Happened
 from callgate.tools.archives import pouring, sevenzip_process, shelf, stage
 from tests.tools.archives.building import HONEST, seven_zipped, tarred, tarred_entries, zipped
@@ -483,7 +482,7 @@ async def test_a_call_that_ended_before_its_rename_does_not_show_its_files(
             await task
         go_on.set()
         assert await asyncio.to_thread(ended.wait, 30)
-    assert isinstance(errors[0], SecretsClosed)
+    assert isinstance(errors[0], TimeoutError)
     assert names(tmp_path) == ["a.zip"]
 
 

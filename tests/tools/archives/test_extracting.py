@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import zipfile
@@ -17,6 +18,7 @@ from callgate import Callgate, Context, Failed, Pending, Previewed
 from callgate.model.levels import Autonomy, Category, Happened
 from callgate.model.outcome import Outcome
 from callgate.model.tool_context import ToolContext
+from callgate.tools import turns
 from callgate.tools.archives import extract, pouring, tar_format
 from callgate.tools.archives.examining import prove
 from callgate.tools.archives.members import Member
@@ -304,6 +306,39 @@ async def test_what_some_file_system_takes_for_a_repository_is_not_unpacked(
         assert (await call(gate, "archive_open", path="bundle.zip")).ok
         assert "bundle/a would be a git repository" in str(await call(gate, "archive_extract"))
     assert _names(tmp_path) == ["bundle.zip"]
+
+
+async def test_what_would_make_a_repository_of_the_directory_of_its_archive_is_not_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("objects", "refs"):
+        (tmp_path / f"{name}.zip").write_bytes(zipped({"a": b"x"}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="objects.zip")).ok
+        assert (await call(gate, "archive_extract")).ok
+        assert (await call(gate, "archive_open", path="refs.zip")).ok
+        assert f"would make '{tmp_path}' a git repository" in str(await call(gate, "archive_extract"))
+    assert not (tmp_path / "refs").exists()
+
+
+async def test_an_extraction_waits_for_who_writes_in_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are judged by what lies there, and together they could make what each of them may not."""
+    monkeypatch.setattr(turns, "_LONGEST_WAIT", 0.05)
+    (tmp_path / "bundle.zip").write_bytes(zipped({"a.txt": b"a"}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="bundle.zip")).ok
+        held = os.open(tmp_path, os.O_RDONLY)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            outcome = await call(gate, "archive_extract")
+        finally:
+            os.close(held)
+        assert isinstance(outcome, Failed)
+        assert outcome.happened is Happened.NONE
+        assert "others are writing" in str(outcome)
+        assert _names(tmp_path) == ["bundle.zip"]
+        assert (await call(gate, "archive_extract")).ok
 
 
 async def test_names_of_a_repository_that_lie_apart_make_none(tmp_path: Path) -> None:

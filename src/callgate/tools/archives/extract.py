@@ -22,6 +22,7 @@ from callgate.tools.archives.sections import count_sections, text_of
 from callgate.tools.archives.shelf import Opened, Shelf, file_of
 from callgate.tools.archives.stage import Stage, free_name, staged
 from callgate.tools.confined import Confined, Held, inside
+from callgate.tools.turns import one_writer
 
 _LARGEST_DOCUMENT = 16 * 1024 * 1024
 _LISTED = 50
@@ -108,7 +109,8 @@ def make_extract(shelf: Shelf) -> Any:
             prove(opened.archive, chosen, into=documents.sink if process_documents else Sink)
             with staged(confined, beside.folder) as stage:
                 _fill(stage, opened.archive, made=made)
-                with ctx.effect_sync():
+                # Whoever writes a file there is judged by what lies beside it, and so are we: one after the other.
+                with one_writer(beside.folder, ctx), ctx.effect_sync():
                     stored = stage.publish(_stem(opened.held.place), judge)
         return {
             "extracted": len(chosen),
