@@ -1,8 +1,9 @@
 """Examining: what an archive holds, after everything that can be wrong with it was looked for.
 
 Nothing is written here. What a name, a size or a table can lie about is refused before anybody unpacks anything; so
-is an archive that hides further ones deeper than two levels, or more in all of them than is taken. One in it that is
-too large for the memory is not looked into, nor what lies in it: it is examined like any other when somebody opens it.
+is an archive that hides further ones deeper than two levels, or more in all of them than is taken. Whatever else is
+wrong with one in it harms nobody as long as it is a file: it is examined like any other when somebody opens it. So is
+one that is too large for the memory, which is not looked into, nor what lies in it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from callgate.tools.archives.limits import (
     MIB,
     MOST_FILES,
     Hostile,
+    LibraryMissing,
+    TooMuch,
     refuse_ratio,
 )
 from callgate.tools.archives.members import Member, refuse_collisions
@@ -53,14 +56,14 @@ class Tally:
         """Count them.
 
         Raises:
-            Hostile: It is more than is taken.
+            TooMuch: It is more than is taken.
         """
         self.files += sum(not each.is_directory for each in members)
         self.size += sum(each.size for each in members)
         if self.files > MOST_FILES:
-            raise Hostile(f"the archive holds more than {MOST_FILES} files")
+            raise TooMuch(f"there are more than {MOST_FILES} files, with those of archives in it")
         if self.size > LARGEST_TOTAL:
-            raise Hostile(f"the archive holds more than {LARGEST_TOTAL} bytes")
+            raise TooMuch(f"there are more than {LARGEST_TOTAL} bytes, with those of archives in it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +94,10 @@ def examine(file: Source, size: int) -> Archive:
 
 def _examine(file: Source, size: int, *, depth: int, tally: Tally) -> Archive:
     if size > LARGEST_ARCHIVE:
-        raise Hostile(f"the archive is larger than {LARGEST_ARCHIVE} bytes")
+        raise TooMuch(f"the archive is larger than {LARGEST_ARCHIVE} bytes")
     kind, make = _kind_of(file)
     if depth > DEEPEST:
-        raise Hostile(f"archives lie in archives more than {DEEPEST} deep")
+        raise TooMuch(f"archives lie in archives more than {DEEPEST} deep")
     opened = make(file, size)
     members = tuple(each for each in opened.members if each.name)
     _refuse_nameless(opened.members)
@@ -102,7 +105,7 @@ def _examine(file: Source, size: int, *, depth: int, tally: Tally) -> Archive:
     tally.add(members)
     for each in members:
         if each.size > LARGEST_MEMBER:
-            raise Hostile(f"member {each.name!r} is larger than {LARGEST_MEMBER} bytes")
+            raise TooMuch(f"member {each.name!r} is larger than {LARGEST_MEMBER} bytes")
     refuse_ratio(sum(each.size for each in members), size, what="the archive")
     nested = tuple(each for each in members if each.is_archive)
     _look_into(opened, nested, watch=file.watch, depth=depth, tally=tally)
@@ -137,10 +140,11 @@ def _look_into(
             inner = Nested(self.data, watch)
             self.data = bytearray()
             try:
-                _kind_of(inner)
-            except Hostile:
-                return  # a file that is only called so
-            _examine(inner, self.member.size, depth=depth + 1, tally=tally)
+                _examine(inner, self.member.size, depth=depth + 1, tally=tally)
+            except TooMuch as error:
+                raise TooMuch(f"{self.member.name}: {error}") from error
+            except (Hostile, LibraryMissing):
+                return  # refused as soon as it is opened itself, or only called an archive
 
     if small:
         opened.pour(small, Inner)

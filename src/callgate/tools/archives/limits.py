@@ -28,6 +28,10 @@ class Hostile(ValueError):
     """The archive is not what it says, or more than is taken; nothing was written."""
 
 
+class TooMuch(Hostile):
+    """It is a bomb, or holds more than is taken, which counts also where it lies in another archive."""
+
+
 class LibraryMissing(ConfigurationError, ValueError):
     """What unpacks such archives is not installed; the message is meant for whoever called."""
 
@@ -53,7 +57,7 @@ def refuse_member_ratio(size: int, packed: int, *, name: str) -> None:
     """Refuse a member that is a bomb by itself; a small file of blanks is none.
 
     Raises:
-        Hostile: It is.
+        TooMuch: It is.
     """
     if size > _SMALL:
         refuse_ratio(size, packed, what=f"member {name!r}")
@@ -63,7 +67,7 @@ def refuse_ratio(size: int, packed: int, *, what: str) -> None:
     """Refuse what grows more than a hundred times when it is unpacked.
 
     Raises:
-        Hostile: It does.
+        TooMuch: It does.
     """
     if size > MOST_RATIO * max(packed, 1):
-        raise Hostile(f"{what} grows from {packed} to {size} bytes, more than {MOST_RATIO} times: a bomb")
+        raise TooMuch(f"{what} grows from {packed} to {size} bytes, more than {MOST_RATIO} times: a bomb")

@@ -16,6 +16,7 @@ from callgate.tools.archives.limits import (
     MOST_ENTRIES,
     MOST_RATIO,
     Hostile,
+    TooMuch,
     parsing,
 )
 from callgate.tools.archives.members import Member, member
@@ -64,7 +65,7 @@ class TarArchive:
             while (info := tar.next()) is not None:
                 number += 1
                 if number > MOST_ENTRIES:
-                    raise Hostile(f"the tar archive has more than {MOST_ENTRIES} entries")
+                    raise TooMuch(f"the tar archive has more than {MOST_ENTRIES} entries")
                 yield info, tar
             stream.refuse_leftovers()
 
@@ -108,7 +109,7 @@ class _Forward(io.RawIOBase):
             left -= len(piece)
         self._ahead = b"".join(pieces)
         if self._at + len(self._ahead) > self._room:
-            raise Hostile(f"the tar archive grows to more than {self._room} bytes: a bomb")
+            raise TooMuch(f"the tar archive grows to more than {self._room} bytes: a bomb")
         return self._ahead[:size]
 
     def seek(self, offset: int, whence: int = 0, /) -> int:

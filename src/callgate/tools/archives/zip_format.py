@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Collection
 from typing import BinaryIO
 
-from callgate.tools.archives.limits import MIB, MOST_ENTRIES, Hostile, parsing, refuse_member_ratio
+from callgate.tools.archives.limits import MIB, MOST_ENTRIES, Hostile, TooMuch, parsing, refuse_member_ratio
 from callgate.tools.archives.members import Member, member
 from callgate.tools.archives.pouring import Into
 from callgate.tools.archives.unpacking import unpacked
@@ -67,7 +67,7 @@ class ZipArchive:
         end = 0
         for info in sorted(infos, key=lambda info: info.header_offset):
             if info.header_offset < end:
-                raise Hostile(f"member {info.filename!r} shares its bytes with another: a bomb")
+                raise TooMuch(f"member {info.filename!r} shares its bytes with another: a bomb")
             end = self._checked_end(info)
         if end > self._zip.start_dir:
             raise Hostile("a member reaches into the table of contents")
@@ -108,7 +108,7 @@ def _entries(file: BinaryIO, size: int) -> int:
     """How many entries the end record says, where the reader finds it; before it reads a table that fills the memory.
 
     Raises:
-        Hostile: They are more than are taken, whether it says so or not.
+        TooMuch: They are more than are taken, whether it says so or not.
     """
     start = max(0, size - _END.size - _LONGEST_COMMENT - _LOCATOR_SIZE)
     file.seek(start)
@@ -122,7 +122,7 @@ def _entries(file: BinaryIO, size: int) -> int:
     if tail[max(0, at - _LOCATOR_SIZE) : at].startswith(_LOCATOR_MARK):
         raise Hostile("the zip archive is of the kind for more than 4 GiB, which is not opened")
     if max(entries, _counted(file, start + at, size=table)) > MOST_ENTRIES or table > _LARGEST_TABLE:
-        raise Hostile(f"the zip archive has more than {MOST_ENTRIES} entries")
+        raise TooMuch(f"the zip archive has more than {MOST_ENTRIES} entries")
     return entries
 
 
