@@ -310,8 +310,10 @@ async def test_empty_directories_come_along_and_modes_do_not(tmp_path: Path) -> 
         ("archive_extract", {"files": ["nothing"]}, "not in the archive"),
         ("archive_extract", {"pattern": "*.nothing"}, "leave nothing"),
         ("archive_search", {"query": ""}, "query"),
+        ("archive_search", {"query": "# Title\nhello"}, "line break"),
+        ("archive_search", {"query": "hello License\r"}, "line break"),
     ],
-    ids=["no-file", "no-text", "too-large", "no-such-file", "nothing-left", "no-query"],
+    ids=["no-file", "no-text", "too-large", "no-such-file", "nothing-left", "no-query", "two-lines", "end-of-line"],
 )
 async def test_what_cannot_be_meant_is_an_input_error(
     tmp_path: Path, name: str, given: dict[str, Any], said: str
@@ -327,7 +329,7 @@ async def test_what_cannot_be_meant_is_an_input_error(
 
 async def test_a_search_gives_at_most_fifty_lines(tmp_path: Path) -> None:
     """TOOL-13: at most 50 hits."""
-    (tmp_path / "a.zip").write_bytes(zipped({f"{n}.txt": b"some line\n" * 40 + os.urandom(400) for n in range(2)}))
+    (tmp_path / "a.zip").write_bytes(zipped({f"{n}.txt": b"some line\n" * 40 + bytes(1) for n in range(2)}))
     (tmp_path / "b.zip").write_bytes(zipped({f"{n}.txt": b"Some line\n" * 40 for n in range(3)}))
     async with opened(tmp_path, "archives") as gate:
         assert (await call(gate, "archive_open", path="b.zip")).ok
@@ -337,6 +339,20 @@ async def test_a_search_gives_at_most_fifty_lines(tmp_path: Path) -> None:
         assert "more than 50 lines" in hits[49]["note"]
         assert (await call(gate, "archive_open", path="a.zip")).ok
         assert (await call(gate, "archive_search", query="some")).unwrap() == []  # no text
+
+
+async def test_a_text_in_another_encoding_is_searched_for_what_is_in_all_of_them(tmp_path: Path) -> None:
+    letter = "# Grüße\nan die Größe: Needle\n"
+    files = {"latin.txt": letter.encode("latin-1"), "utf16.txt": letter.encode("utf-16"), "utf8.txt": letter.encode()}
+    (tmp_path / "a.zip").write_bytes(zipped(files))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="a.zip")).ok
+        found = (await call(gate, "archive_search", query="needle")).unwrap()
+        assert [(hit["file"], hit["line"], hit["section"], hit["match"]) for hit in found] == [
+            ("latin.txt", 2, "Gr\ufffd\ufffde", "an die Gr\ufffd\ufffde: Needle"),
+            ("utf8.txt", 2, "Grüße", "an die Größe: Needle"),
+        ]
+        assert [hit["file"] for hit in (await call(gate, "archive_search", query="größe")).unwrap()] == ["utf8.txt"]
 
 
 async def test_fifty_lines_that_are_all_have_no_note(tmp_path: Path) -> None:

@@ -75,9 +75,15 @@ def test_what_comes_in_pieces_is_searched_as_a_whole(piece: int, monkeypatch: py
     assert "Größe" in search(text, "größe", piece=piece)[1][2]
 
 
-@pytest.mark.parametrize("data", [b"needle\n\0", b"needle\n\xff", b"needle\n\xc3"], ids=["nul", "no-utf-8", "half"])
-def test_what_turns_out_to_be_no_text_has_no_lines(data: bytes) -> None:
-    assert search(data, "needle", piece=3) == []
+def test_what_turns_out_to_be_no_text_has_no_lines() -> None:
+    assert search(b"needle\n\0", "needle", piece=3) == []
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff needle", b"\xc3needle", b"needle\n\xc3"], ids=["no-utf-8", "half", "half-at-end"]
+)
+def test_what_turns_out_to_be_another_encoding_is_searched(data: bytes) -> None:
+    assert [line for line, _, _ in search(data, "needle", piece=3)] == [1]
 
 
 @pytest.mark.parametrize("name", ["archive_search", "archive_extract"])

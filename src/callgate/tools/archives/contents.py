@@ -18,6 +18,7 @@ from callgate.tools.archives.shelf import Shelf
 _LARGEST_TEXT = 1_000_000
 _MOST = 50
 
+_LINE_BREAKS = frozenset("\r\n")
 _MORE = f"more than {_MOST} lines have it, and the others are not listed; search for more of the text"
 
 _HITS: dict[str, Any] = {
@@ -95,14 +96,17 @@ def make_search(shelf: Shelf) -> Any:
     ) -> list[dict[str, Any]]:
         """Find a text in the text files of an archive that archive_open was called for; at most 50 lines.
 
-        Where there are more, the last one has a note that says so.
+        Where there are more, the last one has a note that says so. Files with a NUL, as those in UTF-16, are no text;
+        in one that is not UTF-8, what is not ASCII is not found.
 
         Args:
-            query: The text; upper and lower case are the same.
+            query: The text, without line breaks; upper and lower case are the same.
             archive_name: The archive_name that archive_open gave; the last one opened when nothing is said, but at the
                 shell, where each call is a process of its own, it has to be said.
             ctx: Where it may go.
         """
+        if _LINE_BREAKS.intersection(query):
+            raise ValueError("query has a line break, and lines are searched one by one; search for a part of one line")
         hits: list[dict[str, Any]] = []
         with shelf.find(archive_name, ctx) as opened:
             files = opened.archive.files

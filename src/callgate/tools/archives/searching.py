@@ -1,4 +1,7 @@
-"""Searching: a text in the lines of a document, while it comes piece by piece; however long it or a line of it is."""
+"""Searching: a text in the lines of a document, while it comes piece by piece; however long it or a line of it is.
+
+A text in another encoding than UTF-8 is searched for what all of them have in common; what has a NUL is no text.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ class Searched(Sink):
         self._all = hits
         self._room = most - len(hits)
         self._hits: list[dict[str, Any]] = []
-        self._decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8-sig")(), translate=True)
+        decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
+        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self._number, self._section = 1, ""
         self._pending: list[str] = []
         """The beginning of a line whose end has not come yet."""
@@ -52,12 +56,7 @@ class Searched(Sink):
     def _read(self, data: bytes, *, final: bool = False) -> None:
         if not self._is_text:
             return
-        try:
-            text = self._decoder.decode(data, final=final)
-        except UnicodeDecodeError:
-            self._is_text = False
-            return
-        *ended, rest = text.split("\n")
+        *ended, rest = self._decoder.decode(data, final=final).split("\n")
         for line in ended:
             self._look("".join((*self._pending, line)))
             self._pending, self._held, self._begun, self._found = [], 0, False, False
