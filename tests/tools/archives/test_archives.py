@@ -327,6 +327,23 @@ async def test_what_cannot_be_meant_is_an_input_error(
     assert said in str(outcome)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"files": ["guide.md"]}, "did you mean 'docs/guide.md'?"),
+        ({"files": ["same.md"]}, "archive_open lists its files"),
+        ({"pattern": "*.nothing"}, "leave nothing to extract"),
+    ],
+)
+async def test_nobody_is_asked_to_extract_what_is_not_there(tmp_path: Path, given: dict[str, Any], said: str) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped({"docs/guide.md": b"x", "a/same.md": b"", "b/same.md": b""}))
+    async with opened(tmp_path, "archives") as gate:
+        assert (await call(gate, "archive_open", path="a.zip")).ok
+        refused = await gate.call("archive_extract", given)
+    assert isinstance(refused, Refused), refused
+    assert said in str(refused)
+
+
 async def test_a_search_gives_at_most_fifty_lines(tmp_path: Path) -> None:
     """TOOL-13: at most 50 hits."""
     (tmp_path / "a.zip").write_bytes(zipped({f"{n}.txt": b"some line\n" * 40 + bytes(1) for n in range(2)}))

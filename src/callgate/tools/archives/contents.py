@@ -9,6 +9,7 @@ from pydantic import Field
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
 from callgate.tools.archives.arguments import ArchiveName, MemberName
+from callgate.tools.archives.examining import not_there
 from callgate.tools.archives.limits import SECONDS
 from callgate.tools.archives.pouring import Kept
 from callgate.tools.archives.searching import Searched
@@ -63,7 +64,7 @@ def make_file(shelf: Shelf) -> Any:
         with shelf.find(archive_name, ctx) as opened:
             found = next((each for each in opened.archive.files if each.name == filename), None)
             if found is None:
-                raise ValueError(f"filename {filename!r} is not in the archive; archive_open lists its files")
+                raise ValueError(f"filename {filename!r} {not_there(opened.archive, filename)}")
             if found.size > _LARGEST_TEXT:
                 raise ValueError(f"filename {filename!r} has more than {_LARGEST_TEXT} bytes; use archive_extract")
             kept = Kept(found)

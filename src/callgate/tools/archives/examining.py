@@ -92,6 +92,14 @@ def examine(file: Source, size: int) -> Archive:
     return _examine(file, size, depth=0, tally=Tally())
 
 
+def not_there(archive: Archive, name: str) -> str:
+    """What is said of a name that no file in the archive has, as the end of a sentence."""
+    last = name.rpartition("/")[2]
+    meant = [each.name for each in archive.files if each.name.rpartition("/")[2] == last]
+    near = f"did you mean {meant[0]!r}?" if len(meant) == 1 else "archive_open lists its files"
+    return f"is not in the archive; {near}"
+
+
 def _examine(file: Source, size: int, *, depth: int, tally: Tally) -> Archive:
     if size > LARGEST_ARCHIVE:
         raise TooMuch(f"the archive is larger than {LARGEST_ARCHIVE} bytes")

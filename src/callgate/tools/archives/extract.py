@@ -14,7 +14,7 @@ from callgate.model.tool_context import ToolContext
 from callgate.policy.git_places import is_shape
 from callgate.policy.ways import is_inside
 from callgate.tools.archives.arguments import ArchiveName, MemberName, MemberPattern
-from callgate.tools.archives.examining import Archive, prove
+from callgate.tools.archives.examining import Archive, not_there, prove
 from callgate.tools.archives.limits import SECONDS
 from callgate.tools.archives.members import ENDINGS, Member
 from callgate.tools.archives.pouring import Kept, Sink
@@ -22,6 +22,7 @@ from callgate.tools.archives.sections import count_sections, text_of
 from callgate.tools.archives.shelf import Opened, Shelf, file_of
 from callgate.tools.archives.stage import Stage, free_name, staged
 from callgate.tools.confined import Confined, Held, inside
+from callgate.tools.foreseen import foreseen
 from callgate.tools.turns import one_writer
 
 _LARGEST_DOCUMENT = 16 * 1024 * 1024
@@ -40,6 +41,7 @@ _OUTPUT: dict[str, Any] = {
 }
 
 
+@foreseen()
 def would_extract(arguments: dict[str, Any], ctx: ToolContext, *, shelf: Shelf) -> Preview:
     """What would be unpacked, and which archive that was worked out from."""
     confined = Confined(ctx.grounds())
@@ -139,7 +141,7 @@ def _chosen(archive: Archive, *, pattern: str | None, files: list[str] | None) -
     names = {each.name for each in archive.files}
     missing = [name for name in files or () if name not in names]
     if missing:
-        raise ValueError(f"files names {missing[0]!r}, which is not in the archive; archive_open lists its files")
+        raise ValueError(f"files names {missing[0]!r}, which {not_there(archive, missing[0])}")
     chosen = tuple(
         each
         for each in archive.files
