@@ -237,6 +237,15 @@ async def ask_configured(place: Path) -> dict[str, Any]:
         return (await gate.call("git_status", {})).unwrap()
 
 
+async def test_a_working_tree_whose_repository_lies_elsewhere_is_told_where(repository: Path) -> None:
+    """As `git worktree add` makes them, and submodules have it."""
+    do(repository, "worktree", "add", "-q", str(repository.parent / "tree"))
+    said = str(await ask(repository.parent / "tree"))
+    assert "its .git leads to " in said
+    assert "work/.git/worktrees/tree; work in a directory around both" in said
+    assert (await ask(repository.parent, repo_path="tree")).unwrap()["branch"] == "tree"
+
+
 def nothing_but(**told: Any) -> dict[str, Any]:
     lists = ("modified", "staged", "untracked", "deleted", "renamed", "conflicted")
     return {"branch": None, **{name: list[str]() for name in lists}, "truncated": False} | told

@@ -14,6 +14,7 @@ from typing import Any
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.policy.git_places import told_by
 from callgate.policy.ways import is_inside
 from callgate.tools.code.sandbox import Program, enclosure, run
 from callgate.tools.code.shell import Stopped, seconds_left
@@ -60,6 +61,10 @@ _SETTINGS = {
     "core.quotePath": "false",
     "status.renames": "true",  # copies would be told as renames, and their sources are still there
 }
+_GRANTING = (
+    "work in a directory around both, or grant one; listing that .git itself in the paths of the scope family would"
+    " open it to writing as well"
+)
 _NOT_STARTED = b"cannot fork"
 _UNFILTERED = (
     "a filter that the repository names is not run here, so a file behind it may be in modified that git itself, which"
@@ -109,7 +114,9 @@ async def git_status(repo_path: str = ".", *, ctx: ToolContext) -> dict[str, Any
 
 def _trouble(said: str, directory: str) -> Exception:
     if "not a git repository" in said:
-        return ValueError(f"repo_path {directory} is in no git repository that can be seen from here")
+        why = f"repo_path {directory} is in no git repository that can be seen from here"
+        leads = told_by(os.path.join(_top(directory), ".git"))  # noqa: PTH118 - a text all along
+        return ValueError(why if leads is None else f"{why}: its .git leads to {leads}; {_GRANTING}")
     return OSError(f"git could not answer: {said[-500:]}")
 
 
