@@ -46,6 +46,14 @@ async def test_the_lowest_point_is_not_told_as_the_highest(method: str) -> None:
     assert not outcome.unwrap()["converged"]
 
 
+@pytest.mark.parametrize("method", METHODS)
+async def test_what_has_bounds_is_not_said_to_grow_without_end(method: str) -> None:
+    """Its slope at the start is one of 1e-173: a search that is scaled by that leads to no number."""
+    dip = {"expression": "-exp(-(x - 20)**2)"}
+    found = (await ask("optimize", x0=[0], objective=dip, method=method)).unwrap()
+    assert found["converged"] == (found["x"] == [pytest.approx(20, abs=1e-4)])
+
+
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "cg"])
 async def test_a_local_optimum_is_one_whatever_lies_behind_the_hill(method: str) -> None:
     """All but cg claim it: that one ends where its search along a line finds no step, and says no success of it."""

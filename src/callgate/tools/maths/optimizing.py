@@ -117,7 +117,7 @@ def optimize(
             raise ValueError("objective has no finite value at x0; start somewhere else")
         found = _optimum(land, start, method=method, max_iter=max_iter)
         f = sign * land(found.x)
-    if not (math.isfinite(f) and np.isfinite(found.x).all()):
+    if not math.isfinite(f):
         raise ValueError(f"objective has no finite {mode[:3]}imum: its values grow without end")
     inside = bool((np.abs([f, *found.x]) < _EDGE).all())
     return {"x": found.x.tolist(), "f": f, "iterations": found.iterations, "converged": found.claimed and inside}
@@ -138,6 +138,8 @@ def _optimum(land: Land, start: Any, *, method: str, max_iter: int) -> _Found:
         options = _options(method, max_iter=max_iter - iterations, dimensions=start.size)
         found = _searched(scaled, start, method=method, options=options)
         iterations += int(found.nit)
+        if not _is_somewhere(land, found.x, start=start):
+            return _Found(start, iterations, claimed=False)
         claimed = bool(found.success) or (again > 0 and _is_exhausted(found, method))
         step = _better(land, found.x, first=first) if claimed else None
         if step is None:
@@ -147,6 +149,17 @@ def _optimum(land: Land, start: Any, *, method: str, max_iter: int) -> _Found:
         base = land(start)
         scaled = _scaled(land, base=base, unit=(land(found.x) - base) / math.hypot(*step))
     return _Found(start, iterations, claimed=False)
+
+
+def _is_somewhere(land: Land, x: Any, *, start: Any) -> bool:
+    """Whether a search ended at a point that is no worse than where it began, or where there is no lowest value.
+
+    What is scaled by a tiny slope may be too large for a step to be computed.
+    """
+    import numpy as np  # noqa: PLC0415 - an extra
+
+    value = land(x)
+    return value == -math.inf or (bool(np.isfinite(x).all()) and value <= land(start))
 
 
 def _scaled(land: Land, *, base: float, unit: float) -> Land:
