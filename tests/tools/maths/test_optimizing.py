@@ -80,6 +80,25 @@ async def test_a_point_close_by_that_is_better_shows_that_nothing_converged() ->
     assert found["iterations"] == 1
 
 
+NARROW: dict[str, tuple[str, list[float], float]] = {
+    "near for so large a number": ("1e-4*(x - 2e6)**2", [2e6 + 0.04], 1e-7),
+    "at the foot of a peak far from 0": ("1e-6 - 1e-6/(1 + 100*(x0 - 1e4)**2 + (x1 - 1e4)**2)", [9999.5, -1], 1e-6),
+    "along a kink": ("50*abs(x0 - x1) + abs(x0 - 1)", [4, 4], 1),
+    "along a kink that no diagonal meets": ("200*abs(x0 - 3*x1) + abs(x0)", [6, 2], 1),
+    "along a bend": ("1e8*(x1 - x0**2)**2 + (2 - x0)**2", [-1, 1], 1),
+    "along a bend below a high slope": ("1e8*(x1 - x0**2)**2 + (1 - x0)**2", [-1, 10], 1),
+}
+"""Each with its start, and what is high in it; the lowest value is 0."""
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", NARROW)
+async def test_what_goes_down_a_narrow_valley_has_not_converged(kind: str, method: str) -> None:
+    expression, start, high = NARROW[kind]
+    found = (await ask("optimize", x0=start, objective={"expression": expression}, method=method)).unwrap()
+    assert not found["converged"] or found["f"] < high / 1000
+
+
 ENDLESS: dict[str, tuple[str, float]] = {
     "to minus infinity at 0": ("log(x)", 1),
     "to minus infinity at an edge that is not 0": ("log(x - 5)", 7),

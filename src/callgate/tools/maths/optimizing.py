@@ -7,9 +7,8 @@ middle between two slopes. So what they claim is compared with its neighbourhood
 from __future__ import annotations
 
 import importlib
-import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -17,10 +16,9 @@ from pydantic import Field
 
 from callgate.adapters.function import tool
 from callgate.model.tool_context import ToolContext
+from callgate.tools.maths.neighbours import Land, better
 from callgate.tools.maths.plateaus import is_plateau
 
-Land = Callable[[Any], float]
-"""Of a point, what is to be as small as it can be."""
 Method = Literal["nelder_mead", "powell", "cg", "bfgs", "l_bfgs_b"]
 
 _METHODS = {"nelder_mead": "Nelder-Mead", "powell": "Powell", "cg": "CG", "bfgs": "BFGS", "l_bfgs_b": "L-BFGS-B"}
@@ -29,19 +27,9 @@ _EDGE = 1e300
 """Whatever ends out here ended because floats do, and not because there is an optimum."""
 _EVALUATIONS = 50
 """Evaluations for each iteration allowed and each dimension, at most."""
+_AGAIN = 10_000
+"""Evaluations of a search that begins again, at most: a narrow valley would take all that one call may."""
 _RESTARTS = 5
-_REACHES = (1e-2, 1e-4)
-"""How far off the neighbours are, in parts of a coordinate, or of 1 where it is smaller."""
-_BETWEEN = 8
-"""Directions between the axes, besides one for each of these."""
-_SHORTER, _TIMES = 0.125, 16
-"""How a step is shortened that leads to where there is no value, and how often: the edge may be a rounding away."""
-_NOTHING = 1e-8
-"""A gain that is none, in parts of the value, or of what was gained from the start on where that is less."""
-_LITTLE = 1e-4
-"""The same of a step shorter than all of `_REACHES`, in parts of what was gained: methods end before such a gain."""
-_ROUNDING = 1e-13
-"""A gain that rounding makes, in parts of the value."""
 _NO_SLOPE = 2
 """How SciPy says that rounding is larger than what is left of a slope."""
 
@@ -94,8 +82,8 @@ def optimize(
         method: How to search; nelder_mead and powell need no slopes.
         mode: Whether the smallest or the largest value is wanted.
         max_iter: Stop after so many iterations; `converged` is false then, where the search ran to the end of the
-            numbers that a float has, where a point close by is still better, and where the value only levels off, as
-            that of exp(-x) + 1 does.
+            numbers that a float has, where a look around finds a better point close by, and where the value only levels
+            off, as that of exp(-x) + 1 does.
     """
     import numpy as np  # noqa: PLC0415 - an extra
 
@@ -135,13 +123,14 @@ def _optimum(land: Land, start: Any, *, method: str, max_iter: int) -> _Found:
     """What the method finds, beginning again from a better neighbour as long as there is one."""
     scaled, iterations, begin, first = land, 0, start, land(start)
     for again in range(1 + _RESTARTS):
-        options = _options(method, max_iter=max_iter - iterations, dimensions=start.size)
+        most = _AGAIN if again else max_iter * start.size * _EVALUATIONS
+        options = _options(method, max_iter=max_iter - iterations, most=most)
         found = _searched(scaled, start, method=method, options=options)
         iterations += int(found.nit)
         if not _is_somewhere(land, found.x, start=start):
             return _Found(start, iterations, claimed=False)
         claimed = bool(found.success) or (again > 0 and _is_exhausted(found, method))
-        step = _better(land, found.x, first=first) if claimed else None
+        step = better(land, found.x, first=first) if claimed else None
         if step is None:
             return _Found(found.x, iterations, claimed and not is_plateau(land, start=begin, end=found.x))
         start = found.x + step
@@ -171,50 +160,6 @@ def _is_exhausted(found: Any, method: str) -> bool:
     return method in {"cg", "bfgs", "l_bfgs_b"} and found.status == _NO_SLOPE
 
 
-def _better(land: Land, x: Any, *, first: float) -> Any:
-    """A step downhill that leads to a better point than `x`; None where there is none."""
-    here = land(x)
-    gained = abs(first - here)
-    rounding = _ROUNDING * abs(here)
-    much, little = _NOTHING * min(gained, abs(here)) + rounding, _LITTLE * gained + rounding
-    for step, is_short in _steps(x):
-        inside = _inside(land, x, step=step)
-        if _leads_down(land, x, step=inside, least=little if is_short or inside is not step else much):
-            return inside
-    return None
-
-
-def _leads_down(land: Land, x: Any, *, step: Any, least: float) -> bool:
-    # All of the way is downhill: what is better behind a hill leaves a local optimum one.
-    way = [land(x + part * step) for part in (0, 0.25, 0.5, 1.0)]
-    return way[0] - way[-1] > least and all(one >= other for one, other in itertools.pairwise(way))
-
-
-def _inside(land: Land, x: Any, *, step: Any) -> Any:
-    """The step, or as much of it as leads to a value."""
-    shorter = step
-    for _ in range(_TIMES):
-        if land(x + shorter) < math.inf:
-            return shorter
-        shorter = shorter * _SHORTER
-    return step
-
-
-def _steps(x: Any) -> Iterator[tuple[Any, bool]]:
-    """To the neighbours, each with whether it is short: those of an x near 0 lie nearer to it than 0 does."""
-    import numpy as np  # noqa: PLC0415 - an extra
-
-    size = np.abs(x)
-    wide = [reach * np.maximum(size, 1) for reach in _REACHES]
-    short = np.minimum(size / 2, wide[-1])
-    # Along every axis, and in between.
-    between = np.random.default_rng(0).uniform(-1, 1, (x.size + _BETWEEN, x.size))
-    for reach in (*wide, short):
-        for direction in (*np.eye(x.size), *between):
-            step = reach * direction
-            yield from ((step, reach is short), (-step, reach is short))
-
-
 def _searched(wanted: Callable[[Any], float], start: Any, *, method: str, options: dict[str, Any]) -> Any:
     searching: Any = importlib.import_module("scipy.optimize")
     try:
@@ -225,9 +170,8 @@ def _searched(wanted: Callable[[Any], float], start: Any, *, method: str, option
         ) from None
 
 
-def _options(method: str, *, max_iter: int, dimensions: int) -> dict[str, Any]:
+def _options(method: str, *, max_iter: int, most: int) -> dict[str, Any]:
     options: dict[str, Any] = {"maxiter": max_iter}
-    most = max_iter * dimensions * _EVALUATIONS
     if method in ("nelder_mead", "powell"):
         options |= {"maxfev": most, "xtol" if method == "powell" else "xatol": 1e-8}
         options["ftol" if method == "powell" else "fatol"] = 1e-8
