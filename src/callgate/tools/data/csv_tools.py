@@ -8,7 +8,7 @@ import json
 import operator
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import dropwhile
 from typing import Any
@@ -55,8 +55,9 @@ def csv_to_json(  # noqa: PLR0917 - a tool's arguments have names
         delimiter: The one character between two values; a tab may be one.
         has_header: Whether the first row names the columns; otherwise they are col_0, col_1, …
     """
-    rows = _rows(csv_content, delimiter, has_header=has_header)
-    _refuse_mistaken(csv_content, rows, delimiter=delimiter)
+    content = csv_content.removeprefix("\ufeff")
+    _refuse_mistaken(content, delimiter)
+    rows = _rows(content, delimiter, has_header=has_header)
     names = _header(rows.pop(0)) if has_header and rows else []
     widest = max(map(len, rows), default=0)
     # Without a header every column counts; with one, what goes beyond it is only in the rows that have it.
@@ -81,9 +82,7 @@ def _size(names: Sequence[str]) -> int:
 
 
 def _rows(content: str, delimiter: str, *, has_header: bool) -> list[list[str]]:
-    if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise ValueError("delimiter must be one character, and no quote or line break")
-    reader = csv.reader(io.StringIO(content.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
     try:
         lines = list(reader)
     except csv.Error as error:
@@ -96,18 +95,36 @@ def _rows(content: str, delimiter: str, *, has_header: bool) -> list[list[str]]:
     return [row or [""] for row in (dropwhile(operator.not_, lines) if has_header else lines)]
 
 
-def _refuse_mistaken(content: str, rows: Sequence[Sequence[str]], *, delimiter: str) -> None:
-    """Refuse what is read as a table of one column, and most likely none is meant; in quotes it is taken as it is."""
-    if not rows or '"' in content or max(map(len, rows)) > 1:
+def _refuse_mistaken(content: str, delimiter: str) -> None:
+    """Refuse the path of a file, and what is separated by something else; in quotes a value is taken as it is."""
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise ValueError("delimiter must be one character, and no quote or line break")
+    text = content.strip("\r\n")
+    if _PATH.fullmatch(text) and delimiter not in text and '"' not in text:
+        raise ValueError(f"csv_content {text!r} is the path of a file; give its text, as read_file does")
+    # Values further down may have it as a decimal comma; the header of a table has it between two names.
+    if next(_lengths(content, delimiter), 1) > 1:
         return
-    lines = [row[0] for row in rows]
-    if len(lines) == 1 and _PATH.fullmatch(lines[0]):
-        raise ValueError(f"csv_content {lines[0]!r} is the path of a file; give its text, as read_file does")
     for other in _DELIMITERS:
-        counts = {line.count(other) for line in lines}
-        if len(lines) > 1 and len(counts) == 1 and 0 not in counts:
+        if _makes_table(content, other):
             told = f"csv_content is separated by {other!r} and not by {delimiter!r}"
             raise ValueError(f"{told}; say delimiter: {other!r}, or put values with {other!r} in quotes")
+
+
+def _makes_table(content: str, delimiter: str) -> bool:
+    """Whether it makes rows that are all as long as the first, and that has several values."""
+    lengths = _lengths(content, delimiter)
+    first, second = next(lengths, 0), next(lengths, 0)
+    return first == second > 1 and all(length == first for length in lengths)
+
+
+def _lengths(content: str, delimiter: str) -> Iterator[int]:
+    """How many values each row has; 0 of what cannot be read."""
+    reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
+    try:
+        yield from (len(row) for row in reader if row)
+    except csv.Error:
+        yield 0
 
 
 def _header(row: Sequence[str]) -> list[str]:
