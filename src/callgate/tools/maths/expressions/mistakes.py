@@ -12,6 +12,12 @@ _SHOWN = 24
 """Characters of a text that are repeated, to say where in it."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![\w,.])")
 _DECIMAL_COMMA = re.compile(r"([0-9]+),([0-9]+)(?![\w,.])")
+_GROUPED = re.compile(
+    r"(?<![\w.])(?P<whole>[1-9][0-9]{0,2}(?:(?: [0-9]{3})+|(?:\.[0-9]{3}){2,}))"
+    r"(?P<part>[.,][0-9]+(?![\w,.]))?(?![\w.])"
+)
+"""1 000 and 1.234.567,89, which nothing else can be meant by than by 1.234,56."""
+_POINT_AND_COMMA = re.compile(r"(?<![\w.])(?P<whole>[1-9][0-9]{0,2}\.[0-9]{3}),(?P<part>[0-9]+)(?![\w,.])")
 _NUMBER = re.compile(r"(?<![\w.])([0-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][+-]?[0-9]+)?")
 _ZEROS = re.compile(r"0[0-9_]+")
 _PERCENT = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)% *([+-]) *([0-9.]*)")
@@ -19,7 +25,7 @@ _PERCENT = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)% *([+-]) *([0-9.]*)")
 
 def mistaken(text: str) -> str | None:
     """What is wrong with a text that Python would read, as the end of a sentence about it."""
-    return _comma(text) or _zeros(text) or _percent(text)
+    return _grouped(text) or _comma(text) or _zeros(text) or _percent(text)
 
 
 def shown(text: str) -> str:
@@ -30,6 +36,26 @@ def shown(text: str) -> str:
 def per_cent(number: str) -> str:
     """10% as it is written here: 0.10."""
     return f"{Decimal(number).scaleb(-2):f}"
+
+
+def _grouped(text: str) -> str | None:
+    found = _GROUPED.search(text)
+    if found is None:
+        return None
+    part = found["part"] or ""
+    begin = found.start()
+    if part.startswith(",") and _depth(text[:begin]) > 0:
+        part = ""  # in brackets a comma is between two numbers
+    number = re.sub("[ .]", "", found["whole"]) + part.replace(",", ".")
+    product = found["whole"].replace(" ", "*") + part
+    # 12 500 may be two numbers; 1 000 and 1.234.567 are none.
+    is_product = "." not in found["whole"] and "*0" not in product and "," not in part
+    meant = f", or {product} for a product" if is_product else ""
+    return f"has a number in groups, at '{shown(text[begin:])}'; write {number}{meant}"
+
+
+def _depth(text: str) -> int:
+    return sum((sign in "([") - (sign in ")]") for sign in text)
 
 
 def _comma(text: str) -> str | None:
@@ -46,6 +72,9 @@ def _without_comma(text: str, at: int) -> str:
     while begin and text[begin - 1].isdigit():
         begin -= 1
     listed = f"[{text}]" if len(text) <= _SHOWN else "[1, 2]"
+    pointed = _POINT_AND_COMMA.search(text)
+    if pointed is not None and pointed.end("whole") == at:
+        return f"write {pointed['whole'].replace('.', '')}.{pointed['part']}, or {listed} for a list"
     whole = _THOUSANDS.match(text, begin)
     if whole is not None:
         number = f"write {whole[0].replace(',', '')}"

@@ -15,6 +15,11 @@ PREFIXES = frozenset({"np", "numpy", "math"})
 
 CONSTANTS = frozenset({"pi", "e", "tau", "inf"})
 
+IMAGINARY = frozenset({"i", "j", "I"})
+"""How the imaginary unit is written elsewhere. Here they are names as any other."""
+
+NO_IMAGINARY = "there are no imaginary numbers"
+
 _MANY = 100
 
 _ONE = (

@@ -18,7 +18,9 @@ from callgate.tools.maths.expressions.mistakes import mistaken, shown
 from callgate.tools.maths.expressions.names import (
     ARITIES,
     CONSTANTS,
+    IMAGINARY,
     KEYWORDS,
+    NO_IMAGINARY,
     PREFIXES,
     function_called,
     meant_by,
@@ -153,7 +155,7 @@ class _Reader:
     def _number(self, given: ast.Constant, _: int) -> tree.Node:
         value = given.value
         if type(value) not in (int, float, bool):
-            self._refuse(f"has {str(value)[:20]!a}, which is no real number")
+            self._refuse(f"has {str(value)[:20]!a}, which is no real number; {NO_IMAGINARY}")
         if type(value) is int and value.bit_length() > MOST_DIGITS * 3:
             self._refuse("has a number with too many digits")
         if value == math.inf:
@@ -295,6 +297,8 @@ class _Reader:
         mine = sorted(self._variables)
         meant = meant_by(name, [*mine, *self._loops])
         here = f"variables here: {', '.join(mine)}" if mine else "there are no variables here, only numbers"
+        if name in IMAGINARY:
+            here = f"{NO_IMAGINARY}; {here}"
         hint = f"did you mean {meant}?" if meant else here
         self._refuse(f"has the name {_shown(name)}, which is not known; {hint}")
 

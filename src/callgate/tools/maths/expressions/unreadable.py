@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 
 from callgate.tools.maths.expressions.mistakes import per_cent, shown
-from callgate.tools.maths.expressions.names import ARITIES, function_called
+from callgate.tools.maths.expressions.names import ARITIES, IMAGINARY, NO_IMAGINARY, function_called
 
 Token = re.Match[str]
 
@@ -91,7 +91,8 @@ class _Walk:
             return f"{what}; write {before[0]}*{after[0]} for a product"
         is_near = before.end() == token.start() or len(token[0]) <= _SHORT_NAME or function_called(token[0])
         if before["number"] and token["word"] and is_near:
-            return f"{what}; write {before[0]}*{token[0]} for a product"
+            unit = f", where {token[0]} is a variable: {NO_IMAGINARY}" if token[0] in IMAGINARY else ""
+            return f"{what}; write {before[0]}*{token[0]} for a product{unit}"
         return f"{what}; write one there, * for a product"
 
     def _for_value(self, at: int, token: Token) -> str | None:
