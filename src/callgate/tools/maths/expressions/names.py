@@ -27,6 +27,7 @@ _ONE = (
     "floor float gamma int isqrt len lgamma log10 log1p log2 mean median norm ones prod radians sign sin sinh sorted "
     "sqrt square sum tan tanh trunc zeros all any array"
 )
+_OF_LISTS = "all any array cumsum diff len mean median norm prod sorted std sum var"
 _TWO = "atan2 comb dot fmod hypot maximum minimum mod perm power quantile percentile"
 
 ARITIES: MappingProxyType[str, tuple[int, int]] = MappingProxyType(
@@ -49,6 +50,9 @@ ARITIES: MappingProxyType[str, tuple[int, int]] = MappingProxyType(
     }
 )
 """Each function, with the fewest and the most arguments."""
+
+OF_LISTS = frozenset(_OF_LISTS.split())
+"""Those that take one list, and no numbers side by side."""
 
 KEYWORDS = MappingProxyType({"std": {"ddof": 1}, "var": {"ddof": 1}, "linspace": {"num": 2}})
 """The arguments that may be named, each with its place."""
@@ -89,7 +93,12 @@ _MEANT = MappingProxyType(
         "root": "sqrt(…)",
         "csc": "1/sin(…)",
         "sec": "1/cos(…)",
+        "count": "len(…)",
+        "ncr": "comb(n, k)",
+        "npr": "perm(n, k)",
+        "product": "prod(…)",
         "stdev": "std(…)",
+        "variance": "var(…)",
     }
 )
 """What is not there by another name, where the likeness of names would lead to something else."""

@@ -21,6 +21,7 @@ from callgate.tools.maths.expressions.names import (
     IMAGINARY,
     KEYWORDS,
     NO_IMAGINARY,
+    OF_LISTS,
     PREFIXES,
     function_called,
     meant_by,
@@ -228,16 +229,27 @@ class _Reader:
         function = self._function(given)
         arguments = self._nodes(given.args, depth)
         keywords = tuple([(self._keyword(function, key), self.node(key.value, depth)) for key in given.keywords])
-        self._check_arity(function, len(arguments), named=[name for name, _ in keywords])
+        self._check_arity(function, given, named=[name for name, _ in keywords])
         return tree.Call(function, arguments, keywords)
 
-    def _check_arity(self, function: str, count: int, *, named: list[str]) -> None:
+    def _check_arity(self, function: str, given: ast.Call, *, named: list[str]) -> None:
         fewest, most = ARITIES[function]
+        count = len(given.args)
         if not fewest <= count <= most:
             takes = str(fewest) if fewest == most else f"{fewest} to {most}"
-            self._refuse(f"gives {function} {count} arguments, and it takes {takes}")
+            listed = f", a list; write {self._with_list(function, given)}" if function in OF_LISTS else ""
+            self._refuse(f"gives {function} {count} arguments, and it takes {takes}{listed}")
         if len(set(named)) < len(named) or any(count > KEYWORDS[function][name] for name in named):
             self._refuse(f"gives {function} the argument {named[0]} twice")
+
+    def _with_list(self, function: str, given: ast.Call) -> str:
+        inside = self._text[self._bracket(given) + 1 : cast("int", given.end_col_offset) - 1]
+        is_short = len(inside) <= _LONGEST_NAME and given.args and not given.keywords
+        return f"{function}([{inside if is_short else '…'}])"
+
+    def _bracket(self, given: ast.Call) -> int:
+        """Where that of a call opens."""
+        return self._text.index("(", cast("int", given.func.end_col_offset))
 
     def _loop(self, given: ast.comprehension, depth: int) -> tree.Loop:
         over = self.node(given.iter, depth)
@@ -263,8 +275,7 @@ class _Reader:
 
     def _refuse_product(self, given: ast.Call) -> NoReturn:
         """2(3 + 4): only a name is called."""
-        end = cast("int", given.func.end_col_offset)
-        bracket = self._text.index("(", end)
+        bracket = self._bracket(given)
         begin, after = self._text[given.col_offset : bracket], self._text[bracket : given.end_col_offset]
         self._refuse(
             f"calls '{shown(begin)}' as if it were a function, and it is no name of a function; "
