@@ -177,3 +177,52 @@ async def test_a_name_that_nothing_has_which_it_is_taken_of_is_refused(query: st
     outcome = await answer_to(query, DEEP)
     assert outcome.error.category is Category.USER_INPUT
     assert "which nothing that is filtered has; write a text as" in str(outcome)
+
+
+@pytest.mark.parametrize("text", ['{"users": [{"a": 1}]}', ' [{"a": 1}]\n', "[]", "{}"])
+@pytest.mark.parametrize("query", ["users[0].a", "[?a == `1`]", "length(@)", "contains(@, 'a')", "@"])
+async def test_json_inside_of_a_text_is_refused_and_finds_not_just_nothing(text: str, query: str) -> None:
+    outcome = await answer_to(query, text)
+    assert outcome.error.category is Category.USER_INPUT
+    assert "data is a text that has JSON in it; give that JSON itself, not as a text, or json_parse it" in str(outcome)
+
+
+@pytest.mark.parametrize("text", ["[a] plain text", '{"a": 1', "12", '"a"', "null", ""])
+async def test_any_other_text_is_asked_as_it_is(text: str) -> None:
+    assert (await answer_to("length(@)", text)).unwrap() == len(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "write"),
+    [
+        ("@ | length", "length(@)"),
+        ("[?age > `10`] | length", "length(@)"),
+        ("[].name | sort | [0]", "sort(@)"),
+        ("[0] | keys", "keys(@)"),
+        ("[].name | join", "join(…)"),
+        ("[].name | last", "[-1]"),
+        ("@ | count", "length(@)"),
+        ("[].[@ | keys]", "keys(@)"),
+    ],
+)
+async def test_a_function_without_parentheses_behind_a_pipe_is_told_with_what_to_write(query: str, write: str) -> None:
+    outcome = await answer_to(query)
+    assert outcome.error.category is Category.USER_INPUT
+    assert f"behind a |, and nothing in data has one; write {write}" in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("[1] | first", "Bob"),
+        ("[0] | first", None),
+        ("[9] | length", None),
+        ('@ | "length"', None),
+        ("[0] | {length: length(@)} | length", 3),
+        ("[] | length(@)", 3),
+    ],
+)
+async def test_behind_a_pipe_a_field_of_the_name_of_a_function_is_one_where_something_has_it(
+    query: str, answer: Any
+) -> None:
+    assert (await answer_to(query)).unwrap() == answer

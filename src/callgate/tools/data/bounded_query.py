@@ -22,6 +22,7 @@ from jmespath.parser import Parser
 from jmespath.visitor import Options, TreeInterpreter
 
 from callgate.model.visible import brief
+from callgate.tools.data.functions_as_names import FunctionsAsNames
 from callgate.tools.data.texts_as_names import QUOTED, TextsAsNames, in_quotes
 from callgate.tools.data.unreadable_query import instead_of, why_unreadable
 
@@ -54,7 +55,7 @@ def search(query: str, data: Any) -> Any:
     """
     tree = _parsed(query)
     texts = TextsAsNames(tree)
-    interpreter = _Bounded(texts)
+    interpreter = _Bounded(texts, FunctionsAsNames(data, _Functions.FUNCTION_TABLE))
     try:
         found = interpreter.visit(tree, data)
     except JMESPathTypeError as error:
@@ -157,9 +158,10 @@ class _Bounded(TreeInterpreter):
         "gte": _ordered(operator.ge),
     }
 
-    def __init__(self, texts: TextsAsNames) -> None:
+    def __init__(self, texts: TextsAsNames, functions: FunctionsAsNames) -> None:
         super().__init__(Options(custom_functions=_Functions(self.need)))
         self._texts = texts
+        self._behind_pipes = functions
         self._left = BUDGET
         self._weights: dict[int, int] = {}
         self._kept: list[Any] = []
@@ -175,6 +177,13 @@ class _Bounded(TreeInterpreter):
     def visit_field(self, node: Any, value: Any) -> Any:
         self._texts.taken(node, value)
         return super().visit_field(node, value)
+
+    def visit_pipe(self, node: Any, value: Any) -> Any:
+        """As the library's, which tells nobody what is piped."""
+        of, then = node["children"]
+        found: Any = self.visit(of, value)
+        self._behind_pipes.asked(then, found)
+        return self.visit(then, found)
 
     def visit_filter_projection(self, node: Any, value: Any) -> Any:
         """As the library's, which tells nobody what is filtered."""

@@ -124,13 +124,17 @@ def json_query(data: Any, query: Annotated[str, Field(max_length=LONGEST_QUERY)]
     """Ask a JMESPath query of a JSON value.
 
     Args:
-        data: Any JSON value.
+        data: Any JSON value, as it is: JSON inside of a text is refused, json_parse reads it.
         query: In JMESPath: `users[?age > `25`].name | [0]`.
     """
     from jmespath.exceptions import JMESPathError  # noqa: PLC0415 - an extra
 
     from callgate.tools.data.bounded_query import search  # noqa: PLC0415 - as above
 
+    if isinstance(data, str) and _is_structure(data):
+        raise ValueError(
+            "data is a text that has JSON in it; give that JSON itself, not as a text, or json_parse it first"
+        )
     try:
         return search(query, data)
     except RecursionError:
@@ -138,3 +142,14 @@ def json_query(data: Any, query: Annotated[str, Field(max_length=LONGEST_QUERY)]
     except (JMESPathError, TypeError, OverflowError) as error:
         # Its functions compare what they are given: sorting texts among numbers is no error of ours.
         raise ValueError(f"query cannot be answered: {error}") from None
+
+
+def _is_structure(text: str) -> bool:
+    """Whether a text is JSON with something inside: by JMESPath each of its fields would be null."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
