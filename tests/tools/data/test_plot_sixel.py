@@ -92,6 +92,34 @@ async def test_what_repeats_is_counted_and_equal_input_gives_equal_output() -> N
     assert "!" in first["sixel"]
 
 
+async def test_each_letter_of_a_title_is_drawn_as_itself() -> None:
+    """TOOL-07: the usual font has a box for all that it does not have."""
+    signs = "aou?äöüßÄÖÜéèñçøµ²½«°±\u00d7\u2019“”…"
+    titles = [*signs, "aé", "oé"]
+    drawn = {(await draw(x=[1], y=[1], width=120, height=90, title=title)).unwrap()["sixel"] for title in titles}
+    assert len(drawn) == len(titles)
+
+
+@pytest.mark.parametrize(
+    ("title", "same"),
+    [
+        ("a \u2013 b \u2014 c", "a - b - c"),
+        ("u\u0308ber", "\u00fcber"),
+        ("\u201ef\u00fcr\u201c\u2026", '"f\u00fcr"...'),
+    ],
+)
+async def test_dashes_and_what_else_is_written_in_several_ways_are_drawn_in_one(title: str, same: str) -> None:
+    assert (await draw(x=[1], y=[1], title=title)).unwrap() == (await draw(x=[1], y=[1], title=same)).unwrap()
+
+
+@pytest.mark.parametrize("letter", ["a", "\u00e4"])
+async def test_of_a_title_that_is_too_long_the_end_is_left_out_in_either_font(letter: str) -> None:
+    _, _, pixels = decode((await draw(x=[1], y=[1], width=120, height=90, title=letter * 200)).unwrap()["sixel"])
+    inked = [across for (across, down), colour in pixels.items() if down < 18 and not near(colour, WHITE)]
+    assert min(inked) < 12
+    assert 105 < max(inked) < 120
+
+
 @pytest.mark.parametrize("height", [1, 5, 6, 7, 12, 13])
 def test_a_picture_of_any_height_comes_back_as_it_was(height: int) -> None:
     palette = [(0, 0, 0), (255, 255, 255), (255, 0, 0)]
@@ -107,8 +135,13 @@ def test_a_picture_of_any_height_comes_back_as_it_was(height: int) -> None:
         ({"x": [], "y": []}, "x is empty"),
         ({"x": [1, 2], "y": [1]}, "each point needs both"),
         ({"x": [1], "y": [1], "colors": ["no colour"]}, "#rrggbb"),
+        (
+            {"x": [1], "y": [1], "title": "in \u20ac"},
+            "title has '\u20ac', and pictures have the letters and signs of Latin-1 only",
+        ),
+        ({"x": [1], "y": [1], "title": "\u0141"}, "title has '\u0141'"),
     ],
-    ids=["empty", "unequal", "colour"],
+    ids=["empty", "unequal", "colour", "sign", "letter"],
 )
 async def test_what_cannot_be_drawn_is_an_input_error(arguments: dict[str, Any], said: str) -> None:
     outcome = await draw(**arguments)

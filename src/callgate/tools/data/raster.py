@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
+from callgate.tools.data.lettering import Title, usual_font
 from callgate.tools.data.series import Axis
 
 LINE, BACKGROUND, AXES, GRID = 3, 0, 1, 2
@@ -24,12 +24,12 @@ _LEAST = 40
 class Raster:
     """The picture of one plot. Numbers at an axis for which there is no room are left out, and the end of the title."""
 
-    def __init__(self, x: Axis, y: Axis, *, size: tuple[int, int], title: str) -> None:
+    def __init__(self, x: Axis, y: Axis, *, size: tuple[int, int], title: Title) -> None:
         self._image = Image.new("P", size, BACKGROUND)
         self._draw = ImageDraw.Draw(self._image)
         # One colour for letters too: shades in between would need a larger palette.
         self._draw.fontmode = "1"
-        self._font = ImageFont.load_default(14)
+        self._font = usual_font()
         width, height = size
         step = y.step(max(height // _PIXELS_PER_MARK[0], 3))
         self._x, self._y = x, y.widened(step)
@@ -39,13 +39,13 @@ class Raster:
         if right - left < _LEAST:
             marks = [(number, "") for number, _ in marks]
             left = self._left(marks)
-        self._box = (left, line + _MARGIN if title else _MARGIN, right, height - line - _MARGIN)
+        self._box = (left, line + _MARGIN if title.text else _MARGIN, right, height - line - _MARGIN)
         self._upright(marks)
         self._across(x.marks(x.step(max((right - left) // _PIXELS_PER_MARK[1], 2))))
         self._draw.rectangle(self._box, outline=AXES)
-        title = self._cut(title)
-        at, _ = self._within((left + right) / 2, title)
-        self._draw.text((at, _MARGIN / 2), title, AXES, self._font, anchor="mt")
+        title.cut(width)
+        _, start = self._within((left + right) / 2, title.length)
+        title.draw(self._draw, (start, _MARGIN / 2), colour=AXES)
 
     def points(self, x: Sequence[float], y: Sequence[float], *, joined: bool) -> None:
         """Draw the points, or the lines between them."""
@@ -67,17 +67,9 @@ class Raster:
     def _left(self, marks: Sequence[tuple[float, str]]) -> int:
         return round(max(self._font.getlength(text) for _, text in marks)) + _TICK + _MARGIN
 
-    def _cut(self, title: str) -> str:
-        if self._font.getlength(title) <= self._image.width:
-            return title
-        fits = bisect_right(
-            range(len(title)), self._image.width, key=lambda end: self._font.getlength(title[:end] + "…")
-        )
-        return title[: fits - 1] + "…"
-
-    def _within(self, middle: float, text: str) -> tuple[float, float]:
+    def _within(self, middle: float, length: float) -> tuple[float, float]:
         """Where the middle of a text has to be so that all of it is in the picture, and where it begins then."""
-        half = self._font.getlength(text) / 2
+        half = length / 2
         middle = min(max(middle, half), self._image.width - half)
         return middle, middle - half
 
@@ -96,7 +88,8 @@ class Raster:
             at, _ = self._place(number, self._y.low)
             self._draw.line(((at, top), (at, bottom)), fill=GRID)
             self._draw.line(((at, bottom), (at, bottom + _TICK)), fill=AXES)
-            middle, start = self._within(at, text)
+            length = self._font.getlength(text)
+            middle, start = self._within(at, length)
             if start >= free:
                 self._draw.text((middle, bottom + _TICK + 2), text, AXES, self._font, anchor="mt")
-                free = start + self._font.getlength(text) + _TICK
+                free = start + length + _TICK

@@ -58,15 +58,16 @@ def plot_sixel(  # noqa: PLR0917 - a tool's arguments have names
         plot_type: line joins the points in their order, scatter does not.
         width: Pixels. Numbers at an axis that do not fit are left out.
         height: Pixels.
-        title: Stands above the plot, as much of it as fits.
+        title: Stands above the plot, as much of it as fits; in Latin-1.
         colors: Of the line, the background and the axes, as far as given: #rrggbb, or a name such as crimson.
     """
-    from callgate.tools.data.raster import Raster  # noqa: PLC0415 - an extra
+    from callgate.tools.data.lettering import Title  # noqa: PLC0415 - an extra
+    from callgate.tools.data.raster import Raster  # noqa: PLC0415 - as above
 
     need_series(x, y)
     line, background, axes = _colours(colors or [])
     grid = tuple((3 * back + axis) // 4 for back, axis in zip(background, axes, strict=True))
-    raster = Raster(Axis.over(x), Axis.over(y), size=(width, height), title=plain(title))
+    raster = Raster(Axis.over(x), Axis.over(y), size=(width, height), title=Title(plain(title)))
     raster.points(x, y, joined=plot_type == "line")
     text = encode(raster.pixels(), [background, axes, (grid[0], grid[1], grid[2]), line], width=width)
     return {"sixel": text, "format": "sixel", "dimensions": {"width": width, "height": height}}
