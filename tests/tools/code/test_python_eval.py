@@ -310,11 +310,11 @@ async def test_an_interpreter_ends_with_its_call() -> None:
         call = asyncio.ensure_future(gate.call("python_eval", {"expression": "while True: pass"}))
         async with asyncio.timeout(8):
             while _interpreters() == before:  # noqa: ASYNC110 - a thread starts it
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # nobody tells of a process of another's
             call.cancel()
             await asyncio.wait({call})
             while _interpreters() != before:  # noqa: ASYNC110 - the thread lets it go
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # nor of its end
 
 
 def _interpreters() -> set[int]:
